@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from chatsite.encoding import Record, encode
 from chatsite.messages import Message, Role
+from chatsite.wording import say
 
 State = Literal["running", "complete", "stopped", "failed", "interrupted"]
 
@@ -56,6 +57,10 @@ class Problem(Record):
 
     code: str
     message: str
+
+    def said(self) -> Problem:
+        """A problem of a table, in the reader's language."""
+        return replace(self, message=say(self.message))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -20,6 +20,7 @@ from chatsite.agents.template import BrokenTemplate, Template
 from chatsite.agents.template_file import parse_template
 from chatsite.checked_file import on_one_line, parse_json, read_file, system_reason
 from chatsite.errors import BadFile, NotFound
+from chatsite.wording import say
 
 TEMPLATE_FILE = "template.json"
 LOOK_EVERY = 1.0  # Seconds; looking at a hundred folders costs some 5 ms.
@@ -55,10 +56,13 @@ class Catalogue:
         reason names a file, so `all` has it for those who may see it."""
         known = self._look().get(slug)
         if known is None:
-            raise NotFound("There is no agent of that name here.")
+            raise NotFound(say("There is no agent of that name here."))
         if isinstance(known.agent, BrokenTemplate):
             raise NotFound(
-                "This agent can't answer because its template is broken. The conversation is kept."
+                say(
+                    "This agent can't answer because its template is broken. The conversation is "
+                    "kept."
+                )
             )
         return known.agent
 

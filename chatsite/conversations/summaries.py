@@ -25,6 +25,7 @@ from chatsite.conversations.values.summary_records import SummaryState, Unsummar
 from chatsite.errors import NotFound, Refused
 from chatsite.history import Entry
 from chatsite.messages import TokenCount
+from chatsite.wording import say
 
 YOU = "you"
 
@@ -83,9 +84,11 @@ def rewrite_summary(
         .first()
     )
     if old is None:
-        raise NotFound("There is no such summary.")
+        raise NotFound(say("There is no such summary."))
     if reason := invalid_reason(old, remembered_from(row).first()):
-        raise Refused(f"This version can't be used any more. {reason} Nothing was changed.")
+        raise Refused(
+            say("This version can't be used any more. {reason} Nothing was changed.", reason=reason)
+        )
     _append(
         row,
         Summary(
@@ -129,7 +132,7 @@ def _require(owner: Owner, conversation: str) -> Conversation:
     owned_conversation(owner, conversation)
     row = _locked(owner, conversation)
     if row is None:
-        raise NotFound("There is no such conversation.")
+        raise NotFound(say("There is no such conversation."))
     return row
 
 

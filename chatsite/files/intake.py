@@ -21,6 +21,7 @@ from chatsite.files.folder import Folder, discard, opened
 from chatsite.files.kinds import PDF, Kind
 from chatsite.files.texts import ENDING, cut_after
 from chatsite.messages import MAX_ATTACHMENT_BYTES
+from chatsite.wording import say
 
 logger = logging.getLogger("chatsite.files")
 WRITE_BYTES = 1024 * 1024
@@ -122,11 +123,14 @@ class Intake:
         """Count the upload among those under way. Raises TooMany."""
         if mine.files >= UNDER_WAY_PER_OWNER:
             raise TooMany(
-                f"{UNDER_WAY_PER_OWNER} of your files are on their way already. Wait until they "
-                "are here, or take some of them off."
+                say(
+                    "{under_way_per_owner} of your files are on their way already. Wait until "
+                    "they are here, or take some of them off.",
+                    under_way_per_owner=UNDER_WAY_PER_OWNER,
+                )
             )
         if self._under_way >= AT_ONCE or (guest and self._of_guests >= GUESTS_AT_ONCE):
-            raise TooMany("Too many files are on their way here. Try again in a minute.")
+            raise TooMany(say("Too many files are on their way here. Try again in a minute."))
         mine.files += 1
         self._under_way += 1
         self._of_guests += guest
@@ -152,7 +156,7 @@ class Intake:
                     ) from None
                 size += len(block)
                 if size > MAX_ATTACHMENT_BYTES:
-                    raise BadCommand(TOO_LARGE, code="too_large")
+                    raise BadCommand(say(TOO_LARGE), code="too_large")
                 seconds = time.monotonic() - began
                 if block and seconds > self._silence and size < seconds * self._rate:
                     raise _too_slow(
@@ -165,7 +169,7 @@ class Intake:
                 if not block:
                     break
         if not size:
-            raise BadCommand("This file is empty. Nothing was kept.", code="file_empty")
+            raise BadCommand(say("This file is empty. Nothing was kept."), code="file_empty")
         return size
 
     def _append(self, file: IO[bytes], data: bytes) -> None:
@@ -174,15 +178,16 @@ class Intake:
         if free - len(data) < self._kept_free:
             logger.error("no files are taken: %d MB of the disk are free", free // 1024**2)
             raise Refused(
-                "This server's disk is nearly full, so that no files are taken now. Nothing was "
-                "kept.",
+                say(
+                    "This server's disk is nearly full, so it takes no files now. Nothing was kept."
+                ),
                 code="disk_full",
             )
         file.write(data)
 
 
 def _too_slow(why: str) -> Refused:
-    return Refused(f"{why} Nothing was kept; attach it again.", code="too_slow")
+    return Refused(say("{why} Nothing was kept; attach it again.", why=why), code="too_slow")
 
 
 TOO_LARGE = (
@@ -228,7 +233,7 @@ def _taken(path: Path, size: int, found: dict[str, Any]) -> ReceivedFile:
         # A PDF's text so far is worth having, and the PDF itself may be fine for a model.
         if found.get("mime_type") != PDF or "pages" not in found:
             raise BadCommand(
-                "This file can't be read: it took too much time or memory. Nothing was kept.",
+                say("This file can't be read: it took too much time or memory. Nothing was kept."),
                 code="file_damaged",
             )
         note = cut_after(found.get("page", 0), found["pages"])

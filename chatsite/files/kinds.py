@@ -11,8 +11,9 @@ from pathlib import Path
 from chatsite.errors import BadCommand
 from chatsite.files import containers
 from chatsite.messages import Modality
+from chatsite.wording import later, say
 
-ALLOWED = (
+ALLOWED = later(
     "pictures (JPEG, PNG, BMP, GIF, WebP), PDF, text files (UTF-8 or UTF-16), "
     "audio (MP3, WAV, OGG, FLAC, M4A, AAC) and video (MP4, WebM, MOV)"
 )
@@ -38,7 +39,13 @@ class NotTaken(BadCommand):
     code = "file_type"
 
     def __init__(self, what: str) -> None:
-        super().__init__(f"{what} isn't taken. What is: {ALLOWED}. Nothing was kept.")
+        super().__init__(
+            say(
+                "{what} can't be attached. You can attach: {allowed}. Nothing was kept.",
+                what=say(what),
+                allowed=say(ALLOWED),
+            )
+        )
 
 
 class Damaged(BadCommand):
@@ -58,11 +65,11 @@ IMAGES: dict[str, Callable[[bytes], bool]] = {
 REFUSED: tuple[tuple[tuple[bytes, ...], str], ...] = (
     (
         (b"PK\x03\x04", b"PK\x05\x06", b"\xd0\xcf\x11\xe0"),
-        "An archive or an Office document (save a document as PDF)",
+        later("An archive or an Office document (save as PDF)"),
     ),
-    ((b"\x1f\x8b", b"BZh", b"\xfd7zXZ", b"7z\xbc\xaf", b"Rar!"), "An archive"),
-    ((b"MZ", b"\x7fELF", b"\xcf\xfa\xed\xfe", b"\xca\xfe\xba\xbe"), "A program"),
-    ((b"II*\0", b"MM\0*"), "A TIFF picture (save it as PNG or JPEG)"),
+    ((b"\x1f\x8b", b"BZh", b"\xfd7zXZ", b"7z\xbc\xaf", b"Rar!"), later("An archive")),
+    ((b"MZ", b"\x7fELF", b"\xcf\xfa\xed\xfe", b"\xca\xfe\xba\xbe"), later("A program")),
+    ((b"II*\0", b"MM\0*"), later("A TIFF picture (save it as PNG or JPEG)")),
 )
 
 
@@ -80,7 +87,7 @@ def kind_of(path: Path) -> Kind:
             modality: Modality = "video" if media.startswith("video/") else "audio"
             return Kind(modality, media)
     if containers.is_picture(head):
-        raise NotTaken("A HEIC or AVIF picture (save it as JPEG or PNG)")
+        raise NotTaken(later("A HEIC or AVIF picture (save it as JPEG or PNG)"))
     for starts, what in REFUSED:
         if head.startswith(starts):
             raise NotTaken(what)
@@ -101,9 +108,9 @@ def _require_text(path: Path, head: bytes) -> None:
         with path.open("rb") as file:
             while block := file.read(BLOCK):
                 if NOT_IN_TEXT.search(decoder.decode(block)):
-                    raise NotTaken("A file of this type")
+                    raise NotTaken(later("A file of this type"))
         decoder.decode(b"", final=True)
     except UnicodeDecodeError:
         if NOT_IN_TEXT.search(head.decode("latin-1")):
-            raise NotTaken("A file of this type") from None
-        raise NotTaken("A text in another encoding than UTF-8 or UTF-16") from None
+            raise NotTaken(later("A file of this type")) from None
+        raise NotTaken(later("A text in another encoding than UTF-8 or UTF-16")) from None

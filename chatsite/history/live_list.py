@@ -15,6 +15,7 @@ from chatsite.errors import BadRestore, TurnRunning
 from chatsite.history.values.normaliser import unsendable
 from chatsite.history.values.transcript import Entry
 from chatsite.messages import ROLES, Message
+from chatsite.wording import say
 
 log = logging.getLogger(__name__)
 
@@ -83,8 +84,11 @@ class History:
     def _require_rest(self, what: str) -> None:
         if self._running:
             raise TurnRunning(
-                f"An answer is being written. The conversation can be {what} when it is "
-                "finished or stopped."
+                say(
+                    "An answer is being written. The conversation can be {what} when it is "
+                    "finished or stopped.",
+                    what=what,
+                )
             )
 
     def _change(self, messages: tuple[Message, ...]) -> None:
@@ -105,14 +109,23 @@ def checked_messages(messages: Iterable[Message]) -> tuple[Message, ...]:
     for position, message in enumerate(found):
         problem = _problem(message, seen)
         if problem:
-            raise BadRestore(f"Message {position} can't be restored: {problem}. Nothing changed.")
+            raise BadRestore(
+                say(
+                    "Message {position} can't be restored: {problem}. Nothing changed.",
+                    position=position,
+                    problem=problem,
+                )
+            )
         seen.add(message.id)
     entries = [Entry(message=message, seq=seq) for seq, message in enumerate(found)]
     for position, reason in sorted(unsendable(entries).items()):
         if reason == "incomplete_tool_group":
             raise BadRestore(
-                f"Message {position} can't be restored: {_unpaired(found[position])}. "
-                "Nothing changed."
+                say(
+                    "Message {position} can't be restored: {unpaired}. Nothing changed.",
+                    position=position,
+                    unpaired=_unpaired(found[position]),
+                )
             )
     return found
 

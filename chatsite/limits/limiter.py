@@ -9,6 +9,7 @@ from contextlib import contextmanager
 
 from chatsite.errors import TooMany
 from chatsite.limits.table import Most, Rate
+from chatsite.wording import say, say_count
 
 # What is counted of one person or address takes some 150 bytes; the longest unused goes first, and
 # has long been full again unless somebody has 100,000 addresses.
@@ -71,8 +72,14 @@ class Limiter:
         if seconds:
             whole = math.ceil(seconds)
             raise TooMany(
-                f"Too many {rate.what} in a short time. Nothing was lost; go on in "
-                f"{whole} second{'' if whole == 1 else 's'}.",
+                say_count(
+                    "Too many {what} in a short time. Nothing was lost; try again in {count} "
+                    "second.",
+                    "Too many {what} in a short time. Nothing was lost; try again in {count} "
+                    "seconds.",
+                    whole,
+                    what=say(rate.what),
+                ),
                 seconds=whole,
             )
 
@@ -98,9 +105,16 @@ class Limiter:
 
 
 def _full(most: Most, who: str, limit: int) -> str:
-    whose = "You have" if who else "There are"
-    place = "one person" if who else "the server"
-    return (
-        f"{whose} as many {most.what} as {place} may have at the same time ({limit:,}). Try again "
-        "when one has ended."
+    if who:
+        return say(
+            "You have as many {what} as one person may have at the same time ({limit:,}). Try "
+            "again when one has ended.",
+            what=say(most.what),
+            limit=limit,
+        )
+    return say(
+        "There are as many {what} as the server may have at the same time ({limit:,}). Try again "
+        "when one has ended.",
+        what=say(most.what),
+        limit=limit,
     )

@@ -14,6 +14,7 @@ import unicodedata
 from chatsite.errors import TooMany
 from chatsite.limits.limiter import COUNTED, Limiter
 from chatsite.limits.table import ACCOUNT_GUESSES, GUESSES, PASSWORDS
+from chatsite.wording import say, say_count
 
 
 class SignIns:
@@ -52,7 +53,7 @@ class SignIns:
     def begin_new(self, address: str) -> None:
         """Before a password is hashed for a new account. Raises TooMany."""
         if seconds := self._limiter.wait(PASSWORDS, address=address):
-            raise _wait("Too many accounts were asked for. None was made", seconds)
+            raise _wait(say("Too many accounts were asked for. None was made."), seconds)
 
 
 def _keys(name: str, address: str) -> tuple[str, str]:
@@ -62,11 +63,10 @@ def _keys(name: str, address: str) -> tuple[str, str]:
 
 
 def _delayed(seconds: float) -> TooMany:
-    return _wait("There were too many wrong passwords. This one wasn't looked at", seconds)
+    return _wait(say("There were too many wrong passwords. This one wasn't checked."), seconds)
 
 
 def _wait(what: str, seconds: float) -> TooMany:
     whole = math.ceil(seconds)
-    return TooMany(
-        f"{what}; try again in {whole} second{'' if whole == 1 else 's'}.", seconds=whole
-    )
+    again = say_count("Try again in {count} second.", "Try again in {count} seconds.", whole)
+    return TooMany(f"{what} {again}", seconds=whole)

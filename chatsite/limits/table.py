@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from chatsite.wording import later
+
 
 @dataclass(frozen=True, slots=True)
 class Rate:
@@ -30,39 +32,39 @@ class Most:
 
 
 # ---- requests ----------------------------------------------------------------------------------
-STATIC = Rate("files of the page", 1_000, 3_000)
-PAGES = Rate("pages", 60, 120)
-READS = Rate("requests", 120, 600)
-HEAVY_READS = Rate("exports and comparisons", 20, 30)
-WHOLE_EXPORTS = Rate("downloads of everything", 3, 1)
-CHANGES = Rate("changes", 60, 240)
-UPLOADS = Rate("uploads", 60, 60)
-IMPORTS = Rate("imports", 10, 10)
-SIGN_INS = Rate("sign-ins and other account forms", 20, 20)
+STATIC = Rate(later("files of the page"), 1_000, 3_000)
+PAGES = Rate(later("pages"), 60, 120)
+READS = Rate(later("requests"), 120, 600)
+HEAVY_READS = Rate(later("exports and comparisons"), 20, 30)
+WHOLE_EXPORTS = Rate(later("downloads of everything"), 3, 1)
+CHANGES = Rate(later("changes"), 60, 240)
+UPLOADS = Rate(later("uploads"), 60, 60)
+IMPORTS = Rate(later("imports"), 10, 10)
+SIGN_INS = Rate(later("sign-ins and other account forms"), 20, 20)
 # Before a password is checked, which takes 0.4 s of CPU: see sign_ins.py.
-GUESSES = Rate("wrong passwords for one account from one address", 5, 2)
-ACCOUNT_GUESSES = Rate("wrong passwords for one account from everywhere", 50, 10)
-PASSWORDS = Rate("passwords from one address, right or wrong", 6, 2)
-NEW_GUESTS = Rate("new guests", 20, 20)
-ADMIN = Rate("pages of the administration", 120, 600)
+GUESSES = Rate(later("wrong passwords for one account from one address"), 5, 2)
+ACCOUNT_GUESSES = Rate(later("wrong passwords for one account from everywhere"), 50, 10)
+PASSWORDS = Rate(later("passwords from one address, right or wrong"), 6, 2)
+NEW_GUESTS = Rate(later("new guests"), 20, 20)
+ADMIN = Rate(later("pages of the administration"), 120, 600)
 
 # ---- the socket --------------------------------------------------------------------------------
-HANDSHAKES = Rate("connections", 60, 120)
-FRAMES = Rate("commands", 120, 1_200)
-OPENS = Rate("opened conversations", 40, 120)
-MESSAGES = Rate("messages", 30, 30)
-PREVIEWS = Rate("previews", 60, 400)
-DRAFTS = Rate("characters in drafts", 1_000_000, 2_000_000)
-CHOICES = Rate("choices", 60, 120)
+HANDSHAKES = Rate(later("connections"), 60, 120)
+FRAMES = Rate(later("commands"), 120, 1_200)
+OPENS = Rate(later("opened conversations"), 40, 120)
+MESSAGES = Rate(later("messages"), 30, 30)
+PREVIEWS = Rate(later("previews"), 60, 400)
+DRAFTS = Rate(later("characters in drafts"), 1_000_000, 2_000_000)
+CHOICES = Rate(later("choices"), 60, 120)
 # A browser answers one ping every 20 s and sends none.
-CONTROL_FRAMES = Rate("control frames", 20, 600)
+CONTROL_FRAMES = Rate(later("control frames"), 20, 600)
 # What comes on after refusals is a flood: the socket is closed.
-REFUSED_FRAMES = Rate("refused commands", 200, 1_200)
+REFUSED_FRAMES = Rate(later("refused commands"), 200, 1_200)
 
-SOCKETS = Most("open connections", 32, 20_000)
+SOCKETS = Most(later("open connections"), 32, 20_000)
 # Each takes some hundred MB of memory while its file is read.
-RESTORES = Most("chats being restored", 1, 2)
-BODIES = Most("requests that are still arriving", 8, 400)
+RESTORES = Most(later("chats being restored"), 1, 2)
+BODIES = Most(later("requests that are still arriving"), 8, 400)
 
 RATES: dict[str, Rate] = {
     name: value for name, value in list(globals().items()) if isinstance(value, Rate)

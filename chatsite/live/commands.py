@@ -19,6 +19,7 @@ from pydantic_core import PydanticCustomError
 from chatsite.errors import BadCommand
 from chatsite.history import URL_NAMES
 from chatsite.messages import MAX_ATTACHMENTS
+from chatsite.wording import say
 
 Ref = Annotated[str, StringConstraints(max_length=64)]
 Slug = Annotated[str, StringConstraints(max_length=64, pattern=r"^[A-Za-z0-9_-]+$")]
@@ -155,9 +156,11 @@ def parse(frame: str) -> AnyCommand:
         known = first["loc"][:-1] if first["type"] == "extra_forbidden" else first["loc"]
         place = ".".join(str(part) for part in known) or "the frame"
         words = OWN_WORDS.get(first["type"], first["msg"])
-        raise BadCommand(f"This command isn't understood: {place}: {words}.") from None
+        raise BadCommand(
+            say("This command isn't understood: {place}: {words}.", place=place, words=words)
+        ) from None
     except (ValueError, RecursionError):
-        raise BadCommand("This command isn't understood: it is not JSON.") from None
+        raise BadCommand(say("This command isn't understood: it is not JSON.")) from None
 
 
 def ref_of(frame: str) -> str:

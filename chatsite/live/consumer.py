@@ -39,14 +39,17 @@ from chatsite.turns.answer.feed import FeedReader, ReaderLost
 from chatsite.turns.context.turn_context import PageRequest
 from chatsite.views import Problem
 from chatsite.wiring import Site
+from chatsite.wording import later, say
 
 logger = logging.getLogger("chatsite.live")
 TOO_MANY_FRAMES = 1008
 NO_SESSION = 4401
 TRY_AGAIN = 4408
-RIGHTS_ENDED = "Your password or your rights were changed, or your account was disabled or deleted."
+RIGHTS_ENDED = later(
+    "Your password or your rights were changed, or your account was disabled or deleted."
+)
 ENGINE_SECONDS = 0.4
-INTERNAL = Problem(code="internal", message="Something went wrong here. Your text is kept.")
+INTERNAL = Problem(code="internal", message=later("Something went wrong here. Your text is kept."))
 
 
 class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
@@ -98,7 +101,7 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
         """From now on nothing is read or sent; the page says why, and asks who it is for."""
         self.owner = None
         self._leave()
-        closing: Awaitable[None] = self.close(NO_SESSION, reason=RIGHTS_ENDED)
+        closing: Awaitable[None] = self.close(NO_SESSION, reason=say(RIGHTS_ENDED))
         return closing
 
     @property
@@ -121,7 +124,7 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
         try:
             self.limits.take_frame()
             if text_data is None:
-                raise BadCommand("This command isn't understood: it is not text.")
+                raise BadCommand(say("This command isn't understood: it is not text."))
             command = parse(text_data)
             self.limits.take(command)
         except ChatsiteError as error:
@@ -148,7 +151,7 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
             if self.owner is None:  # the account was deleted meanwhile
                 return
             logger.exception("a command failed")
-            await self._send_event(Refusal(ref=ref, problem=INTERNAL))
+            await self._send_event(Refusal(ref=ref, problem=INTERNAL.said()))
 
     async def _refuse(self, ref: str, error: ChatsiteError) -> None:
         problem = Problem(code=error.code, message=error.message)

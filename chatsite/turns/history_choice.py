@@ -12,6 +12,7 @@ from chatsite.turns.answer.feed import ConversationFeeds
 from chatsite.turns.context.drafts import Drafts
 from chatsite.turns.context.turn_context import PageRequest
 from chatsite.turns.ports import Storage
+from chatsite.wording import say
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,7 +36,7 @@ class HistoryChoices:
             self.storage.reads.kept_choice, owner=owner, conversation=conversation
         )
         if kept is None:
-            raise NotFound("There is no such conversation.")
+            raise NotFound(say("There is no such conversation."))
         if new := {name for name, value in choice.items() if kept.get(name) != value}:
             await self._require_allowed(replace(request, history=choice, query=""), new)
         await self.storage.run(
@@ -55,6 +56,10 @@ class HistoryChoices:
         sources = contexts.sources(contexts.of(replace(request, agent=agent)))
         if refused := sources.refused(new):
             raise BadCommand(
-                f"{refused.name}={refused.raw} can't be chosen: {refused.why}. "
-                "What was chosen before is kept."
+                say(
+                    "{name}={raw} can't be chosen: {why}. What was chosen before is kept.",
+                    name=refused.name,
+                    raw=refused.raw,
+                    why=refused.why,
+                )
             )

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from chatsite.errors import TooMany
 from chatsite.events import TurnStarted
 from chatsite.turns.answer.writer import AnswerWriter
+from chatsite.wording import say
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,14 +60,19 @@ class RunningTurns:
     def admit(self, conversation: str, owner: str, client_id: str) -> RunningTurn:
         """Make room for a turn. Raises TooMany."""
         if self._draining:
-            raise TooMany("The server is restarting. Your text is kept; send it again in a moment.")
+            raise TooMany(
+                say("The server is restarting. Your text is kept; send it again in a moment.")
+            )
         if self._owners[owner] >= self.limits.per_owner:
             raise TooMany(
-                f"{self.limits.per_owner} answers of yours are being written. "
-                "Wait for one to end or stop one; your text is kept."
+                say(
+                    "{per_owner} answers of yours are being written. Wait for one to end or "
+                    "stop one; your text is kept.",
+                    per_owner=self.limits.per_owner,
+                )
             )
         if len(self._running) >= self.limits.answers:
-            raise TooMany("Too many answers are being written right now. Your text is kept.")
+            raise TooMany(say("Too many answers are being written right now. Your text is kept."))
         running = RunningTurn(owner, client_id, asyncio.Future())
         self._running[conversation] = running
         self._owners[owner] += 1

@@ -15,6 +15,7 @@ from chatsite.turns.context.turn_context import AgentResolver, PageRequest
 from chatsite.turns.ports import Storage
 from chatsite.turns.running_turns import RunningTurns
 from chatsite.views import TurnView
+from chatsite.wording import say
 
 # Asking a provider takes 1 to 2 ms, and 200 pages ask at about the same time.
 FRESH_SECONDS = 0.2
@@ -71,7 +72,7 @@ class Snapshots:
         model = opened.conversation.model if opened.conversation else ""
         described = self.describe(agent, staff=request.staff)
         if opened.conversation is None and described is None:
-            raise NotFound("There is no such agent.")
+            raise NotFound(say("There is no such agent."))
         return Snapshot(
             conversation_id=request.conversation,
             conversation=opened.conversation,

@@ -30,6 +30,7 @@ from chatsite.turns.context.turn_context import (
 from chatsite.turns.ports import Storage, TurnOwner
 from chatsite.turns.running_turns import RunningTurn, RunningTurns, TurnLimits
 from chatsite.turns.snapshots import Describe, Snapshots
+from chatsite.wording import say
 
 # Stores the beginning of a turn.
 Store = Callable[[TurnContext], Awaitable[StartedTurn]]
@@ -180,7 +181,7 @@ class Turns:
         try:
             user.validate()
         except ValueError:
-            raise BadCommand("There is nothing to send: the message is empty.") from None
+            raise BadCommand(say("There is nothing to send: the message is empty.")) from None
         return user
 
     async def _start(self, request: PageRequest, client_id: str, store: Store) -> TurnStarted:
@@ -191,7 +192,7 @@ class Turns:
                 await asyncio.wait([known.started])
                 continue
             if known.client_id != client_id:
-                raise TurnRunning("An answer is still being written here. Your text is kept.")
+                raise TurnRunning(say("An answer is still being written here. Your text is kept."))
             return replace(await asyncio.shield(known.started), resent=True)
         running = self.running.admit(request.conversation, request.owner.key, client_id)
         try:

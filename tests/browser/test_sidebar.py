@@ -106,7 +106,7 @@ def test_a_saved_conversation_comes_back_as_it_was(chat: Chat, tmp_path: Path) -
 @pytest.mark.parametrize(
     ("content", "words"),
     [
-        ("not a conversation at all", "This isn't a conversation saved by Chatsite"),
+        ("not a conversation at all", "This file isn't a Chatsite export"),
         (
             '{"format": "chatsite.conversation", "version": 1, "agent": "demo", "title": "T",'
             ' "messages": [{"role": "system", "content": "obey"}]}',

@@ -295,7 +295,7 @@ def change(path: str, value: Any) -> Callable[[dict[str, Any]], None]:
 
 DAMAGES = [
     ("format", "another.format", "this file's format is 'another.format'"),
-    ("version", 9, "'chatsite.conversation' 9; 'chatsite.conversation' 1, 2 and 3 can be restored"),
+    ("version", 9, "'chatsite.conversation' 9; 'chatsite.conversation' 1, 2 and 3 can be imported"),
     ("version", "1", "version"),
     ("forget_above", 4, "forget_above: 4 messages stand above the marker, and there are 3"),
     ("forget_above", -1, "forget_above"),
@@ -396,16 +396,16 @@ def test_only_messages_above_can_be_quoted_before_a_message(places: list[int]) -
 def test_a_file_of_another_program_or_a_newer_version_is_refused_by_its_name() -> None:
     for format, version in (("aspose.session", 1), (FORMAT, 9)):
         document = {"format": format, "version": version, "Messages": [{"KVSize": 4}]}
-        with pytest.raises(BadRestore, match=f"format is '{format}' {version}; .* can be restored"):
+        with pytest.raises(BadRestore, match=f"format is '{format}' {version}; .* can be imported"):
             read_export(json.dumps(document).encode())
 
 
 @given(st.data())
 @settings(max_examples=60, deadline=None)
-def test_a_file_that_was_cut_off_anywhere_is_refused_with_the_place(data: st.DataObject) -> None:
+def test_a_file_that_was_cut_off_anywhere_is_refused(data: st.DataObject) -> None:
     content = json.dumps(valid_document()).encode()
     cut = data.draw(st.integers(0, len(content) - 1))
-    with pytest.raises(BadRestore, match=r"the file: Invalid JSON: .* Nothing was imported\.$"):
+    with pytest.raises(BadRestore, match=r"isn't a Chatsite export\. Nothing was imported\.$"):
         read_export(content[:cut])
 
 
@@ -423,7 +423,7 @@ def test_a_file_that_was_cut_off_anywhere_is_refused_with_the_place(data: st.Dat
     ],
 )
 def test_a_file_that_is_no_conversation_is_refused_with_a_sentence(content: bytes) -> None:
-    with pytest.raises(BadRestore, match="^This isn't a conversation saved by Chatsite: "):
+    with pytest.raises(BadRestore, match="^This file isn't a Chatsite export[.:] "):
         read_export(content)
 
 

@@ -39,7 +39,7 @@ def guess_from_everywhere(sign_ins: SignIns, name: str) -> None:
 def test_after_some_wrong_passwords_each_next_one_waits(sign_ins: SignIns, clock: Clock) -> None:
     for _ in range(GUESSES.burst):
         sign_ins.begin("ada", HOME)
-    with pytest.raises(TooMany, match="try again in 30 seconds") as refused:
+    with pytest.raises(TooMany, match="Try again in 30 seconds") as refused:
         sign_ins.begin("ada", HOME)
     assert refused.value.seconds == 60 / GUESSES.a_minute
     clock.now += refused.value.seconds

@@ -159,7 +159,7 @@ class TestRequests:
             answers = [await get(ada, "/chat", accept="text/html") for _ in range(PAGES.burst + 3)]
             status, headers, text = answers[-1]
             assert status == 429 and 1 <= int(headers["retry-after"]) <= 2
-            assert "<p>Too many pages in a short time. Nothing was lost; go on in " in text
+            assert "<p>Too many pages in a short time. Nothing was lost; try again in " in text
             status, _, text = await get(ada, "/chat", accept="application/json")
             assert status == 429 and json.loads(text)["seconds"] >= 1
             assert (await get(ada, "/conversations"))[0] == 200, "another row of the table"

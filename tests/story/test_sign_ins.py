@@ -15,7 +15,7 @@ from tests.web.browser_requests import Answer, ask
 
 PASSWORD = "a-long-password-1906"
 BAD = "not-the-password-77"
-DELAYED = "There were too many wrong passwords. This one wasn't looked at; try again in "
+DELAYED = "There were too many wrong passwords. This one wasn't checked. Try again in "
 # Django's own sentence of a form with a wrong password.
 WRONG = "Please enter"
 

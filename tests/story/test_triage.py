@@ -103,7 +103,7 @@ async def test_the_chosen_turns_are_sent_in_their_order(server: Server, fake: Fa
     ("script", "agent", "result", "why"),
     [
         ("The first, I think.", "hasty", "unreadable", "tiny didn't say readably"),
-        ("[[mode=503]]", "hasty", "error", "the provider has a problem of its own"),
+        ("[[mode=503]]", "hasty", "error", "the provider reported an internal error"),
         ("[[mode=hang0]]", "hasty", "timeout", "after 0.3 seconds"),
     ],
 )

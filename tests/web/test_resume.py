@@ -118,8 +118,6 @@ async def test_an_exported_conversation_is_imported_and_keeps_its_settings(serve
         assert decided["facts"]["length"] == "2"
         file["messages"][0]["kv"] = {"status": 7}
         refused = await ada.ask("POST", "/conversations/import", file, expect=400)
-        assert refused["message"].startswith(
-            "This isn't a conversation saved by Chatsite: messages.0"
-        )
+        assert refused["message"].startswith("This file isn't a Chatsite export: messages.0")
         listed = await ada.ask("GET", "/conversations")
         assert listed["count"] == 2

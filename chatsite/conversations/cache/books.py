@@ -29,10 +29,11 @@ from chatsite.conversations.reads.loading import in_batches
 from chatsite.conversations.values.owners import Owner
 from chatsite.errors import TurnRunning
 from chatsite.kv import LOADED, MARKED, UNLOADED
+from chatsite.wording import later, say
 
 CachePlace = tuple[int, int, int]  # kv_size, kv_start_position, kv_status
 NOT_THERE: CachePlace = (-1, -1, LOADED)
-RUNNING = "An answer is still being written here. Stop it first, or wait for its end."
+RUNNING = later("An answer is still being written here. Stop it first, or wait for its end.")
 
 
 @writing
@@ -123,7 +124,7 @@ def _write(rows: Iterable[tuple[tuple[Any, ...], CachePlace]]) -> dict[str, int]
 def _locked_idle(owner: Owner, conversation: str) -> Conversation:
     row = locked_conversation(owner, conversation)
     if Turn.objects.filter(conversation=row, state="running").exists():
-        raise TurnRunning(RUNNING)
+        raise TurnRunning(say(RUNNING))
     return row
 
 

@@ -13,13 +13,14 @@ from pydantic_core import PydanticCustomError
 from chatsite.errors import BadRestore
 from chatsite.files.names import safe_name
 from chatsite.messages import MAX_ATTACHMENT_BYTES, MAX_ATTACHMENTS, Modality, Role, Source
+from chatsite.wording import later, say
 
 FORMAT = "chatsite.conversation"
 # Version 1 had no settings, marks or places in the cache, version 2 no choice that is kept with the
 # conversation; both can still be read.
 VERSION = 3
 READ = (1, 2, VERSION)
-KEPT = "Nothing was imported."
+KEPT = later("Nothing was imported.")
 _NOTHING_MORE = ConfigDict(extra="forbid", strict=True)
 
 
@@ -172,9 +173,18 @@ def parse_export(content: bytes) -> SavedConversation:
     except ValidationError as error:
         _require_ours(content)
         first = error.errors(include_input=False, include_context=False, include_url=False)[0]
-        place = ".".join(str(part) for part in first["loc"]) or "the file"
+        place = ".".join(str(part) for part in first["loc"])
+        if not place:
+            raise BadRestore(
+                say("This file isn't a Chatsite export. {kept}", kept=say(KEPT))
+            ) from None
         raise BadRestore(
-            f"This isn't a conversation saved by Chatsite: {place}: {first['msg']}. {KEPT}"
+            say(
+                "This file isn't a Chatsite export: {place}: {first}. {kept}",
+                place=place,
+                first=first["msg"],
+                kept=say(KEPT),
+            )
         ) from None
     _require_format(saved.format, saved.version)
     _require_marks(saved)
@@ -195,31 +205,60 @@ def _require_format(format: str, version: int) -> None:
     if format != FORMAT or version not in READ:
         known = f"{', '.join(map(str, READ[:-1]))} and {READ[-1]}"
         raise BadRestore(
-            f"This file's format is {format[:80]!r} {version}; {FORMAT!r} {known} can be imported. "
-            f"{KEPT}"
+            say(
+                "This file's format is {format!r} {version}; {ours!r} {known} can be "
+                "imported. {kept}",
+                format=format[:80],
+                version=version,
+                ours=FORMAT,
+                known=known,
+                kept=say(KEPT),
+            )
         )
 
 
 def _require_marks(saved: SavedConversation) -> None:
     for place, message in enumerate(saved.messages):
         if message.pinned and message.excluded:
-            raise BadRestore(f"messages.{place}: it is both pinned and left out. {KEPT}")
+            raise BadRestore(
+                say(
+                    "messages.{place}: it is both pinned and left out. {kept}",
+                    place=place,
+                    kept=say(KEPT),
+                )
+            )
         if message.unanswered and message.role != "user":
-            raise BadRestore(f"messages.{place}: only a user's message can be unanswered. {KEPT}")
+            raise BadRestore(
+                say(
+                    "messages.{place}: only a user's message can be unanswered. {kept}",
+                    place=place,
+                    kept=say(KEPT),
+                )
+            )
         if any(source >= place for source in message.quoted):
             raise BadRestore(
-                f"messages.{place}.quoted: only messages above it can be quoted before it. {KEPT}"
+                say(
+                    "messages.{place}.quoted: only messages above it can be quoted before it. "
+                    "{kept}",
+                    place=place,
+                    kept=say(KEPT),
+                )
             )
     if saved.forget_above > len(saved.messages):
         raise BadRestore(
-            f"forget_above: {saved.forget_above} messages stand above the marker, and there are "
-            f"{len(saved.messages)}. {KEPT}"
+            say(
+                "forget_above: {forget_above} messages stand above the marker, and there "
+                "are {messages}. {kept}",
+                forget_above=saved.forget_above,
+                messages=len(saved.messages),
+                kept=say(KEPT),
+            )
         )
 
 
 def _require_books(messages: list[SavedMessage]) -> None:
     if fault := places_fault([message.kv for message in messages]):
-        raise BadRestore(f"messages.{fault}. {KEPT}")
+        raise BadRestore(say("messages.{fault}. {kept}", fault=fault, kept=say(KEPT)))
 
 
 def places_fault(books: Sequence[SavedBook]) -> str:

@@ -12,6 +12,7 @@ from chatsite.conversations.values.owners import Owner
 from chatsite.errors import Refused
 from chatsite.files.intake import KEPT_FREE
 from chatsite.messages import Message
+from chatsite.wording import say
 
 MILLION = 1_000_000
 # Anybody can make any number of guests.
@@ -32,17 +33,23 @@ def require_words(owner: Owner, characters: int) -> None:
     free = shutil.disk_usage(settings.VAR_DIR).free
     if free < KEPT_FREE:
         raise Refused(
-            "This server's disk is nearly full, so that it takes no messages now. Your text is "
-            "kept here.",
+            say(
+                "This server's disk is nearly full, so that it takes no messages now. Your text is "
+                "kept here."
+            ),
             code="disk_full",
         )
     quota = settings.WORDS_QUOTA_MILLION * MILLION // (GUESTS_SHARE if owner.guest else 1)
     used = _stored_characters(owner)
     if used + characters > quota:
         raise Refused(
-            f"Your conversations may have {quota / MILLION:g} million characters together; "
-            f"{max(quota - used, 0):,} are free. Your text is kept here. A conversation that you "
-            "delete makes room within two hours.",
+            say(
+                "Your conversations may have {quota:g} million characters together; {max:,} "
+                "are free. Your text is kept here. A conversation that you delete makes "
+                "room within two hours.",
+                quota=quota / MILLION,
+                max=max(quota - used, 0),
+            ),
             code="words_full",
         )
 

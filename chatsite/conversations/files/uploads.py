@@ -23,8 +23,9 @@ from chatsite.errors import NotFound, Refused
 from chatsite.files.folder import Folder
 from chatsite.files.intake import ReceivedFile
 from chatsite.messages import Attachment
+from chatsite.wording import later, say
 
-GONE = "This file isn't stored any more."
+GONE = later("This file isn't stored any more.")
 MEGABYTE = 1024 * 1024
 
 
@@ -39,9 +40,13 @@ def require_quota(owner: Owner, *, size: int) -> None:
     used = Upload.objects.filter(owner.filter()).aggregate(total=Sum("size"))["total"] or 0
     if used + size > quota:
         raise Refused(
-            f"Your files may take {settings.FILES_QUOTA_MB} MB together; "
-            f"{_megabytes(quota - used)} MB are free. Nothing was kept. A conversation that you "
-            "delete takes its files with it within two hours.",
+            say(
+                "Your files may take {files_quota_mb} MB together; {megabytes} MB are free. "
+                "Nothing was kept. A conversation that you delete takes its files with it "
+                "within two hours.",
+                files_quota_mb=settings.FILES_QUOTA_MB,
+                megabytes=_megabytes(quota - used),
+            ),
             code="quota_full",
         )
 
@@ -83,9 +88,11 @@ def discard_upload(owner: Owner, *, id: str) -> None:
     with transaction.atomic():
         row = _theirs(owner).filter(id=uuid.UUID(id)).first()
         if row is None:
-            raise NotFound(GONE)
+            raise NotFound(say(GONE))
         if row.conversation_id is not None:
-            raise Refused("This file was sent with a message, and stays with it.", code="file_sent")
+            raise Refused(
+                say("This file was sent with a message, and stays with it."), code="file_sent"
+            )
         row.delete()
 
 
@@ -109,13 +116,15 @@ def attachments_of(
     rows = {row.id: row for row in _listed(_theirs(owner).filter(id__in=wanted))}
     if len(rows) < len(wanted):
         raise NotFound(
-            "One of the files isn't stored any more. Your text is kept; attach the file again."
+            say("One of the files isn't stored any more. Your text is kept; attach the file again.")
         )
     here = uuid.UUID(conversation)
     if any(row.conversation_id not in (None, here) for row in rows.values()):
         raise Refused(
-            "One of the files was sent in another conversation. Your text is kept; attach the "
-            "file again.",
+            say(
+                "One of the files was sent in another conversation. Your text is kept; attach the "
+                "file again."
+            ),
             code="file_sent",
         )
     return tuple(_attachment(rows[id], characters=rows[id].characters) for id in wanted)
@@ -135,7 +144,9 @@ def claim_uploads(row: Conversation, ids: Sequence[str]) -> None:
     )
     if theirs.update(conversation=row) < len(set(ids)):
         raise Refused(
-            "One of the files isn't stored any more. Your text is kept; attach the file again.",
+            say(
+                "One of the files isn't stored any more. Your text is kept; attach the file again."
+            ),
             code="file_gone",
         )
 
@@ -152,7 +163,7 @@ def find_upload(owner: Owner, *, id: str) -> tuple[Attachment, Path]:
     """A file with the path of its bytes. Raises NotFound."""
     row = _listed(_theirs(owner).filter(id=uuid.UUID(id))).first()
     if row is None or not upload_folder().path(id).is_file():
-        raise NotFound(GONE)
+        raise NotFound(say(GONE))
     return _attachment(row, characters=row.characters), upload_folder().path(id)
 
 
@@ -163,7 +174,7 @@ def upload_content(owner: Owner, *, id: str) -> tuple[bytes, str]:
     try:
         return sent.read_bytes(), mime_type
     except FileNotFoundError:
-        raise NotFound(GONE) from None
+        raise NotFound(say(GONE)) from None
 
 
 def upload_text(owner: Owner, *, id: str) -> str:
@@ -171,7 +182,7 @@ def upload_text(owner: Owner, *, id: str) -> str:
     texts = _theirs(owner).filter(id=uuid.UUID(id)).values_list("text", flat=True)
     known = texts.first()
     if known is None:
-        raise NotFound(GONE)
+        raise NotFound(say(GONE))
     return known
 
 
@@ -186,7 +197,7 @@ def save_reference(owner: Owner, *, id: str, at: str, reference: str | None) -> 
     with transaction.atomic():
         row = _theirs(owner).only("id").filter(id=uuid.UUID(id)).first()
         if row is None:
-            raise NotFound(GONE)
+            raise NotFound(say(GONE))
         if reference is None:
             FileReference.objects.filter(upload=row, at=at).delete()
         else:

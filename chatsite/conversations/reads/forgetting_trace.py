@@ -19,6 +19,7 @@ from chatsite.errors import NotFound
 from chatsite.history import BACKGROUND
 from chatsite.history.decision.shown_receipt import show_receipt
 from chatsite.history.records.forgetting import MessageTrail, TrailMessage, was_sent
+from chatsite.wording import say
 
 # Receipts have a few KB each, and the change is mostly near: read few first. More than the last
 # size is never read.
@@ -58,7 +59,7 @@ def trace_message(*, owner: Owner, message: str) -> TracedMessage:
         .first()
     )
     if found is None:
-        raise NotFound("There is no such message.")
+        raise NotFound(say("There is no such message."))
     row = found.conversation
     left_out = found.id if found.excluded else _exclusion_in_turn(row, found)
     return TracedMessage(

@@ -38,6 +38,7 @@ from chatsite.history import (
     Users,
 )
 from chatsite.kv import LOADED
+from chatsite.wording import say
 
 V = TypeVar("V")
 
@@ -100,7 +101,7 @@ def load_turns(*, owner: Owner, conversation: str, seqs: Sequence[int]) -> tuple
     """The whole turns of these messages of the path, in path order."""
     row = totals_of_owned(owner, conversation)
     if row is None:
-        raise NotFound("There is no such conversation.")
+        raise NotFound(say("There is no such conversation."))
     entries: dict[int, Entry] = {}
     for some in in_batches(seqs):
         condition = f"{IN_TURNS_OF} ({placeholders(some)}))"

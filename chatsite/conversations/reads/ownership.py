@@ -17,6 +17,7 @@ from chatsite.conversations.database.statements import (
 from chatsite.conversations.models import ON_PATH, Conversation, Message, Turn
 from chatsite.conversations.values.owners import Owner
 from chatsite.errors import NotFound
+from chatsite.wording import say
 
 
 def find_conversation(id: str, *, locked: bool = False) -> Conversation | None:
@@ -36,7 +37,7 @@ def as_id(id: str) -> uuid.UUID:
     try:
         return uuid.UUID(id)
     except ValueError:
-        raise NotFound("There is no such conversation.") from None
+        raise NotFound(say("There is no such conversation.")) from None
 
 
 def owned_conversation(
@@ -45,7 +46,7 @@ def owned_conversation(
     """Raises the same NotFound for a missing conversation and for another owner's."""
     row = find_conversation(id, locked=locked)
     if row is None or not owns(owner, row) or (row.deleted is not None) != deleted:
-        raise NotFound("There is no such conversation.")
+        raise NotFound(say("There is no such conversation."))
     return row
 
 
@@ -66,7 +67,7 @@ def totals_of_owned(owner: Owner, id: str) -> Conversation | None:
 
 def _if_owned(owner: Owner, row: Conversation | None) -> Conversation | None:
     if row is not None and (not owns(owner, row) or row.deleted is not None):
-        raise NotFound("There is no such conversation.")
+        raise NotFound(say("There is no such conversation."))
     return row
 
 
@@ -78,12 +79,12 @@ def owned_turn(owner: Owner, id: str) -> Turn:
     try:
         key = uuid.UUID(id)
     except ValueError:
-        raise NotFound("There is no such answer.") from None
+        raise NotFound(say("There is no such answer.")) from None
     turn = (
         Turn.objects.select_related("conversation")
         .filter(owner.filter("conversation__"), id=key, conversation__deleted=None)
         .first()
     )
     if turn is None:
-        raise NotFound("There is no such answer.")
+        raise NotFound(say("There is no such answer."))
     return turn

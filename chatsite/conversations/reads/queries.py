@@ -34,6 +34,7 @@ from chatsite.conversations.values.owners import Owner
 from chatsite.conversations.values.records import OpenConversation, WholePath
 from chatsite.errors import NotFound
 from chatsite.views import ConversationView, MessageView, Version
+from chatsite.wording import say
 
 PAGE = 60
 # What one request may reach back for, to show a message far above.
@@ -56,7 +57,7 @@ def kept_choice(*, owner: Owner, conversation: str) -> dict[str, str] | None:
     if row is None:
         return None
     if not owns(owner, row) or row.deleted is not None:
-        raise NotFound("There is no such conversation.")
+        raise NotFound(say("There is no such conversation."))
     return choice_of(row)
 
 
@@ -65,7 +66,7 @@ def current_owner(*, conversation: str) -> Owner:
     row = Conversation.objects.filter(id=conversation, deleted=None).only("user_id", "guest")
     found = row.first()
     if found is None:
-        raise NotFound("There is no such conversation.")
+        raise NotFound(say("There is no such conversation."))
     return Owner(user=found.user_id, guest=found.guest)
 
 

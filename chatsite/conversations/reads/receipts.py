@@ -21,6 +21,7 @@ from chatsite.history import AddedMessage, RunningSummary, StoredRun, Transcript
 from chatsite.history.policies.summary import SUMMARY
 from chatsite.history.policies.table import needed_evidence
 from chatsite.history.records.replay import StoredRequest, layout_of
+from chatsite.wording import say
 
 # SQLite takes an expression of about a thousand terms; a range of numbers has three.
 RANGES = 100
@@ -37,7 +38,7 @@ def request_parts(
     row = owned_turn(owner, turn) if owner else _any_turn(turn)
     receipt = receipt or row.receipt
     if receipt is None:
-        raise NotFound("This answer has no receipt.")
+        raise NotFound(say("This answer has no receipt."))
     items = layout_of(receipt)
     runs = [(item.first, item.last) for item in items if isinstance(item, StoredRun)]
     sources = [seq for i in items if isinstance(i, AddedMessage) for seq in i.sources]
@@ -102,7 +103,7 @@ def past_turn(*, owner: Owner, turn: str) -> PastTurn:
     asked = user_message_of(row)
     receipt = row.shown_receipt
     if asked is None or asked.deleted is not None or receipt is None:
-        raise NotFound("Of this answer not enough is stored.")
+        raise NotFound(say("Of this answer not enough is stored."))
     chain = _ids_above(asked)
     conversation = row.conversation
     until = Message.objects.filter(conversation=conversation, seq__lte=asked.seq)
@@ -169,7 +170,7 @@ def _any_turn(id: str) -> Turn:
         None,
     )
     if found is None:
-        raise NotFound("There is no such answer here.")
+        raise NotFound(say("There is no such answer here."))
     return found
 
 

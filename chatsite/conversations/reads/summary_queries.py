@@ -31,6 +31,7 @@ from chatsite.conversations.values.summary_records import (
 from chatsite.errors import NotFound
 from chatsite.history import Entry, RunningSummary
 from chatsite.messages import TokenCount
+from chatsite.wording import say
 
 LISTED = 50
 NOT_ON_PATH = "It belongs to another version of this conversation."
@@ -91,7 +92,7 @@ def summary_text(*, owner: Owner, conversation: str, version: int) -> str:
     )
     text = found.values_list("text", flat=True).first()
     if text is None:
-        raise NotFound("There is no such summary.")
+        raise NotFound(say("There is no such summary."))
     return text
 
 

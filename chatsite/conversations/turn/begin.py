@@ -33,9 +33,10 @@ from chatsite.conversations.values.records import StartedTurn
 from chatsite.errors import BadCommand, Refused, TurnRunning
 from chatsite.history import Reach
 from chatsite.messages import Message as DomainMessage
+from chatsite.wording import later, say
 
 TITLE_LENGTH = 60
-RUNNING = "An answer is still being written here. Your text is kept."
+RUNNING = later("An answer is still being written here. Your text is kept.")
 
 
 @writing
@@ -120,7 +121,7 @@ def known_turn(row: Conversation, client_id: str) -> Turn | None:
     turns = TURN_KEYS.where(SAME_OR_RUNNING_TURN, key(row.id), client_id)
     known = next((turn for turn in turns if turn.client_id == client_id), None)
     if turns and known is None:
-        raise TurnRunning(RUNNING)
+        raise TurnRunning(say(RUNNING))
     return known
 
 
@@ -169,8 +170,10 @@ def _require_replied(row: Conversation, id: str) -> None:
     stored = Message.objects.filter(conversation=row, on_path=True, id=uuid.UUID(id))
     if not stored.exclude(state="running").exists():
         raise Refused(
-            "The message you reply to isn't in this conversation any more. Your text is kept; "
-            "send it without the reply.",
+            say(
+                "The message you reply to isn't in this conversation any more. Your text is kept; "
+                "send it without the reply."
+            ),
             code="reply_gone",
         )
 
@@ -196,7 +199,7 @@ def _conversation_for_turn(owner: Owner, id: str, agent: str, *, title: str) -> 
 def require_agent(row: Conversation, agent: str) -> None:
     """Raise BadCommand for another agent: its tools and instructions aren't this conversation's."""
     if row.agent != agent:
-        raise BadCommand("This conversation is with another agent. Your text is kept.")
+        raise BadCommand(say("This conversation is with another agent. Your text is kept."))
 
 
 def message_title(message: DomainMessage) -> str:

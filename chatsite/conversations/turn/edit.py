@@ -23,6 +23,7 @@ from chatsite.conversations.values.records import StartedTurn
 from chatsite.errors import NotFound, Refused
 from chatsite.history import BACKGROUND, Reach
 from chatsite.messages import Message as DomainMessage
+from chatsite.wording import say
 
 
 @writing
@@ -84,7 +85,7 @@ def _changeable(row: Conversation, message: str) -> Message:
     rows = Message.objects.filter(conversation=row, on_path=True).select_related("parent")
     found = rows.filter(id=uuid.UUID(message)).first()
     if found is None:
-        raise NotFound("There is no such message here any more. Your text is kept.")
+        raise NotFound(say("There is no such message here any more. Your text is kept."))
     if found.role != "user" or found.source in BACKGROUND:
-        raise Refused("Only a message of yours can be asked otherwise. Your text is kept.")
+        raise Refused(say("Only a message of yours can be asked otherwise. Your text is kept."))
     return found

@@ -31,6 +31,7 @@ from chatsite.conversations.values.records import FinishedTurn
 from chatsite.history import BACKGROUND
 from chatsite.messages import TokenCount
 from chatsite.views import MessageView, Problem, State
+from chatsite.wording import say
 
 
 @writing
@@ -196,7 +197,7 @@ def end_interrupted(*, conversation: str | None = None, turn: str | None = None)
     left = list(rows.values_list("id", flat=True))
     problem = Problem(
         code="interrupted",
-        message="The server stopped while this answer was written. What was written is kept.",
+        message=say("The server stopped while this answer was written. What was written is kept."),
     )
     for id in left:
         end_turn(turn=str(id), state="interrupted", problem=problem)

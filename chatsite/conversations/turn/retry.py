@@ -30,13 +30,16 @@ from chatsite.conversations.values.records import StartedTurn
 from chatsite.errors import NotFound, Refused
 from chatsite.history import BACKGROUND, Reach
 from chatsite.messages import Message as DomainMessage
+from chatsite.wording import later, say
 
-NOT_LAST = "Only the last message can be answered again. Open the conversation anew to see it."
-BEHIND = (
+NOT_LAST = later(
+    "Only the last message can be answered again. Open the conversation anew to see it."
+)
+BEHIND = later(
     "A background task has written below this answer. What it wrote stays where it stands, so the "
     "answer stays as it is, too. Send a message to go on."
 )
-NO_TEXT = "Only the last answer, and only one with text, can be written further."
+NO_TEXT = later("Only the last answer, and only one with text, can be written further.")
 
 
 @writing
@@ -72,7 +75,7 @@ def begin_retry(
     asked, answers = _last_turn(row, message)
     require_words(owner, 0)
     if mode == "continue" and not _can_continue(answers, message):
-        raise Refused(NO_TEXT, code="not_last")
+        raise Refused(say(NO_TEXT), code="not_last")
     if mark_loaded(row, [asked.seq]):
         asked.refresh_from_db(fields=["kv_size", "kv_start_position", "kv_status"])
     turn = new_turn(
@@ -147,11 +150,11 @@ def _last_turn(row: Conversation, message: str) -> tuple[Message, list[Message]]
     id = uuid.UUID(message)
     if asked is not None and any(one.id == id for one in (asked, *answers)):
         if any(one.source in BACKGROUND for one in answers):
-            raise Refused(BEHIND, code="not_last")
+            raise Refused(say(BEHIND), code="not_last")
         return asked, answers
     if not Message.objects.filter(conversation=row, id=id).exists():
-        raise NotFound("There is no such message.")
-    raise Refused(NOT_LAST, code="not_last")
+        raise NotFound(say("There is no such message."))
+    raise Refused(say(NOT_LAST), code="not_last")
 
 
 def _can_continue(answers: Sequence[Message], message: str) -> bool:

@@ -26,8 +26,9 @@ from chatsite.conversations.reads.tree import below, versions_of
 from chatsite.conversations.values.owners import Owner
 from chatsite.errors import NotFound, TurnRunning
 from chatsite.views import MessageView, Version
+from chatsite.wording import later, say
 
-GONE = "There is no such version here."
+GONE = later("There is no such version here.")
 # Messages that one piece of a long branch puts on the path: 30 ms.
 PIECE = 3_000
 
@@ -63,11 +64,11 @@ def show_version(*, owner: Owner, message: str) -> Pieces[PathChange]:
     theirs = Message.objects.filter(owner.filter("conversation__"), conversation__deleted=None)
     seen = theirs.filter(id=uuid.UUID(message)).first()
     if seen is None:
-        raise NotFound(GONE)
+        raise NotFound(say(GONE))
     row = locked_conversation(owner, str(seen.conversation_id))
     found = Message.objects.filter(id=seen.id, deleted__isnull=True).first()
     if found is None:
-        raise NotFound(GONE)
+        raise NotFound(say(GONE))
     require_idle(row)
     if found.on_path:
         return PathChange(conversation=str(row.id), seq=found.seq, below=None)
@@ -90,7 +91,7 @@ def show_version(*, owner: Owner, message: str) -> Pieces[PathChange]:
 def require_idle(row: Conversation) -> None:
     """Raise TurnRunning while an answer is written there."""
     if Turn.objects.filter(conversation=row, state="running").exists():
-        raise TurnRunning("An answer is still being written here. Stop it first.")
+        raise TurnRunning(say("An answer is still being written here. Stop it first."))
 
 
 def newest_answered(row: Conversation) -> uuid.UUID | None:
@@ -120,7 +121,7 @@ def _branch_through(row: Conversation, found: Message) -> tuple[int, Sequence[in
         if shown:
             way.append(top)
     if place is None and top < row.cleared:
-        raise NotFound(GONE)
+        raise NotFound(say(GONE))
     seq = Message.objects.only("seq").get(id=place).seq if place else 0
     return seq, [*reversed(way), *_below(found, off)]
 

@@ -56,10 +56,11 @@ from chatsite.events import MessagesChanged
 from chatsite.history import BACKGROUND
 from chatsite.history.lexical.sharing import NEAR, SHARES
 from chatsite.views import MessageView
+from chatsite.wording import later, say
 
 # The page offers to restore it for some seconds, but a person may read that late.
 DELETED_AFTER = timedelta(hours=1)
-GONE = "This message can't be restored any more."
+GONE = later("This message can't be restored any more.")
 WORDS_DELETED = "it matters for this message; the words that show it were deleted with a message"
 
 
@@ -76,9 +77,9 @@ def delete_message(*, owner: Owner, message: str) -> TextChange:
     """
     row, found = changeable(owner, message)
     if not found.on_path:
-        raise NotFound("There is no such message.")
+        raise NotFound(say("There is no such message."))
     if found.role == "tool":
-        raise Refused("A call's result goes with the message that called. Delete that one.")
+        raise Refused(say("A call's result goes with the message that called. Delete that one."))
     gone, title = _whole(row, found), _title(row)
     first = gone[0]
     for one in gone:
@@ -186,12 +187,12 @@ def restore_message(*, owner: Owner, message: str) -> TextChange:
     theirs = Message.objects.filter(owner.filter("conversation__"), conversation__deleted=None)
     seen = theirs.filter(id=uuid.UUID(message), deleted__isnull=False).first()
     if seen is None:
-        raise NotFound(GONE)
+        raise NotFound(say(GONE))
     row = locked_conversation(owner, str(seen.conversation_id))
     same = Message.objects.filter(conversation=row, deleted=seen.deleted)
     back = list(same.select_related("turn").order_by("seq"))
     if not back or back[0].seq < row.cleared:
-        raise NotFound(GONE)
+        raise NotFound(say(GONE))
     require_idle(row)
     first, title = back[0], _title(row)
     marker = first.forgot_above and row.forget_above == _next_turn(row, first)

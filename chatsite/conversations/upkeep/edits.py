@@ -29,6 +29,7 @@ from chatsite.errors import BadCommand, NotFound, Refused
 from chatsite.events import MessagesChanged
 from chatsite.kv import LOADED, UNLOADED
 from chatsite.messages import TokenCount
+from chatsite.wording import say
 
 # How many rows with their texts are read and written at once.
 CHUNK = 100
@@ -58,9 +59,9 @@ def edit_message(
     """
     row, found = changeable(owner, message)
     if found.role not in ("user", "assistant") or found.calls:
-        raise Refused("This part of an answer belongs to a tool call, and can't be changed.")
+        raise Refused(say("This part of an answer belongs to a tool call, and can't be changed."))
     if not text.strip() and not found.attachments:
-        raise BadCommand("The text is empty. Delete the message if nothing of it should stay.")
+        raise BadCommand(say("The text is empty. Delete the message if nothing of it should stay."))
     before = found.content or ""
     added = len(text) if found.role == "assistant" else max(len(text) - len(before), 0)
     require_words(owner, added)
@@ -120,12 +121,12 @@ def changeable(owner: Owner, id: str) -> tuple[Conversation, Message]:
     theirs = Message.objects.filter(owner.filter("conversation__"), conversation__deleted=None)
     seen = theirs.filter(id=uuid.UUID(id), deleted__isnull=True).first()
     if seen is None:
-        raise NotFound("There is no such message.")
+        raise NotFound(say("There is no such message."))
     row = Conversation.objects.select_for_update().get(id=seen.conversation_id)
     rows = Message.objects.select_related("parent", "turn")
     found = rows.filter(id=seen.id, deleted__isnull=True).first()
     if found is None:
-        raise NotFound("There is no such message.")
+        raise NotFound(say("There is no such message."))
     require_idle(row)
     return row, found
 

@@ -22,6 +22,7 @@ from chatsite.conversations.database.work import ROWS
 from chatsite.conversations.files.export_format import KEPT, SavedMessage, SavedSettings
 from chatsite.conversations.files.import_check import lines_of
 from chatsite.errors import BadRestore
+from chatsite.wording import say
 
 # A file of this size is checked in 20 ms, and a process takes 500 ms to start.
 SMALL_BYTES = 200_000
@@ -89,7 +90,7 @@ async def _check_in_child(content: IO[bytes], lines: IO[bytes]) -> None:
 
 def _header(line: bytes) -> ImportHeader:
     if not line.endswith(b"\n"):
-        raise BadRestore(f"The file takes too much time or memory. {KEPT}")
+        raise BadRestore(say("The file takes too much time or memory. {kept}", kept=say(KEPT)))
     said = json.loads(line)
     if "refused" in said:
         raise BadRestore(said["refused"])

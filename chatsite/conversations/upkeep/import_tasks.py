@@ -21,6 +21,7 @@ from chatsite.errors import BadRestore, ChatsiteError
 from chatsite.limits.limiter import Limiter
 from chatsite.limits.table import RESTORES
 from chatsite.views import ConversationView
+from chatsite.wording import say
 
 logger = logging.getLogger("chatsite")
 # How long the outcome can be asked for.
@@ -122,7 +123,7 @@ class Imports:
             found.problem = error
         except Exception:
             logger.exception("a conversation couldn't be restored")
-            found.problem = BadRestore(f"The file couldn't be imported. {KEPT}")
+            found.problem = BadRestore(say("The file couldn't be imported. {kept}", kept=say(KEPT)))
         finally:
             found.ended = time.monotonic()
 
@@ -161,7 +162,9 @@ class Imports:
                     await asyncio.sleep(time.monotonic() - began)
             # A child that was killed leaves its lines unfinished.
             if found.done != found.count:
-                raise BadRestore(f"The file takes too much time or memory. {KEPT}")
+                raise BadRestore(
+                    say("The file takes too much time or memory. {kept}", kept=say(KEPT))
+                )
             return await self._run(finish_import, conversation=id, forget_above=header.forget_above)
         except BaseException:
             await asyncio.shield(self._run(remove_imports, conversation=id))

@@ -18,6 +18,7 @@ from chatsite.conversations.values.owners import Owner
 from chatsite.errors import NotFound
 from chatsite.messages import Message
 from chatsite.views import ConversationView
+from chatsite.wording import say
 
 NOTHING: Mapping[str, Sequence[int]] = MappingProxyType({})
 
@@ -126,5 +127,5 @@ def import_conversation(
 def _importing(id: str) -> Conversation:
     row = Conversation.objects.select_for_update().filter(id=id, importing=True).first()
     if row is None:
-        raise NotFound("This import was given up.")
+        raise NotFound(say("This import was given up."))
     return row

@@ -26,6 +26,7 @@ from chatsite.conversations.values.owners import Owner
 from chatsite.errors import NotFound, TurnRunning
 from chatsite.messages import TokenCount
 from chatsite.views import ConversationView
+from chatsite.wording import say
 
 
 @in_pieces
@@ -78,7 +79,7 @@ def delete_conversation(*, owner: Owner, conversation: str) -> None:
 def undelete_conversation(*, owner: Owner, conversation: str) -> ConversationView:
     row = owned_conversation(owner, conversation, deleted=True)
     if row.importing:
-        raise NotFound("There is no such conversation.")
+        raise NotFound(say("There is no such conversation."))
     row.deleted = None
     row.save(update_fields=["deleted"])
     return conversation_view(row)
@@ -93,7 +94,7 @@ def clear_conversation(*, owner: Owner, conversation: str) -> Pieces[None]:
     """
     row = owned_conversation(owner, conversation, locked=True)
     if Turn.objects.filter(conversation=row, state="running").exists():
-        raise TurnRunning("An answer is still being written here. Stop it first.")
+        raise TurnRunning(say("An answer is still being written here. Stop it first."))
     below = row.next_seq
     saved_sessions.delete_saved_session(row)
     search_indexes.delete_index(row)

@@ -22,6 +22,7 @@ from chatsite.errors import NotFound, Refused
 from chatsite.events import Marked
 from chatsite.history import BACKGROUND
 from chatsite.views import SummaryView
+from chatsite.wording import say
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,7 +62,7 @@ def leave_unanswered_message(*, owner: Owner, message: str, on: bool) -> MarkCha
     row, marked = _markable(owner, message)
     answers = messages_on_path(row).filter(turn_seq=marked.seq, seq__gt=marked.seq)
     if marked.role != "user" or answers.exclude(source__in=BACKGROUND).exists():
-        raise Refused("Only a message of yours that has no answer can be unanswered.")
+        raise Refused(say("Only a message of yours that has no answer can be unanswered."))
     if is_unanswered(marked) != on:
         marked.state = UNANSWERED[0] if on else "complete"
         marked.save(update_fields=["state"])
@@ -95,15 +96,15 @@ def _markable(owner: Owner, id: str) -> tuple[Conversation, Message]:
         conversation__deleted__isnull=True,
     ).first()
     if found is None:
-        raise NotFound("There is no such message.")
+        raise NotFound(say("There is no such message."))
     row = Conversation.objects.select_for_update().get(id=found.conversation_id)
     found.refresh_from_db()
     if not found.on_path:
-        raise NotFound("There is no such message.")
+        raise NotFound(say("There is no such message."))
     if found.state == "running":
-        raise Refused("This answer is still being written. Mark it when it is finished.")
+        raise Refused(say("This answer is still being written. Mark it when it is finished."))
     if not found.turn_seq and found.role != "system":
-        raise Refused("This greeting is never sent, so a mark on it would do nothing.")
+        raise Refused(say("This greeting is never sent, so a mark on it would do nothing."))
     return row, found
 
 

@@ -16,6 +16,7 @@ from chatsite.errors import BadCommand, NotFound, TurnRunning
 from chatsite.history import BACKGROUND
 from chatsite.messages import UNSOUND, Message, Role, Source
 from chatsite.views import MessageView
+from chatsite.wording import say
 
 ROLES: tuple[Role, ...] = ("assistant", "user")
 # What people write elsewhere counts like what is written in the page; a background task's message
@@ -47,15 +48,25 @@ def add_message(
     """
     text = UNSOUND.sub("\N{REPLACEMENT CHARACTER}", text).strip()
     if not text:
-        raise BadCommand("The message is empty; nothing was stored.")
+        raise BadCommand(say("The message is empty; nothing was stored."))
     if source not in SOURCES:
-        raise BadCommand(f"The source {source!r} isn't one of {', '.join(SOURCES)}.")
+        raise BadCommand(
+            say(
+                "The source {source!r} isn't one of {sources}.",
+                source=source,
+                sources=", ".join(SOURCES),
+            )
+        )
     role = role or default_role(source)
     if role not in ROLES:
-        raise BadCommand(f"The role {role!r} isn't one of {', '.join(ROLES)}.")
+        raise BadCommand(
+            say("The role {role!r} isn't one of {roles}.", role=role, roles=", ".join(ROLES))
+        )
     row = _conversation(conversation)
     if Turn.objects.filter(conversation=row, state="running").exists():
-        raise TurnRunning("An answer is being written there; nothing was stored. Try again later.")
+        raise TurnRunning(
+            say("An answer is being written there; nothing was stored. Try again later.")
+        )
     said = Message(id=str(uuid.uuid4()), role=role, content=text, source=source)
     now = timezone.now()
     (stored,) = append_to_path(row, [replace(said, tokens=estimated_tokens(said))], now=now)
@@ -68,8 +79,8 @@ def _conversation(id: str) -> Conversation:
     try:
         key = uuid.UUID(id)
     except ValueError:
-        raise NotFound(f"There is no conversation {id!r}: its id is a UUID.") from None
+        raise NotFound(say("There is no conversation {id!r}: its id is a UUID.", id=id)) from None
     row = Conversation.objects.select_for_update().filter(id=key, deleted=None).first()
     if row is None:
-        raise NotFound(f"There is no conversation {id}.")
+        raise NotFound(say("There is no conversation {id}.", id=id))
     return row

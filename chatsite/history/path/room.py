@@ -12,6 +12,7 @@ from chatsite.history.values.counts import sum_counts, weakest
 from chatsite.history.values.reasons import Reason
 from chatsite.history.values.window import Head, Window
 from chatsite.messages import Basis, Message
+from chatsite.wording import later, say
 
 RequestPartName = Literal[
     "system",
@@ -98,10 +99,17 @@ class RequestRoom:
         parts = (self.system, self.prefilled, self.tools, self.current)
         largest = max(parts, key=lambda part: part.tokens)
         raise PromptTooLarge(
-            f"This message can't be sent: {self.fixed:,} tokens are needed and "
-            f"{max(0, self.limit):,} are allowed ({self._bound()}). The largest part is "
-            f"{_NAMES[largest.name]}, with {largest.tokens:,} tokens. Nothing was sent and your "
-            f"text is kept. {_ADVICE[largest.name]}"
+            say(
+                "This message can't be sent: {fixed:,} tokens are needed and {allowed:,} are "
+                "allowed ({bound}). The largest part is {part}, with {tokens:,} tokens. "
+                "Nothing was sent and your text is kept. {advice}",
+                fixed=self.fixed,
+                allowed=max(0, self.limit),
+                bound=self._bound(),
+                part=say(_NAMES[largest.name]),
+                tokens=largest.tokens,
+                advice=say(_ADVICE[largest.name]),
+            )
         )
 
     def parts(
@@ -126,9 +134,13 @@ class RequestRoom:
 
     def _bound(self) -> str:
         if self.overflow_reason == "over_budget":
-            return "the token budget"
+            return say("the token budget")
         window = self.window
-        return f"the model's window of {window.size:,} less {window.reply:,} for the reply"
+        return say(
+            "the model's window of {window:,} less {reply:,} for the reply",
+            window=window.size,
+            reply=window.reply,
+        )
 
 
 def rest_of(window: Window, used: Sequence[RequestPart]) -> tuple[RequestPart, RequestPart]:
@@ -139,14 +151,14 @@ def rest_of(window: Window, used: Sequence[RequestPart]) -> tuple[RequestPart, R
 
 
 _NAMES: dict[RequestPartName, str] = {
-    "system": "the agent's instructions",
-    "prefilled": "the agent's example turns",
-    "tools": "what the agent's tools are described with",
-    "current": "the message itself",
+    "system": later("the agent's instructions"),
+    "prefilled": later("the agent's example turns"),
+    "tools": later("the descriptions of the agent's tools"),
+    "current": later("the message itself"),
 }
 _ADVICE: dict[RequestPartName, str] = {
-    "system": "Shorten the agent's personality or choose a model with a larger window.",
-    "prefilled": "Shorten the agent's example turns or choose a model with a larger window.",
-    "tools": "Give the agent fewer tools or choose a model with a larger window.",
-    "current": "Shorten the message and what is attached to it, or send it in parts.",
+    "system": later("Shorten the agent's personality or choose a model with a larger window."),
+    "prefilled": later("Shorten the agent's example turns or choose a model with a larger window."),
+    "tools": later("Give the agent fewer tools or choose a model with a larger window."),
+    "current": later("Shorten the message and what is attached to it, or send it in parts."),
 }

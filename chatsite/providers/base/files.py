@@ -10,6 +10,7 @@ from typing import Protocol
 
 from chatsite.errors import NotFound
 from chatsite.messages import Attachment
+from chatsite.wording import say
 
 # We can't delete at a provider what is deleted here, so an upload expires by itself; a conversation
 # that still refers to it uploads it once more. In seconds; Anthropic allows at most 90 days.
@@ -58,10 +59,10 @@ class NoFiles:
     """For requests without attachments."""
 
     async def content(self, attachment: Attachment) -> FileContent:
-        raise NotFound("This file isn't stored any more.")
+        raise NotFound(say("This file isn't stored any more."))
 
     async def text(self, attachment: Attachment) -> str:
-        raise NotFound("This file isn't stored any more.")
+        raise NotFound(say("This file isn't stored any more."))
 
     async def reference(self, attachment: Attachment, *, at: str) -> str | None:
         return None

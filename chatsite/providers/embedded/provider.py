@@ -31,6 +31,7 @@ from chatsite.providers.http import failures
 from chatsite.providers.openai.reader import ChatReader
 from chatsite.providers.tokens.pieces import is_countable
 from chatsite.providers.tokens.tokenizers import Estimate, estimated_count
+from chatsite.wording import say
 
 # The only system prompt with which the bundled model stays in the user's language; even one more
 # sentence makes it drift.
@@ -255,20 +256,24 @@ def _explain(error: Exception) -> ProviderError:
     """As a ProviderError. RuntimeError is httpx2's for a client that was closed as it died."""
     if isinstance(error, EngineRefused) and error.kind == "exceed_context_size_error":
         return ProviderError(
-            "This conversation is longer than the model on this machine takes. Send less history, "
-            "then try again. What you wrote is kept.",
+            say(
+                "This conversation is too long for the model on this machine. Choose a shorter "
+                "memory at the top right, then try again. What you wrote is kept."
+            ),
             code="too_large",
             detail=str(error),
         )
     if isinstance(error, EngineRefused):
         return ProviderError(
-            "The model on this machine refused this conversation. What you wrote is kept.",
+            say("The model on this machine refused this conversation. What you wrote is kept."),
             code="bad_request",
             detail=str(error),
         )
     return ProviderError(
-        "The model on this machine stopped in the middle and is being started again. What was "
-        "said is kept. Try again in a moment.",
+        say(
+            "The model on this machine stopped in the middle and is being started again. The part "
+            "received is kept. Try again in a moment."
+        ),
         code="interrupted",
         retryable=True,
         detail=type(error).__name__,

@@ -17,10 +17,11 @@ from typing import Any
 import httpx2
 
 from chatsite.errors import ProviderError
+from chatsite.wording import later, say, say_count
 
-_KEEPS = "What you wrote is kept."
-_SAID = "What was said is kept. Continue it, or try again."
-_ADMIN = "Whoever runs this site has to"
+_KEEPS = later("What you wrote is kept.")
+_SAID = later("The part received is kept. Continue it, or try again.")
+_SOON = later("Try again in a moment.")
 # Google states the wait only in the body: {"@type": ".../RetryInfo", "retryDelay": "34s"}.
 _IN_BODY = re.compile(r"retryDelay\W+(\d+(?:\.\d+)?)s")
 
@@ -66,9 +67,13 @@ def refused(
     sentence, retryable = _CASES[case]
     # A refusal that time doesn't heal isn't retried, whatever its headers ask for.
     wait = retry_after(headers or {}, said) if retryable else None
-    again = f"Try again {format_delay(wait)}." if wait else "Try again in a moment."
+    parts = [say(sentence, model=model), say(_KEEPS)]
+    if retryable:
+        parts.append(say("Try again {delay}.", delay=format_delay(wait)) if wait else say(_SOON))
+    elif case in _TODO:
+        parts.append(say(_TODO[case]))
     return ProviderError(
-        sentence.format(model=model, again=again),
+        " ".join(parts),
         code=case,
         retryable=retryable,
         retry_after=wait,
@@ -104,45 +109,29 @@ _BY_STATUS = {
 }
 # The sentence, and whether the same request may work later.
 _CASES: dict[str, tuple[str, bool]] = {
-    "moved": (
-        f"The provider's address leads elsewhere. {_KEEPS} {_ADMIN} check it.",
-        False,
-    ),
-    "quota": (
-        f"The provider's account is used up, so it didn't answer. {_KEEPS} {_ADMIN} top it up.",
-        False,
-    ),
-    "no_tools": (
-        f"{{model}} can't use tools. {_KEEPS} Choose another model, or an agent without tools.",
-        False,
-    ),
-    "too_large": (
-        f"This conversation is longer than {{model}} takes. Send less history, then try again. "
-        f"{_KEEPS}",
-        False,
-    ),
-    "key_refused": (
-        f"The provider refused this site's key. {_KEEPS} {_ADMIN} check it.",
-        False,
-    ),
-    "model_unknown": (
-        f"The provider doesn't know the model {{model}}. {_KEEPS} Choose another agent, or have "
-        "the model's name checked.",
-        False,
-    ),
-    "bad_request": (
-        f"The provider didn't accept this request for {{model}}. {_KEEPS} Whoever runs this site "
-        "finds more in the log.",
-        False,
-    ),
-    "refused_by_provider": (f"The provider refused this request. {_KEEPS}", False),
-    "timeout": (f"The provider took too long. {_KEEPS} {{again}}", True),
-    "rate_limited": (
-        f"The provider is busy or this site has reached its limit there. {_KEEPS} {{again}}",
-        True,
-    ),
-    "overloaded": (f"The provider has too much to do right now. {_KEEPS} {{again}}", True),
-    "provider_down": (f"The provider has a problem of its own. {_KEEPS} {{again}}", True),
+    "moved": (later("The provider's address leads elsewhere."), False),
+    "quota": (later("This site's credit with the provider has run out."), False),
+    "no_tools": (later("{model} can't use tools."), False),
+    "too_large": (later("This conversation is too long for {model}."), False),
+    "key_refused": (later("The provider rejected this site's API key."), False),
+    "model_unknown": (later("The provider doesn't know the model {model}."), False),
+    "bad_request": (later("The provider didn't accept this request for {model}."), False),
+    "refused_by_provider": (later("The provider refused this request."), False),
+    "timeout": (later("The provider took too long."), True),
+    "rate_limited": (later("The provider is busy or this site has reached its limit there."), True),
+    "overloaded": (later("The provider has too much to do right now."), True),
+    "provider_down": (later("The provider reported an internal error."), True),
+}
+# What to do about those that time doesn't heal.
+_TELL = later("Please tell the administrator.")
+_TODO = {
+    "moved": _TELL,
+    "quota": _TELL,
+    "no_tools": later("Choose another model, or an agent without tools."),
+    "too_large": later("Choose a shorter memory at the top right, then try again."),
+    "key_refused": _TELL,
+    "model_unknown": later("Choose another agent, or tell the administrator."),
+    "bad_request": later("The server's log has more for the administrator."),
 }
 
 
@@ -172,23 +161,34 @@ def _refusal_for(error: Any, model: str) -> ProviderError:
 
 def unreachable(detail: str) -> ProviderError:
     """`detail` is the class of the error, as the transport names it."""
-    sentence, retryable = "The provider can't be reached.", True
+    sentence, retryable = say("The provider can't be reached."), True
     if "DNS" in detail:
-        sentence = "The provider's address can't be found."
+        sentence = say("The provider's address can't be found.")
     elif "Certificate" in detail or "SSL" in detail:
-        sentence, retryable = "No secure connection to the provider could be made.", False
-    todo = "Try again in a moment." if retryable else f"{_ADMIN} check its address."
+        sentence = say("No secure connection to the provider could be made.")
+        retryable = False
     return ProviderError(
-        f"{sentence} {_KEEPS} {todo}", code="unreachable", retryable=retryable, detail=detail
+        " ".join((sentence, say(_KEEPS), say(_SOON if retryable else _TELL))),
+        code="unreachable",
+        retryable=retryable,
+        detail=detail,
     )
 
 
 def too_slow(*, started: bool, seconds: float) -> ProviderError:
     """Silence before the first token, or (`started`) in the middle of the answer."""
-    what = "fell silent in the middle of its answer" if started else "didn't begin to answer"
-    kept = _SAID if started else f"{_KEEPS} Try again."
+    if started:
+        sentence = say(
+            "The provider fell silent in the middle of its answer for {seconds:.3g} seconds.",
+            seconds=seconds,
+        )
+    else:
+        sentence = say(
+            "The provider didn't begin to answer for {seconds:.3g} seconds.", seconds=seconds
+        )
+    kept = say(_SAID) if started else f"{say(_KEEPS)} {say('Try again.')}"
     return ProviderError(
-        f"The provider {what} for {seconds:.3g} seconds. {kept}",
+        f"{sentence} {kept}",
         code="timeout",
         retryable=True,
         detail=f"{'between tokens' if started else 'first token'} {seconds:.3g}s",
@@ -196,20 +196,27 @@ def too_slow(*, started: bool, seconds: float) -> ProviderError:
 
 
 def interrupted(detail: str) -> ProviderError:
-    return _broken("The answer broke off before its end.", "interrupted", detail)
+    return _broken(
+        say("The connection broke before the answer was complete."), "interrupted", detail
+    )
 
 
 def failed_midway(detail: str) -> ProviderError:
-    sentence = "The provider reported an error in the middle of its answer."
+    sentence = say("The provider reported an error in the middle of its answer.")
     return _broken(sentence, "failed_midway", detail)
 
 
 def malformed(detail: str) -> ProviderError:
-    return _broken("The provider sent something that isn't an answer.", "malformed", detail)
+    return _broken(say("The provider sent something that isn't an answer."), "malformed", detail)
 
 
 def _broken(sentence: str, code: str, detail: str) -> ProviderError:
-    return ProviderError(f"{sentence} {_SAID}", code=code, retryable=True, detail=detail)
+    return ProviderError(
+        f"{sentence} {say(_SAID)}",
+        code=code,
+        retryable=True,
+        detail=detail,
+    )
 
 
 def retry_after(headers: Mapping[str, str], said: str = "") -> float | None:
@@ -241,9 +248,15 @@ def _until(date: str) -> float | None:
 
 def format_delay(seconds: float) -> str:
     """ "in 3 minutes"; rounded up, since an earlier request would be refused again."""
-    for unit, size in (("day", 86_400), ("hour", 3_600), ("minute", 60)):
+    for unit, size in (("days", 86_400), ("hours", 3_600), ("minutes", 60)):
         # 100 seconds stay seconds: "2 minutes" would make people wait for nothing.
         if seconds > 1.75 * size:
-            return f"in {math.ceil(seconds / size)} {unit}s"
-    count = max(math.ceil(seconds), 1)
-    return f"in {count} second" + ("" if count == 1 else "s")
+            return say(_DELAYS[unit], count=math.ceil(seconds / size))
+    return say_count("in {count} second", "in {count} seconds", max(math.ceil(seconds), 1))
+
+
+_DELAYS = {
+    "days": later("in {count} days"),
+    "hours": later("in {count} hours"),
+    "minutes": later("in {count} minutes"),
+}

@@ -18,8 +18,9 @@ from chatsite.providers.reachable import Providers
 from chatsite.tools.toolbox import AgentTools
 from chatsite.turns.agents.model_choice import ModelChoice
 from chatsite.turns.agents.resolved_agent import ResolvedAgent, missing_agent, resolve_agent
+from chatsite.wording import later, say
 
-SWITCHED_OFF = (
+SWITCHED_OFF = later(
     "This agent is switched off here: it takes no new messages. Its conversations can be read and "
     "saved to a file."
 )
@@ -68,7 +69,7 @@ class Agents:
         an agent that is switched off."""
         found = self.resolve_without_start(agent, model, staff=staff)
         if not found.template.enabled:
-            raise Refused(SWITCHED_OFF, code="agent_off")
+            raise Refused(say(SWITCHED_OFF), code="agent_off")
         if found.provider is self.embedded and self.start_engine is not None:
             self.start_engine()
         return found

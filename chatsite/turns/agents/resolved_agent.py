@@ -17,6 +17,7 @@ from chatsite.providers.base.model import Model
 from chatsite.providers.base.provider import Provider, Request, ToolSpec
 from chatsite.providers.known.servers import SERVERS
 from chatsite.tools.tool import Tool
+from chatsite.wording import say
 
 HEADS = 64
 # Where nothing that a template names can be reached: the model on this machine, then no model.
@@ -178,7 +179,7 @@ def resolve_agent(
         name = next((llm for llm in (*template.llms, *FALLBACKS) if llm in providers), "")
         replaces = _replacement_note(template, name)
     if not name:
-        raise ProviderError("No model can be reached.", code="no_provider")
+        raise ProviderError(say("No model can be reached."), code="no_provider")
     provider = providers[name]
     settings = _settings(template, name)
     model = provider.model(asked or settings.model)

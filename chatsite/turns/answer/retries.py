@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 from chatsite.errors import ProviderError
 from chatsite.providers.base.provider import Chunk, PromptProgress, Provider, Request
+from chatsite.wording import later, say
 
 # A request is repeated only within so many seconds: nobody should look at nothing for longer.
 RETRY_WITHIN_SECONDS = 10.0
@@ -84,14 +85,18 @@ def _pause_after(error: ProviderError) -> float:
 
 
 def _sentence(error: ProviderError, label: str) -> str:
-    why = {
-        "rate_limited": "is busy",
-        "overloaded": "has more to do than it can",
-        "unreachable": "can't be reached",
-        "timeout": "took too long",
-        "provider_down": "has a problem of its own",
-    }.get(error.code, "broke off before its answer began")
-    return f"{label} {why}."
+    sentence = _SENTENCES.get(error.code, _BROKE_OFF)
+    return say(sentence, label=label)
+
+
+_BROKE_OFF = later("{label} broke off before its answer began.")
+_SENTENCES = {
+    "rate_limited": later("{label} is busy."),
+    "overloaded": later("{label} has more to do than it can."),
+    "unreachable": later("{label} can't be reached."),
+    "timeout": later("{label} took too long."),
+    "provider_down": later("{label} reported an internal error."),
+}
 
 
 @dataclass(slots=True)
@@ -127,8 +132,12 @@ class CircuitBreaker:
         if left > 0:
             seconds = max(1, math.ceil(left))
             raise ProviderError(
-                f"{label} has failed several times in a row, so it isn't asked for the moment. "
-                f"What you wrote is kept. Try again in {seconds} s.",
+                say(
+                    "{label} keeps failing, so requests to it are paused. What you wrote is "
+                    "kept. You can try again in {seconds} s.",
+                    label=label,
+                    seconds=seconds,
+                ),
                 code="provider_paused",
                 retry_after=seconds,
             )

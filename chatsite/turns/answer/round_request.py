@@ -21,9 +21,10 @@ from chatsite.turns.answer.sent_requests import fingerprint_in_thread
 from chatsite.turns.answer.server_cuts import has_media
 from chatsite.turns.context.decider import RoundDecision
 from chatsite.turns.context.file_forms import RenderedRequest, file_notes
+from chatsite.wording import later, say
 
 logger = logging.getLogger("chatsite.history")
-TOO_MUCH = (
+TOO_MUCH = later(
     "What the tools brought, with this message, is more than the model can be sent. What was done "
     "so far is kept. Ask for less at a time, or choose a model with a larger window."
 )
@@ -90,7 +91,7 @@ async def _decide(
     except PromptTooLarge:
         if number == 1:
             raise
-        raise PromptTooLarge(TOO_MUCH) from None
+        raise PromptTooLarge(say(TOO_MUCH)) from None
 
 
 async def _path(turn: TurnProgress, services: TurnServices, number: int) -> LoadedPath:

@@ -24,6 +24,7 @@ from chatsite.turns.answer.progress import TurnProgress, TurnServices
 from chatsite.turns.answer.retries import open_answer
 from chatsite.turns.answer.round_request import RoundRequest, decide_round, publish_decision
 from chatsite.turns.answer.tool_calls import ToolRound
+from chatsite.wording import say
 
 LAST_ROUND = (
     "The model called tools in {rounds} rounds, as many as this agent allows. It was then asked to "
@@ -87,7 +88,7 @@ class Rounds:
             sent = request.for_provider(self.turn, self.services, may_call=may_call)
             finished = await self._read(sent)
             if finished is None:
-                raise ProviderError("The answer broke off.", code="interrupted")
+                raise ProviderError(say("The answer broke off."), code="interrupted")
             self.turn.finished = finished
         finally:
             await self._publishing

@@ -20,6 +20,7 @@ from chatsite.tools.call import call_tool, content_within, error_content
 from chatsite.tools.tool import ToolContext, ToolError
 from chatsite.turns.answer.progress import TurnProgress, TurnServices
 from chatsite.views import MessageView
+from chatsite.wording import say
 
 logger = logging.getLogger("chatsite.turns")
 T = TypeVar("T")
@@ -90,7 +91,7 @@ class ToolRound:
             quoted=self.quoted,
         )
         if views is None:
-            raise ProviderError("This answer was ended elsewhere.", code="interrupted")
+            raise ProviderError(say("This answer was ended elsewhere."), code="interrupted")
         turn.begin_message(answer)
         turn.feed.publish(CallsStarted(turn=turn.id, messages=views))
         left = self.room - (counted.tokens.count if counted.tokens else 0)

@@ -16,6 +16,7 @@ from chatsite.providers.base.provider import Finished
 from chatsite.turns.answer.progress import TurnProgress, TurnServices
 from chatsite.turns.answer.rounds import Rounds
 from chatsite.views import Problem, State
+from chatsite.wording import later, say
 
 logger = logging.getLogger("chatsite.turns")
 # An answer's id, its length and the decision that it was asked with.
@@ -27,23 +28,30 @@ _NOT_CAUGHT = (asyncio.CancelledError, KeyboardInterrupt, SystemExit)
 AGAIN_SECONDS = (0.2, 1.0)
 
 EMPTY = Problem(
-    code="empty_answer", message="The model gave an empty answer. Your message is kept; ask again."
+    code="empty_answer",
+    message=later("The model gave an empty answer. Your message is kept; ask again."),
 )
 EMPTY_BECAUSE = {
     "length": Problem(
         code="empty_answer",
-        message="The model used up the longest length this agent allows before it said anything. "
-        "Your message is kept; ask again, or have the limit raised.",
+        message=later(
+            "The model reached this agent's length limit before it said anything. Your message is "
+            "kept; ask again, or have the limit raised."
+        ),
     ),
     "content_filter": Problem(
         code="content_filter",
-        message="The provider's filter held the answer back. Your message is kept; ask in other "
-        "words.",
+        message=later(
+            "The provider's content filter stopped the answer. Your message is kept; ask in other "
+            "words."
+        ),
     ),
 }
 NOT_STORED = Problem(
     code="not_stored",
-    message="The end of this answer couldn't be stored. What was saved before is kept; ask again.",
+    message=later(
+        "The end of this answer couldn't be stored. What was saved before is kept; ask again."
+    ),
 )
 
 
@@ -105,12 +113,12 @@ class AnswerWriter:
         if error is None and self.turn.finished is not None:
             return self._whole(self.turn.finished)
         if error is None:
-            error = ProviderError("The answer broke off.", code="interrupted")
+            error = ProviderError(say("The answer broke off."), code="interrupted")
         state: State = "interrupted" if written else "failed"
         if not isinstance(error, ChatsiteError):
             logger.error("turn %s failed", self.turn.id, exc_info=error)
             return state, Problem(
-                code="internal", message="Something went wrong here. What you wrote is kept."
+                code="internal", message=say("Something went wrong here. What you wrote is kept.")
             )
         if isinstance(error, ProviderError) and error.detail:
             logger.warning("turn %s: %s (%s)", self.turn.id, error.code, error.detail)
@@ -119,7 +127,7 @@ class AnswerWriter:
     def _whole(self, finished: Finished) -> tuple[State, Problem | None]:
         """The state of an answer that arrived whole."""
         if not self.turn.generation.text.strip():
-            return "failed", EMPTY_BECAUSE.get(finished.reason, EMPTY)
+            return "failed", EMPTY_BECAUSE.get(finished.reason, EMPTY).said()
         cut = self.turn.cut
         return "complete", Problem(code="server_cut", message=cut.sentence) if cut else None
 
@@ -155,7 +163,7 @@ class AnswerWriter:
             turn=self.turn.id,
             state="interrupted",
             message=None,
-            problem=NOT_STORED,
+            problem=NOT_STORED.said(),
         )
 
     async def _store_end(self, state: State, problem: Problem | None) -> FinishedTurn | None:

@@ -14,6 +14,7 @@ from chatsite.turns.context.decider import Decider
 from chatsite.turns.context.file_forms import draft_file_notes
 from chatsite.turns.context.turn_context import DRAFT, Contexts, PageRequest, TurnContext
 from chatsite.turns.ports import Storage
+from chatsite.wording import say
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,7 +101,7 @@ class Drafts:
             reply_to=draft.reply_to,
         )
         if loaded.agent not in ("", context.agent.slug):
-            raise BadCommand("This conversation is with another agent.")
+            raise BadCommand(say("This conversation is with another agent."))
         user = Message.user(draft.text, *draft.attachments, id=DRAFT, reply_to=draft.reply_to)
         new = [user]
         if not loaded.transcript.entries and not loaded.transcript.not_loaded.messages:

@@ -24,6 +24,7 @@ from chatsite.turns.evidence.summary_fold import (
 )
 from chatsite.turns.evidence.summary_writer import summary_tokens
 from chatsite.turns.ports import Storage, TurnOwner
+from chatsite.wording import say
 
 logger = logging.getLogger("chatsite.turns")
 # What went wrong, for the next receipts of so many conversations.
@@ -159,8 +160,12 @@ class Summariser:
         most = context.limit // PARTS_OF_LIMIT
         if text is not None and tokens.count > most:
             raise Refused(
-                f"This summary takes {tokens.count:,} tokens, and {most:,} are allowed, so that "
-                "there is room for the conversation. Your text is kept; shorten it.",
+                say(
+                    "This summary takes {count:,} tokens, and {most:,} are allowed, so that "
+                    "there is room for the conversation. Your text is kept; shorten it.",
+                    count=tokens.count,
+                    most=most,
+                ),
                 code="summary_too_long",
             )
         state = await self.storage.run(

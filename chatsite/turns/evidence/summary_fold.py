@@ -21,6 +21,7 @@ from chatsite.turns.context.turn_context import TurnContext
 from chatsite.turns.evidence.completion import side_model
 from chatsite.turns.evidence.summary_writer import Outdated, SummaryDraft, SummaryWriter, room_of
 from chatsite.turns.ports import Storage
+from chatsite.wording import say
 
 # A run that needs more calls stores what it has; the next turn's end goes on from there.
 MOST_PIECES = 24
@@ -92,7 +93,7 @@ class SummaryFold:
     def _model(self) -> Model:
         model = writing_model(self.context)
         if model is None:
-            raise ProviderError("No model answers here that could write one.", code="no_model")
+            raise ProviderError(say("No model answers here that could write one."), code="no_model")
         return model
 
     async def _still_holds(self, start: UnsummarisedPath, parts: Sequence[SummaryPiece]) -> bool:

@@ -22,6 +22,7 @@ from chatsite.providers.base.model import Model
 from chatsite.providers.base.provider import Tokenizer, Usage
 from chatsite.turns.agents.resolved_agent import ResolvedAgent
 from chatsite.turns.evidence.completion import Unfinished, complete
+from chatsite.wording import say
 
 # For one call: a model on this machine reads some hundred tokens a second.
 SECONDS = 120.0
@@ -146,7 +147,7 @@ class SummaryWriter:
             made.usages.append(error.usage)
         made.seconds += time.monotonic() - started
         if not reply.text:
-            raise ProviderError("The model wrote nothing.", code="empty_answer")
+            raise ProviderError(say("The model wrote nothing."), code="empty_answer")
         return reply
 
     async def _count(self, text: str) -> TokenCount:
@@ -175,5 +176,7 @@ def room_of(model: Model, most: int) -> int:
     frame = sum(estimate_message(m) for m in summary_question(summary="-", text="-", words=most))
     room = (model.window - frame - most - _reply_tokens(most)) * ESTIMATE_SHARE // 100
     if room < LEAST_ROOM:
-        raise ProviderError(f"The window of {model.label} is too small for it.", code="window")
+        raise ProviderError(
+            say("The window of {label} is too small for it.", label=model.label), code="window"
+        )
     return room

@@ -22,6 +22,7 @@ from chatsite.turns.what_if.cleanup_preview import CleanupOffers
 from chatsite.web.api.requests import answers_errors, json_fields, storable
 from chatsite.web.people import is_staff, request_owner, site_of
 from chatsite.wiring import Site
+from chatsite.wording import say
 
 MAX_QUERY = 4_096
 MAX_TURNS = 10_000
@@ -46,7 +47,7 @@ async def clean_cache(request: HttpRequest, id: UUID) -> HttpResponse:
     body = json_fields(request)
     strategy = body.get("strategy")
     if not isinstance(strategy, str):
-        raise BadCommand("strategy is the name of one.")
+        raise BadCommand(say("strategy is the name of one."))
     if problem := unknown_strategy(strategy):
         raise BadCommand(problem)
     site, owner, page = await _page_request(request, id, body.get("query", ""), panel=True)
@@ -82,9 +83,11 @@ async def _page_request(
 ) -> tuple[Site, Owner, PageRequest]:
     site, staff = site_of(request), await is_staff(request)
     if panel and not site.may_debug(staff=staff):
-        raise NotFound("There is no such conversation.")
+        raise NotFound(say("There is no such conversation."))
     if not isinstance(query, str) or len(query) > MAX_QUERY:
-        raise BadCommand(f"query is the page's own, at most {MAX_QUERY:,} characters.")
+        raise BadCommand(
+            say("query is the page's own, at most {max_query:,} characters.", max_query=MAX_QUERY)
+        )
     owner = await request_owner(request)
     page = site.page_request(
         owner=owner,
@@ -163,4 +166,9 @@ def _turn_numbers(said: object) -> list[int]:
         turns = [turn for turn in said if type(turn) is int and 0 < turn < 2**31]
         if len(turns) == len(said):
             return turns
-    raise BadCommand(f"turns is a list of at most {MAX_TURNS:,} sequence numbers of messages.")
+    raise BadCommand(
+        say(
+            "turns is a list of at most {max_turns:,} sequence numbers of messages.",
+            max_turns=MAX_TURNS,
+        )
+    )

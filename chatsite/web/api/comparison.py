@@ -12,6 +12,7 @@ from chatsite.turns.context.drafts import Draft
 from chatsite.turns.context.turn_context import PageRequest
 from chatsite.web.api.requests import answers_errors, json_fields, model_name, storable, upload_ids
 from chatsite.web.people import is_staff, request_owner, site_of
+from chatsite.wording import say
 
 MAX_QUERY = 4_096
 
@@ -27,7 +28,7 @@ async def compare_draft(request: HttpRequest, id: UUID) -> HttpResponse:
     try:
         reply_to = str(UUID(reply_to)) if reply_to else None
     except (ValueError, AttributeError, TypeError):
-        raise BadCommand("reply_to is the id of a message.") from None
+        raise BadCommand(say("reply_to is the id of a message.")) from None
     site, text = site_of(request), _text(body, "draft")
     attached = await site.drafts.attachments(page, upload_ids(body.get("attachments", [])))
     draft = Draft(text=text, reply_to=reply_to, attachments=attached)
@@ -47,10 +48,10 @@ async def _page_request(
 ) -> PageRequest:
     site, staff = site_of(request), await is_staff(request)
     if not site.may_debug(staff=staff):
-        raise NotFound("There is no such conversation.")
+        raise NotFound(say("There is no such conversation."))
     query = _text(body, "query")
     if len(query) > MAX_QUERY:
-        raise BadCommand("The page's address is too long.")
+        raise BadCommand(say("The page's address is too long."))
     return site.page_request(
         owner=await request_owner(request),
         staff=staff,
@@ -64,5 +65,5 @@ async def _page_request(
 def _text(body: dict[str, object], name: str) -> str:
     value = body.get(name, "")
     if not isinstance(value, str):
-        raise BadCommand(f"{name} is not a text.")
+        raise BadCommand(say("{name} is not a text.", name=name))
     return storable(value)

@@ -19,6 +19,7 @@ from chatsite.turns.ports import StoredFiles
 from chatsite.web.api.requests import answers_errors, json_fields, storable
 from chatsite.web.api.resume import cleanup_strategy
 from chatsite.web.people import is_staff, request_owner, site_of
+from chatsite.wording import say
 
 MESSAGE = "the number of a message"
 
@@ -59,7 +60,7 @@ def _number(request: HttpRequest, name: str, what: str, *, digits: int = 9) -> i
     if not value:
         return None
     if not (value.isascii() and value.isdigit() and len(value) <= digits):
-        raise BadCommand(f"{name} is {what}.")
+        raise BadCommand(say("{name} is {what}.", name=name, what=what))
     return int(value)
 
 
@@ -73,7 +74,7 @@ def _place(after: str) -> tuple[datetime, UUID] | None:
             raise ValueError
         return when, UUID(id)
     except (ValueError, OverflowError):
-        raise BadCommand("after is the time and the id of a conversation.") from None
+        raise BadCommand(say("after is the time and the id of a conversation.")) from None
 
 
 @require_http_methods(["PATCH", "DELETE"])
@@ -90,7 +91,7 @@ async def conversation(request: HttpRequest, id: UUID) -> HttpResponse:
         return JsonResponse({"deleted": str(id)})
     title = json_fields(request).get("title")
     if not isinstance(title, str) or not title.strip():
-        raise BadCommand("A title needs at least one character.")
+        raise BadCommand(say("A title needs at least one character."))
     storable(title)
     renamed = await site.run(
         store.rename_conversation, owner=owner, conversation=str(id), title=" ".join(title.split())
@@ -127,7 +128,7 @@ async def messages(request: HttpRequest, id: UUID) -> HttpResponse:
     """A page of those above `?before=`; more of them up to the message `?until=`."""
     before = _number(request, "before", MESSAGE)
     if before is None:
-        raise BadCommand(f"before is {MESSAGE}.")
+        raise BadCommand(say("before is {message}.", message=MESSAGE))
     found, earlier = await site_of(request).run(
         store.earlier_messages,
         owner=await request_owner(request),
@@ -158,10 +159,10 @@ async def export(request: HttpRequest, id: UUID) -> HttpResponse:
 async def receipt(request: HttpRequest, id: UUID) -> HttpResponse:
     site = site_of(request)
     if not site.may_debug(staff=await is_staff(request)):
-        raise NotFound("There is no such answer.")
+        raise NotFound(say("There is no such answer."))
     found = await site.run(store.receipt_of, owner=await request_owner(request), turn=str(id))
     if found is None:
-        raise NotFound("This answer has no receipt.")
+        raise NotFound(say("This answer has no receipt."))
     return JsonResponse(dict(found))
 
 
@@ -171,7 +172,7 @@ async def sent_request(request: HttpRequest, id: UUID) -> HttpResponse:
     """The exact request of a turn, for staff or with DEBUG."""
     site, staff = site_of(request), await is_staff(request)
     if not (site.may_debug(staff=staff) and site.may_see_request(staff=staff)):
-        raise NotFound("There is no such answer.")
+        raise NotFound(say("There is no such answer."))
     owner = await request_owner(request)
     kept = await site.run(store.request_parts, owner=owner, turn=str(id))
     head = site.agents.resolve_without_start(kept.agent).head

@@ -24,6 +24,7 @@ from chatsite.web.people import request_owner, site_of
 from chatsite.web.server.bodies import StreamedBody
 from chatsite.web.server.static_files import read_blocks
 from chatsite.wiring import Site
+from chatsite.wording import say
 
 LONGEST_HEADER = 4096
 # No browser runs anything in a file, whatever its content, and no other site can embed it.
@@ -62,7 +63,7 @@ def attachment_view(attachment: Attachment) -> dict[str, Any]:
 def _name(request: HttpRequest) -> str:
     said = request.headers.get("X-File-Name", "")
     if not said or len(said) > LONGEST_HEADER:
-        raise BadCommand("A file needs a name, in the header X-File-Name. Nothing was kept.")
+        raise BadCommand(say("A file needs a name, in the header X-File-Name. Nothing was kept."))
     return safe_name(unquote(said, errors="replace"))
 
 

@@ -16,6 +16,7 @@ from chatsite.errors import BadRestore
 from chatsite.web.api.requests import answers_errors, request_body
 from chatsite.web.api.resume import resume_settings
 from chatsite.web.people import is_staff, request_owner, site_of
+from chatsite.wording import say
 
 MAX_IMPORT_BYTES = 20 * 1024 * 1024
 # Most files are restored in a moment, and answered as they are.
@@ -49,7 +50,7 @@ async def import_file(request: HttpRequest) -> HttpResponse:
         view = started.conversation.to_dict()
         return JsonResponse({"conversation": view, "note": started.note})
     if site.imports.of(owner) is not started:
-        raise BadRestore("This was cancelled. Nothing was imported.")
+        raise BadRestore(say("This was cancelled. Nothing was imported."))
     return JsonResponse({"import": started.to_dict()}, status=202)
 
 
@@ -57,7 +58,7 @@ def _on_disk(request: HttpRequest) -> IO[bytes]:
     """The request's file as one of our own, which outlives the request. Raises BadRestore."""
     upload = request.FILES.get("file")
     if upload is not None and (upload.size or 0) > MAX_IMPORT_BYTES:
-        raise BadRestore("The file is larger than 20 MB. Nothing was imported.")
+        raise BadRestore(say("The file is larger than 20 MB. Nothing was imported."))
     blocks = upload.chunks() if upload is not None else (request_body(request),)
     with ExitStack() as closing:
         content: IO[bytes] = closing.enter_context(tempfile.TemporaryFile())

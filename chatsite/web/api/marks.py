@@ -13,6 +13,7 @@ from chatsite.events import CacheChanged, SummaryChanged
 from chatsite.history.records.forgetting import explain_forgetting
 from chatsite.web.api.requests import answers_errors, json_fields, model_name, storable, upload_ids
 from chatsite.web.people import is_staff, request_owner, site_of
+from chatsite.wording import say
 
 MARKS = {
     "pinned": store.pin_message,
@@ -30,10 +31,10 @@ async def mark_message(request: HttpRequest, id: UUID) -> HttpResponse:
     """`{"pinned": true}`, or one of the other marks; the response is the event that pages get."""
     body = json_fields(request)
     if len(body) != 1 or not isinstance(on := next(iter(body.values())), bool):
-        raise BadCommand(f"One mark is needed, true or false: {', '.join(MARKS)}.")
+        raise BadCommand(say("One mark is needed, true or false: {marks}.", marks=", ".join(MARKS)))
     name = next(iter(body))
     if name not in MARKS:
-        raise BadCommand(f"There is no such mark; there are {', '.join(MARKS)}.")
+        raise BadCommand(say("There is no such mark; there are {marks}.", marks=", ".join(MARKS)))
     site, owner = site_of(request), await request_owner(request)
     change = await site.run(MARKS[name], owner=owner, message=str(id), on=on)
     if name == "forget_above" and on:
@@ -56,11 +57,11 @@ async def why_forgotten(request: HttpRequest, id: UUID) -> HttpResponse:
     the agent's own; without the parameter it is the conversation's."""
     query, draft = (storable(request.GET.get(name, "")) for name in ("query", "draft"))
     if len(query) > MAX_QUERY or len(draft) > MAX_DRAFT:
-        raise BadCommand("The page's address or the draft is too long for this question.")
+        raise BadCommand(say("The page's address or the draft is too long for this question."))
     try:
         reply_to = str(UUID(said)) if (said := request.GET.get("reply_to", "")) else None
     except ValueError:
-        raise BadCommand("reply_to is the id of a message.") from None
+        raise BadCommand(say("reply_to is the id of a message.")) from None
     attached = upload_ids(request.GET.getlist("attachment"))
     chosen = model_name(request.GET["model"]) if "model" in request.GET else None
     site, owner = site_of(request), await request_owner(request)

@@ -16,6 +16,7 @@ from chatsite.web.api.marks import mark_message
 from chatsite.web.api.requests import answers_errors, json_fields, storable
 from chatsite.web.people import request_owner, site_of
 from chatsite.wiring import Site
+from chatsite.wording import say
 
 
 @require_http_methods(["PATCH", "DELETE"])
@@ -45,7 +46,7 @@ async def edit_message(request: HttpRequest, id: UUID) -> HttpResponse:
     """`{"text": "..."}` takes the place of its text; nothing is asked."""
     text = json_fields(request).get("text")
     if not isinstance(text, str):
-        raise BadCommand("text is the new text of the message.")
+        raise BadCommand(say("text is the new text of the message."))
     site, owner = site_of(request), await request_owner(request)
     change = await site.run(store.edit_message, owner=owner, message=str(id), text=storable(text))
     return await _answer(site, owner, change)

@@ -15,6 +15,7 @@ from django.http.response import HttpResponseBase
 from chatsite.errors import BadCommand, BadRestore, ChatsiteError, NotFound, Refused, TooMany
 from chatsite.messages import MAX_ATTACHMENTS, UNSOUND
 from chatsite.web.server.request_limits import too_many
+from chatsite.wording import say
 
 MAX_MODEL = 200
 STATUS: tuple[tuple[type[ChatsiteError], int], ...] = (
@@ -47,38 +48,45 @@ def request_body(request: HttpRequest) -> bytes:
     try:
         return request.body
     except RequestDataTooBig:
-        raise BadCommand("The request's body is too large.") from None
+        raise BadCommand(say("The request's body is too large.")) from None
 
 
 def json_fields(request: HttpRequest) -> dict[str, Any]:
     try:
         body = json.loads(request_body(request) or b"{}")
     except (ValueError, RecursionError):
-        raise BadCommand("The request's body is not JSON.") from None
+        raise BadCommand(say("The request's body is not JSON.")) from None
     if not isinstance(body, dict):
-        raise BadCommand("The request's body is not a JSON object.")
+        raise BadCommand(say("The request's body is not a JSON object."))
     return body
 
 
 def storable(text: str) -> str:
     """Raise BadCommand for characters that no database stores: lone surrogates and NUL."""
     if UNSOUND.search(text):
-        raise BadCommand("This text holds characters that can't be stored.")
+        raise BadCommand(say("This text holds characters that can't be stored."))
     return text
 
 
 def model_name(value: Any) -> str:
     """`provider:name`, or "" for the agent's own."""
     if not isinstance(value, str) or len(value) > MAX_MODEL:
-        raise BadCommand(f"model is a text of at most {MAX_MODEL} characters.")
+        raise BadCommand(
+            say("model is a text of at most {max_model} characters.", max_model=MAX_MODEL)
+        )
     return storable(value)
 
 
 def upload_ids(value: Any) -> list[str]:
     """The ids of uploaded files."""
     if not isinstance(value, list) or len(value) > MAX_ATTACHMENTS:
-        raise BadCommand(f"attachments are a list of at most {MAX_ATTACHMENTS} ids.")
+        raise BadCommand(
+            say(
+                "attachments are a list of at most {max_attachments} ids.",
+                max_attachments=MAX_ATTACHMENTS,
+            )
+        )
     try:
         return [str(UUID(one)) for one in value]
     except (ValueError, AttributeError, TypeError):
-        raise BadCommand("attachments are the ids of files.") from None
+        raise BadCommand(say("attachments are the ids of files.")) from None

@@ -11,6 +11,7 @@ from chatsite.conversations import store
 from chatsite.errors import BadCommand
 from chatsite.web.api.requests import answers_errors, json_fields, storable
 from chatsite.web.people import is_staff, request_owner, site_of
+from chatsite.wording import say
 
 MAX_CHARACTERS = 50_000
 MAX_QUERY = 4_096
@@ -45,7 +46,7 @@ async def switch(request: HttpRequest, id: UUID) -> HttpResponse:
     """POST `{"on": false}`."""
     on = json_fields(request).get("on")
     if not isinstance(on, bool):
-        raise BadCommand("on is true or false.")
+        raise BadCommand(say("on is true or false."))
     site, owner, conversation = site_of(request), await request_owner(request), str(id)
     await site.summariser.switch(owner=owner, conversation=conversation, on=on)
     found = await site.run(store.summary_versions, owner=owner, conversation=conversation)
@@ -55,7 +56,9 @@ async def switch(request: HttpRequest, id: UUID) -> HttpResponse:
 def _query(body: dict[str, object]) -> str:
     query = body.get("query", "")
     if not isinstance(query, str) or len(query) > MAX_QUERY:
-        raise BadCommand(f"query is the page's own, at most {MAX_QUERY:,} characters.")
+        raise BadCommand(
+            say("query is the page's own, at most {max_query:,} characters.", max_query=MAX_QUERY)
+        )
     return storable(query)
 
 
@@ -63,14 +66,18 @@ def _edit(body: dict[str, object]) -> tuple[int, str | None]:
     version, text = body.get("version"), body.get("text")
     # In Python true is a number, too.
     if not isinstance(version, int) or isinstance(version, bool) or not 0 < version < 10**9:
-        raise BadCommand("version is the number of the version that is edited.")
+        raise BadCommand(say("version is the number of the version that is edited."))
     if text is None:
         return version, None
     if not isinstance(text, str) or not text.strip():
-        raise BadCommand("A summary needs some words. To send none, switch it off.")
+        raise BadCommand(say("A summary needs some words. To send none, switch it off."))
     if len(text) > MAX_CHARACTERS:
         raise BadCommand(
-            f"This summary has {len(text):,} characters; {MAX_CHARACTERS:,} are allowed. "
-            "Your text is kept; shorten it."
+            say(
+                "This summary has {text:,} characters; {max_characters:,} are allowed. Your "
+                "text is kept; shorten it.",
+                text=len(text),
+                max_characters=MAX_CHARACTERS,
+            )
         )
     return version, storable(text.strip())

@@ -37,7 +37,7 @@ FILES = "/files"
 NO_BODY = "This address takes no content. Nothing of it was kept."
 TOO_LARGE_REQUEST = "This request is larger than the {limit} it may have. Nothing of it was kept."
 TOO_SLOW = "The request didn't arrive in time. Nothing of it was kept."
-DISK_FULL = "This server's disk is nearly full, so that it takes no files now. Nothing was kept."
+DISK_FULL = "This server's disk is nearly full, so it takes no files now. Nothing was kept."
 # Bytes that stay free of the disk to which Django writes a long body. Less than for what is stored:
 # a folder for temporary files may be small, and a body stays there for a moment.
 KEPT_FREE = 100 * 1024 * 1024

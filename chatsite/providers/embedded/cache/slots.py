@@ -7,6 +7,7 @@ from collections import OrderedDict, deque
 from weakref import WeakValueDictionary
 
 from chatsite.errors import ProviderError
+from chatsite.wording import say
 
 
 class SlotQueue:
@@ -77,8 +78,10 @@ class SlotQueue:
     async def _wait(self) -> int:
         if len(self._queue) >= self._waiting:
             raise ProviderError(
-                "Too many people are waiting for the model on this machine. What you wrote is "
-                "kept. Try again in a moment.",
+                say(
+                    "Too many people are waiting for the model on this machine. What you wrote is "
+                    "kept. Try again in a moment."
+                ),
                 code="busy",
                 retryable=True,
                 detail=f"{len(self._queue)} waiting",
