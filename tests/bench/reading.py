@@ -223,7 +223,7 @@ def _held(page: Page) -> float:
     session.send("HeapProfiler.collectGarbage")
     usage = session.send("Runtime.getHeapUsage")
     session.detach()
-    return (usage["usedSize"] + usage.get("embedderHeapUsedSize", 0)) / 1e6
+    return float(usage["usedSize"] + usage.get("embedderHeapUsedSize", 0)) / 1e6
 
 
 def _rows(before: Tab, now: Tab) -> list[Row]:

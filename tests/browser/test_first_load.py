@@ -1,0 +1,59 @@
+"""A first visit loads little, and what somebody opens is loaded then."""
+
+from __future__ import annotations
+
+from playwright.sync_api import Request, expect
+
+from tests.browser.conftest import Visit
+from tests.browser.watch import OFFLINE, Watch
+
+MOST_REQUESTS = 12
+MOST_BYTES = 120_000
+
+
+def received(request: Request) -> int:
+    sizes = request.sizes()
+    return sizes["responseBodySize"] + sizes["responseHeadersSize"]
+
+
+def test_a_first_visit_takes_few_requests_and_few_bytes(visit: Visit) -> None:
+    """Everything is counted: page, styles, scripts, icon, JSON and the socket."""
+    chat = visit()
+    requests: list[Request] = []
+    sockets: list[str] = []
+    chat.page.on("requestfinished", lambda request: requests.append(request))
+    chat.page.on("websocket", lambda socket: sockets.append(socket.url))
+    chat.open()
+    chat.page.wait_for_load_state("networkidle")
+    assert len(requests) + len(sockets) <= MOST_REQUESTS, [one.url for one in requests]
+    assert sum(map(received, requests)) <= MOST_BYTES
+
+
+def test_the_panel_is_loaded_when_it_is_opened_and_once(visit: Visit) -> None:
+    chat = visit()
+    loaded: list[str] = []
+    chat.page.on("request", lambda request: loaded.append(request.url))
+    chat.open().say("hello")
+    assert not [url for url in loaded if "/built/panel-" in url]
+    toggle = chat.page.locator("#panel-toggle")
+    for _ in range(2):
+        toggle.click()
+        expect(chat.panel.locator("[data-section=facts]")).to_be_visible()
+        toggle.click()
+        expect(chat.panel).to_be_hidden()
+    assert len([url for url in loaded if "/built/panel-" in url]) == 1
+
+
+def test_a_part_that_cannot_be_loaded_says_what_to_do_and_keeps_the_draft(
+    visit: Visit, watch: Watch
+) -> None:
+    watch.allow(OFFLINE)
+    chat = visit().open()
+    chat.page.route("**/built/panel-*.js", lambda route: route.abort())
+    chat.draft.fill("What would a quay cost?")
+    chat.page.locator("#panel-toggle").click()
+    expect(chat.toasts).to_contain_text("Reload the page; what you typed is kept.")
+    chat.page.unroute("**/built/panel-*.js")
+    chat.reload()
+    expect(chat.draft).to_have_value("What would a quay cost?")
+    expect(chat.panel.locator("[data-section=facts]")).to_be_visible()
