@@ -83,5 +83,5 @@ def test_an_answer_is_continued_tried_again_and_shown_in_another_version(visit: 
     scripted.send(snapshot(failed))
     expect(chat.endings).to_contain_text("It took too long.")
     chat.endings.get_by_role("button", name="Try again").click()
-    expect(chat.endings.get_by_role("button", name="Write it again")).to_be_visible()
+    expect(chat.endings.get_by_role("button", name="Edit and resend")).to_be_visible()
     assert scripted.commands("again")[-1]["message"] == "u"

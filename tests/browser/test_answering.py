@@ -60,9 +60,9 @@ def test_code_is_coloured_and_can_be_copied_as_plain_text(chat: Chat) -> None:
 def test_a_failed_answer_says_why_and_gives_the_text_back(chat: Chat) -> None:
     text = "Is it there? [[mode=500]]"
     chat.write(text)
-    expect(chat.endings).to_contain_text("Write it again")
+    expect(chat.endings).to_contain_text("Edit and resend")
     assert not re.search("sk-secret|sk-canary|secret.example", chat.page.content())
-    chat.endings.get_by_role("button", name="Write it again").click()
+    chat.endings.get_by_role("button", name="Edit and resend").click()
     expect(chat.draft).to_have_value(text)
 
 

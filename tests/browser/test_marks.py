@@ -57,7 +57,7 @@ def test_the_page_explains_why_a_message_was_forgotten_and_a_pin_brings_it_back(
     chat.say("What can I eat?")
     assert sent_texts(fake) == [FACT, "And in winter?", "What can I eat?"]
     choose(fact, "Why is it sent?")
-    why = chat.page.get_by_role("dialog", name="Why is it sent?")
+    why = chat.page.get_by_role("dialog", name="Why is this sent?")
     expect(why).to_contain_text("It came back with your message “What can I eat?” (turn 4")
     why.get_by_role("button", name="Close").click()
     choose(fact, "Unpin")

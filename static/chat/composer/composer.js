@@ -17,8 +17,8 @@ import { ReplyBar } from "./reply.js";
  */
 
 const TALLEST = 240;
-const TOO_LONG = "This text is longer than one message can be (64 KiB). Shorten it, or send it as a file; it stays here.";
-const WAITS = "The message is sent as soon as its files are there.";
+const TOO_LONG = say("This text is longer than one message can be (64 KiB). Shorten it, or send it as a file; it stays here.");
+const WAITS = say("It will be sent when the uploads finish.");
 // Below this no text can be too long, whatever it is made of.
 const SHORT = 8_000;
 
@@ -79,16 +79,16 @@ export class Composer {
 
   /** @param {State} state */
   update(state) {
-    const name = state.agent?.name ?? "the agent";
+    const name = state.agent?.name ?? say("the agent");
     this.running = state.turn !== null;
     this.sending = state.pending.length > 0;
     this.closed = state.deleted || Boolean(state.agent?.broken);
     if (state.opened && !state.messages.length) this.reply.cancel();
     const why = this.running || this.sending || this.waits;
     if (!why && this.notice.classList.contains("quiet")) this.showNotice("");
-    const placeholder = state.agent?.placeholder || `Message ${name}`;
+    const placeholder = state.agent?.placeholder || say("Message {name}", { name });
     if (this.box.placeholder !== placeholder) this.box.placeholder = placeholder;
-    setText(byId("draft-label"), `Message ${name}`);
+    setText(byId("draft-label"), say("Message {name}", { name }));
     this.tray.showForms(state.decision?.files ?? []);
     this.updateButtons();
   }
@@ -180,12 +180,12 @@ export class Composer {
   #addText(text) {
     const file = textFile(text, this.tray.pieces.map(({ name }) => name));
     this.tray.add([file]);
-    this.tray.showNote(`The text is too long for a message (${formatBytes(byteLength(text))}), so it became the file “${file.name}”.`);
+    this.tray.showNote(say("The text is too long for a message ({size}), so it became the file “{name}”.", { size: formatBytes(byteLength(text)), name: file.name }));
   }
 
   offerFile() {
     this.showNotice(TOO_LONG, {
-      label: "Make it a file",
+      label: say("Make it a file"),
       act: () => {
         this.#addText(this.box.value);
         this.box.value = "";
@@ -200,7 +200,7 @@ export class Composer {
     if (this.closed || (!text.trim() && this.tray.empty)) return this.focus();
     if (!this.actions.fits(text)) return this.offerFile();
     if (this.tray.failed) {
-      return this.showNotice(`${this.tray.failed} was not uploaded. Try it again or remove it, then send.`);
+      return this.showNotice(say("{failed} was not uploaded. Try it again or remove it, then send.", { failed: this.tray.failed }));
     }
     if (this.tray.busy) return this.#wait(true);
     const { draft, busy } = this;
@@ -218,7 +218,7 @@ export class Composer {
   #wait(on) {
     this.waits = on;
     this.showNotice(on ? WAITS : "", { quiet: true });
-    if (!on) announce("The message is held back.");
+    if (!on) announce(say("Sending is cancelled."));
     this.updateButtons();
   }
 

@@ -3,6 +3,7 @@
 import { isPicture } from "../message/attachments.js";
 import { fileAddress } from "../net/address.js";
 import { formatBytes } from "../state/format.js";
+import { say } from "../words/say.js";
 
 /** @import { Attachment } from "../types/wire.js" */
 
@@ -26,8 +27,8 @@ const DRAWN = ["image/jpeg", "image/png", "image/gif", "image/webp", "image/bmp"
 export function newFile(file, most) {
   const { name, size } = file;
   const problem = size === 0
-    ? "It is empty."
-    : size > most ? `A file can have at most ${formatBytes(most)}.` : "";
+    ? say("It is empty.")
+    : size > most ? say("A file can have at most {most}.", { most: formatBytes(most) }) : "";
   return {
     name, size, file, problem, state: problem ? "failed" : "waiting", percent: 0, again: false,
     picture: DRAWN.includes(file.type) && !problem ? URL.createObjectURL(file) : "", attachment: null, flight: null,

@@ -3,6 +3,7 @@
 import { h, setChildren, setText } from "../elements/dom.js";
 import { icon } from "../elements/icons.js";
 import { formatBytes } from "../state/format.js";
+import { say } from "../words/say.js";
 
 /**
  * @import { Attachment } from "../types/wire.js"
@@ -19,7 +20,7 @@ export class FileChip {
     this.name = h("b", { class: "piece-name" });
     this.facts = h("span", { class: "piece-facts" });
     this.bar = h("progress", { max: "100", value: "0", hidden: true });
-    this.again = h("button", { type: "button", class: "link", hidden: true, on: { click: again } }, "Try again");
+    this.again = h("button", { type: "button", class: "link", hidden: true, on: { click: again } }, say("Try again"));
     this.remove = h("button", { type: "button", class: "icon", on: { click: remove } }, icon("close", 13));
     this.face = h("span", { class: "piece-face", "aria-hidden": "true" });
     this.element = h("li", { class: "piece" },
@@ -38,10 +39,10 @@ export class FileChip {
     this.element.classList.toggle("wide", Boolean(problem || this.piece.attachment?.note));
     this.bar.hidden = !going;
     this.bar.value = Math.round(percent);
-    this.bar.setAttribute("aria-label", `Upload of ${name}`);
+    this.bar.setAttribute("aria-label", say("Upload of {name}", { name }));
     this.again.hidden = !(problem && again);
-    this.again.setAttribute("aria-label", `Try again: ${name}`);
-    const act = going ? `Cancel the upload of ${name}` : `Remove ${name}`;
+    this.again.setAttribute("aria-label", say("Try again: {name}", { name }));
+    const act = going ? say("Cancel the upload of {name}", { name }) : say("Remove {name}", { name });
     this.remove.setAttribute("aria-label", act);
     this.remove.title = act;
   }
@@ -55,7 +56,7 @@ export class FileChip {
     const { picture, name } = this.piece;
     if (this.shown === `${picture} ${name}`) return;
     this.shown = `${picture} ${name}`;
-    const ending = /\.([A-Za-z0-9]{1,4})$/.exec(name)?.[1]?.toUpperCase() ?? "File";
+    const ending = /\.([A-Za-z0-9]{1,4})$/.exec(name)?.[1]?.toUpperCase() ?? say("File");
     if (!picture) return setChildren(this.face, ending);
     const image = h("img", { src: picture, alt: "", width: 36, height: 36 });
     image.addEventListener("error", () => setChildren(this.face, ending));
@@ -66,7 +67,7 @@ export class FileChip {
 /** @param {DraftFile} piece */
 function describeProgress({ state, size, percent, problem, attachment }) {
   if (state === "failed") return problem;
-  if (state === "waiting") return `${formatBytes(size)} · waiting`;
+  if (state === "waiting") return say("{size} · waiting", { size: formatBytes(size) });
   if (state === "there") return [formatBytes(size), attachment?.note].filter(Boolean).join(" · ");
-  return percent < 100 ? `${Math.floor(percent)}% of ${formatBytes(size)}` : `${formatBytes(size)} · being checked`;
+  return percent < 100 ? say("{percent}% of {size}", { percent: Math.floor(percent), size: formatBytes(size) }) : say("{size} · being checked", { size: formatBytes(size) });
 }

@@ -1,6 +1,7 @@
 /** How files reach the message box: chosen with its button, dropped on the chat, or pasted. */
 
 import { byId, h } from "../elements/dom.js";
+import { say } from "../words/say.js";
 
 /** @typedef {{add: (files: File[]) => void, refuse: (sentence: string) => void}} Takers */
 
@@ -46,7 +47,7 @@ export function onFilesDropped({ add, refuse }) {
     show(false);
     const { files, folders } = filesAndFolders(/** @type {DataTransfer} */ (event.dataTransfer));
     if (files.length) add(files);
-    if (folders) refuse("A folder can't be added. Choose the files in it.");
+    if (folders) refuse(say("A folder can't be added. Choose the files in it."));
   });
   // A file dropped beside the chat would replace the page.
   for (const name of ["dragover", "drop"]) {
@@ -101,7 +102,7 @@ function filesOf(clipboard) {
  * @param {File} file
  */
 const withName = (file) => (/^image\.\w+$/.test(file.name)
-  ? new File([file], `pasted ${file.name}`, { type: file.type })
+  ? new File([file], say("pasted {name}", { name: file.name }), { type: file.type })
   : file);
 
 /**
@@ -109,7 +110,7 @@ const withName = (file) => (/^image\.\w+$/.test(file.name)
  * @param {string[]} names those that are taken
  */
 export function textFile(text, names) {
-  let name = "pasted text.txt";
-  for (let count = 2; names.includes(name); count += 1) name = `pasted text ${count}.txt`;
+  let name = say("pasted text.txt");
+  for (let count = 2; names.includes(name); count += 1) name = say("pasted text {count}.txt", { count });
   return new File([text], name, { type: "text/plain" });
 }

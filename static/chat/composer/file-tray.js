@@ -10,6 +10,7 @@ import { isThere, upload } from "../net/upload.js";
 import { formatBytes } from "../state/format.js";
 import { attachmentsOf, newFile, release, uploadedFile } from "./draft-file.js";
 import { FileChip } from "./file-chip.js";
+import { say } from "../words/say.js";
 
 /**
  * @import { DraftFile } from "./draft-file.js"
@@ -33,7 +34,7 @@ export class FileTray {
     this.all = new Map();
     /** @type {Map<DraftFile, FileChip>} */
     this.chips = new Map();
-    this.list = h("ul", { class: "tray", "aria-label": "Files of your message" });
+    this.list = h("ul", { class: "tray", "aria-label": say("Files of your message") });
     this.note = h("p", { class: "tray-note", hidden: true });
     this.forms = h("p", { class: "tray-note quiet", hidden: true });
     byId("draft").before(this.list, this.note, this.forms);
@@ -80,10 +81,10 @@ export class FileTray {
     const left = files.slice(taken.length).map(({ name }) => name);
     this.all.set(this.conversation, [...this.pieces, ...taken]);
     this.showNote(left.length
-      ? `A message takes ${this.page.max_attachments} files. Not added: ${left.join(", ")}.`
+      ? say("A message takes {most} files. Not added: {left}.", { most: this.page.max_attachments, left: left.join(", ") })
       : "");
     const going = taken.filter(({ state }) => state === "waiting");
-    if (going.length) announce(`Uploading ${going.map(({ name, size }) => `${name}, ${formatBytes(size)}`).join("; ")}.`);
+    if (going.length) announce(say("Uploading {files}.", { files: going.map(({ name, size }) => `${name}, ${formatBytes(size)}`).join("; ") }));
     this.#next();
     this.#draw();
     this.list.scrollTop = this.list.scrollHeight;
@@ -148,11 +149,11 @@ export class FileTray {
         const { id, name, size } = attachment;
         Object.assign(piece, { state: "there", attachment, name, size, flight: null });
         if (!piece.picture && isPicture(attachment)) piece.picture = fileAddress(id);
-        this.#ended(piece, `${name} is attached.`);
+        this.#ended(piece, say("{name} is attached.", { name }));
       },
       failed: (problem, again) => {
         Object.assign(piece, { state: "failed", problem, again, flight: null });
-        this.#ended(piece, `${piece.name} was not uploaded. ${problem}`);
+        this.#ended(piece, say("{name} was not uploaded. {problem}", { name: piece.name, problem }));
       },
     });
   }
@@ -173,7 +174,7 @@ export class FileTray {
   /** @param {DraftFile} piece */
   #again(piece) {
     Object.assign(piece, { state: "waiting", percent: 0, problem: "" });
-    announce(`Uploading ${piece.name} again.`);
+    announce(say("Uploading {name} again.", { name: piece.name }));
     this.#next();
     this.#draw();
     this.changed();
@@ -189,7 +190,7 @@ export class FileTray {
     // If that fails, the server deletes the file by itself after a time.
     if (piece.attachment) sendChange("DELETE", fileAddress(piece.attachment.id)).catch(() => {});
     this.showNote("");
-    announce(piece.attachment ? `${piece.name} is removed.` : `The upload of ${piece.name} is cancelled.`);
+    announce(piece.attachment ? say("{name} is removed.", { name: piece.name }) : say("The upload of {name} is cancelled.", { name: piece.name }));
     release(piece);
     this.#become(this.conversation, this.pieces.filter((one) => one !== piece));
     const next = this.pieces[Math.min(at, this.pieces.length - 1)];
@@ -207,7 +208,7 @@ export class FileTray {
     if (!piece.attachment || (await isThere(fileAddress(piece.attachment.id)))) return;
     const left = (this.all.get(conversation) ?? []).filter((one) => one !== piece);
     this.#become(conversation, left);
-    if (conversation === this.conversation) this.showNote(`${piece.name} is no longer on the server. Add it again.`);
+    if (conversation === this.conversation) this.showNote(say("{name} is no longer on the server. Add it again.", { name: piece.name }));
     this.changed();
   }
 

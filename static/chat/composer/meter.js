@@ -1,7 +1,8 @@
 /** How full the next request is: a bar, and the same in words. */
 
 import { byId, h, setChildren, setText } from "../elements/dom.js";
-import { formatNumber, plural } from "../state/format.js";
+import { formatNumber } from "../state/format.js";
+import { say, sayCount } from "../words/say.js";
 
 /** @import { Decision } from "../types/wire.js" */
 
@@ -26,14 +27,16 @@ export class Meter {
     this.fill.style.width = `${(share * 100).toFixed(1)}%`;
     this.fill.classList.toggle("full", share > 0.9);
     // Nothing is stored of a chat that hasn't begun.
-    const messages = facts.stored > 0 && `${formatNumber(facts.sent)} of ${plural(facts.stored, "message")}`;
+    const messages = facts.stored > 0 && say("{sent} of {messages}", { sent: formatNumber(facts.sent), messages: sayCount("{count} message", "{count} messages", facts.stored) });
     setChildren(
       this.words,
-      h("span", {}, `${formatNumber(tokens)} of ${formatNumber(limit)} tokens`),
+      h("span", {}, say("{tokens} of {limit} tokens", { tokens: formatNumber(tokens), limit: formatNumber(limit) })),
       messages && h("span", { class: "dot" }, " · "),
       messages && h("span", {}, messages),
     );
     this.words.setAttribute("aria-hidden", "true");
-    setText(this.spoken, `The next request: ${formatNumber(tokens)} of ${formatNumber(limit)} tokens${messages ? `, ${messages}` : ""}.`);
+    setText(this.spoken, messages
+      ? say("Next request: {tokens} of {limit} tokens, {messages}.", { tokens: formatNumber(tokens), limit: formatNumber(limit), messages })
+      : say("Next request: {tokens} of {limit} tokens.", { tokens: formatNumber(tokens), limit: formatNumber(limit) }));
   }
 }

@@ -5,6 +5,7 @@ import { icon } from "../elements/icons.js";
 import { describeQuoted } from "../message/quote.js";
 import { loadReply, storeReply } from "../net/drafts.js";
 import { shorten } from "../state/format.js";
+import { say } from "../words/say.js";
 
 /** @import { Quote } from "../types/wire.js" */
 
@@ -16,7 +17,7 @@ export class ReplyBar {
     this.conversation = "";
     /** @type {Quote|null} */
     this.quote = null;
-    this.bar = h("div", { class: "reply-bar", role: "group", "aria-label": "Reply", hidden: true });
+    this.bar = h("div", { class: "reply-bar", role: "group", "aria-label": say("Reply"), hidden: true });
     byId("draft").before(this.bar);
   }
 
@@ -51,11 +52,11 @@ export class ReplyBar {
     this.bar.hidden = !quote;
     if (!quote) return setChildren(this.bar);
     const cancel = h("button", {
-      type: "button", class: "icon", "aria-label": "Don't reply to it", title: "Don't reply to it (Esc)",
+      type: "button", class: "icon", "aria-label": say("Don't reply to it"), title: say("Don't reply to it (Esc)"),
       on: { click: () => (this.cancel(), byId("draft").focus()) },
     }, icon("close", 14));
     setChildren(this.bar, icon("reply", 14),
-      h("p", {}, h("span", { class: "quiet" }, `Replying to ${describeQuoted(quote)} `), `“${shorten(quote.text, 160)}”`),
+      h("p", {}, h("span", { class: "quiet" }, say("Replying to {quoted}", { quoted: describeQuoted(quote) }), " "), `“${shorten(quote.text, 160)}”`),
       cancel);
   }
 }

@@ -3,6 +3,7 @@
 import { byId, h, setChildren } from "../elements/dom.js";
 import { fileAddress } from "../net/address.js";
 import { formatBytes, formatNumber } from "../state/format.js";
+import { say } from "../words/say.js";
 
 /** @import { Attachment } from "../types/wire.js" */
 
@@ -17,7 +18,7 @@ const HIGHEST = 200;
  * @returns {HTMLElement}
  */
 export function attachmentList(attachments) {
-  return h("ul", { class: "files", "aria-label": "Files", hidden: attachments.length === 0 },
+  return h("ul", { class: "files", "aria-label": say("Files"), hidden: attachments.length === 0 },
     attachments.map((one) => h("li", {}, isPicture(one) ? picture(one) : line(one))));
 }
 
@@ -30,7 +31,7 @@ export const isPicture = ({ modality }) => modality === "image";
  */
 function line({ id, name, size }) {
   return h("a", { class: "file", href: fileAddress(id), download: name },
-    h("span", { class: "file-name" }, `File: ${name}`), h("span", { class: "file-size" }, ` · ${formatBytes(size)}`));
+    h("span", { class: "file-name" }, say("File: {name}", { name })), h("span", { class: "file-size" }, ` · ${formatBytes(size)}`));
 }
 
 /**
@@ -41,7 +42,7 @@ function picture(attachment) {
   const { id, name } = attachment;
   const { width, height } = fitSize(attachment, WIDEST, HIGHEST);
   const image = h("img", { src: fileAddress(id), alt: name, width, height, loading: "lazy", decoding: "async" });
-  const button = h("button", { type: "button", class: "thumb", "aria-haspopup": "dialog", title: `Show ${name}` }, image);
+  const button = h("button", { type: "button", class: "thumb", "aria-haspopup": "dialog", title: say("Show {name}", { name }) }, image);
   button.addEventListener("click", () => show(attachment));
   // A picture that can't be drawn can still be downloaded.
   image.addEventListener("error", () => button.replaceWith(line(attachment)));
@@ -71,8 +72,8 @@ function show({ id, name, size, width, height }) {
       h("img", { src: fileAddress(id), alt: name, width: width || null, height: height || null }),
       h("div", { class: "box-foot" },
         h("span", { class: "quiet" }, facts),
-        h("a", { class: "plain-button", href: fileAddress(id), download: name }, "Download"),
-        h("button", { class: "primary" }, "Close"))),
+        h("a", { class: "plain-button", href: fileAddress(id), download: name }, say("Download")),
+        h("button", { class: "primary" }, say("Close")))),
   );
   dialog.showModal();
 }

@@ -2,21 +2,22 @@
 
 import { h, setChildren } from "../elements/dom.js";
 import { icon } from "../elements/icons.js";
+import { say } from "../words/say.js";
 
 /** @import { ItemGroup, Item } from "../state/items.js" */
 
 /** @type {Record<string, string>} */
 const ENDINGS = {
-  stopped: "Stopped. What was written is kept.",
-  interrupted: "Interrupted. What was written is kept.",
-  failed: "The answer failed. What was written is kept.",
+  stopped: say("Stopped. What was written is kept."),
+  interrupted: say("Interrupted. What was written is kept."),
+  failed: say("The answer failed. What was written is kept."),
 };
 /** @type {Record<string, string>} */
 const FINISHES = {
-  length: "The answer reached the longest length this agent allows.",
-  content_filter: "The provider's filter ended the answer.",
+  length: say("The answer hit this agent's length limit."),
+  content_filter: say("The provider's content filter stopped the answer."),
 };
-const UNFINISHED = "No answer was written after this.";
+const UNFINISHED = say("This message has no answer.");
 
 /**
  * @typedef {"reuse"|"continue"|"again"} Choice
@@ -48,7 +49,7 @@ export function describeEnding({ items, last }) {
  */
 function describeUserEnding({ problem, failed }, last) {
   if (!problem && !failed) return null;
-  const text = problem?.message ?? "This message was not answered.";
+  const text = problem?.message ?? say("This message was not answered.");
   return { text, bad: true, choices: failed && last ? ["again", "reuse"] : ["reuse"] };
 }
 
@@ -68,7 +69,7 @@ export class Ending {
     this.element.hidden = !ended;
     this.element.classList.toggle("bad", Boolean(ended?.bad));
     if (!ended) return setChildren(this.element);
-    const words = { reuse: "Write it again", continue: "Continue", again: "Try again" };
+    const words = { reuse: say("Edit and resend"), continue: say("Continue"), again: say("Try again") };
     setChildren(this.element, icon("warn", 14), h("span", {}, ended.text, ended.choices.map((choice) => [" ",
       h("button", { type: "button", class: "link", on: { click: () => this.acts[choice]() } }, words[choice])]).flat()));
   }

@@ -2,6 +2,7 @@
 
 import { h, setChildren } from "../elements/dom.js";
 import { icon } from "../elements/icons.js";
+import { say } from "../words/say.js";
 
 /** @import { ContextMark } from "../state/items.js" */
 
@@ -25,7 +26,7 @@ export class MarkLine {
     const sent = mark.kind === "sent";
     const offer = this.offers[mark.kind];
     setChildren(this.element, icon(sent ? "pin" : "slash", 13), h("span", {},
-      `${sent ? "Still sent" : "Not sent"}: ${mark.sentence}`,
+      sent ? say("Still sent: {reason}", { reason: mark.sentence }) : say("Not sent: {reason}", { reason: mark.sentence }),
       offer && [" · ", h("button", { type: "button", class: "link", on: { click: offer.act } }, offer.label)]));
   }
 }

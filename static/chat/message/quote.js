@@ -3,11 +3,12 @@
 import { h } from "../elements/dom.js";
 import { icon } from "../elements/icons.js";
 import { shorten } from "../state/format.js";
+import { say } from "../words/say.js";
 
 /** @import { Quote } from "../types/wire.js" */
 
 /** @param {Quote} quote */
-export const describeQuoted = (quote) => (quote.role === "user" ? "your message" : "the answer");
+export const describeQuoted = (quote) => (quote.role === "user" ? say("your message") : say("the answer"));
 
 /**
  * The line above a reply, which leads to the message it replies to.
@@ -16,7 +17,7 @@ export const describeQuoted = (quote) => (quote.role === "user" ? "your message"
  */
 export function quoteLink(quote, go) {
   return h("button", {
-    type: "button", class: "quoted", "aria-label": `Reply to ${describeQuoted(quote)} “${shorten(quote.text, 60)}”. Go to it.`,
+    type: "button", class: "quoted", "aria-label": say("Reply to {quoted} “{text}”. Go to it.", { quoted: describeQuoted(quote), text: shorten(quote.text, 60) }),
     on: { click: () => go(quote.seq) },
   }, icon("reply", 13), h("span", {}, shorten(quote.text, 120)));
 }

@@ -1,6 +1,7 @@
 /** The reasoning of a model before its answer: plain text, closed until it is opened. */
 
 import { h, setText } from "../elements/dom.js";
+import { say } from "../words/say.js";
 
 /** @typedef {{open: Set<string>, took: Map<string, number>}} ViewMemory what this page remembers of its answers */
 
@@ -37,7 +38,7 @@ export class Reasoning {
     this.fresh = false;
     this.text = text;
     this.element.classList.toggle("running", thinking);
-    setText(this.words, !text ? "" : thinking ? "Thinking…" : describeDuration(this.memory.took.get(key)));
+    setText(this.words, !text ? "" : thinking ? say("Thinking…") : describeDuration(this.memory.took.get(key)));
     // While it is closed, nobody reads along.
     if (!thinking || this.element.open) this.#write();
   }
@@ -71,7 +72,7 @@ export class Reasoning {
  * @param {number|undefined} milliseconds
  */
 function describeDuration(milliseconds) {
-  if (milliseconds === undefined) return "Thoughts";
+  if (milliseconds === undefined) return say("Thoughts");
   const seconds = Math.round(milliseconds / 1000);
-  return seconds ? `Thought for ${seconds} s` : "Thought for a moment";
+  return seconds ? say("Thought for {seconds} s", { seconds }) : say("Thought for a moment");
 }

@@ -3,6 +3,7 @@
 import { h, setChildren } from "../elements/dom.js";
 import { icon } from "../elements/icons.js";
 import { describeCall, describeResult, formatJson } from "../state/tool-calls.js";
+import { say } from "../words/say.js";
 
 /** @import { CallView } from "../state/tool-calls.js" */
 
@@ -67,10 +68,10 @@ const isSame = (one, other) => one === other
 /** @param {CallView} call */
 function line(call) {
   const { state, name } = call;
-  if (state === "running") return h("span", { class: "call-words" }, "Using ", h("code", {}, name), "…");
+  if (state === "running") return h("span", { class: "call-words" }, say("Using"), " ", h("code", {}, name), "…");
   return [
     state !== "done" && icon("warn", 13),
-    h("span", { class: "call-words" }, state === "never" ? "Asked for " : "Used ", h("code", {}, describeCall(call))),
+    h("span", { class: "call-words" }, state === "never" ? say("Asked for") : say("Used"), " ", h("code", {}, describeCall(call))),
     h("span", { class: "call-result" }, `→ ${describeResult(call)}`),
   ];
 }
@@ -82,10 +83,10 @@ function inside(call) {
    * @param {string} text
    */
   const pre = (label, text) => [h("p", { class: "call-label" }, label), h("pre", { tabindex: "0", "aria-label": label, role: "group" }, text)];
-  if (!call.id) return h("div", { class: "call-inside" }, h("p", { class: "call-label" }, "The call is still being written."));
+  if (!call.id) return h("div", { class: "call-inside" }, h("p", { class: "call-label" }, say("The call is still being written.")));
   return h("div", { class: "call-inside" },
-    pre("Asked with", formatJson(JSON.stringify(call.arguments))),
-    call.state === "running" ? h("p", { class: "call-label" }, "No result yet.")
-      : call.result === null ? h("p", { class: "call-label" }, "No result is stored.")
-        : pre("Answered", formatJson(call.result)));
+    pre(say("Asked with"), formatJson(JSON.stringify(call.arguments))),
+    call.state === "running" ? h("p", { class: "call-label" }, say("No result yet."))
+      : call.result === null ? h("p", { class: "call-label" }, say("No result is stored."))
+        : pre(say("Answered"), formatJson(call.result)));
 }

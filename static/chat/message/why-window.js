@@ -2,6 +2,7 @@
 
 import { byId, h, setChildren, setText } from "../elements/dom.js";
 import { shorten } from "../state/format.js";
+import { say } from "../words/say.js";
 
 /**
  * @import { Item } from "../state/items.js"
@@ -47,7 +48,7 @@ export class WhyWindow {
    */
   #draw(item, sent) {
     this.title = h("h2", { id: "why-title" }, titles(sent));
-    this.explanation = h("div", { class: "why-told", role: "status" }, h("p", { class: "quiet" }, "Looking at what was sent…"));
+    this.explanation = h("div", { class: "why-told", role: "status" }, h("p", { class: "quiet" }, say("Looking at what was sent…")));
     this.offers = h("ul", { class: "why-offers" });
     setChildren(
       this.dialog,
@@ -56,7 +57,7 @@ export class WhyWindow {
         h("blockquote", { class: "why-quote" }, shorten(item.content, 160)),
         this.explanation,
         this.offers,
-        h("div", { class: "box-foot" }, h("button", { class: "primary" }, "Close"))),
+        h("div", { class: "box-foot" }, h("button", { class: "primary" }, say("Close")))),
     );
   }
 
@@ -80,29 +81,29 @@ export class WhyWindow {
   remedies({ message, fixes, excluded, turn }, item) {
     const { actions: actions } = this;
     const all = {
-      pin: { label: "Pin it", more: "Its whole turn is sent from now on.", act: () => actions.pin(message) },
+      pin: { label: say("Pin it"), more: say("The question and its answer are sent with every message."), act: () => actions.pin(message) },
       ask: {
-        label: "Ask again with it", more: "Your message becomes a reply to it, ready to send.",
+        label: say("Ask again with it"), more: say("Your message becomes a reply to it, ready to send."),
         act: () => actions.askAgain(item),
       },
-      remember: { label: "Remember again", more: "The line is taken away.", act: () => actions.remember() },
+      remember: { label: say("Remember again"), more: say("The line is taken away."), act: () => actions.remember() },
       take_back: {
-        label: "Take it back in", more: "It is no longer left out.",
+        label: say("Take it back in"), more: say("It is no longer left out."),
         act: () => actions.takeBack(excluded ?? message),
       },
       bring_back: {
-        label: "Bring it back", more: "Its whole turn is sent again.",
+        label: say("Bring it back"), more: say("Its whole turn is sent again."),
         act: () => actions.bringBack([item.start]),
       },
       include: {
-        label: "Send it along", more: "Later messages are sent with it, as it is.",
+        label: say("Include it"), more: say("Later messages are sent with it, as it is."),
         act: () => actions.include(message),
       },
     };
     const offered = fixes.map((fix) => all[fix]);
     if (turn && actions.inspects) {
       offered.push({
-        label: "Look at that message", more: "The debug panel shows what was sent with it.",
+        label: say("Open that receipt"), more: say("The debug panel shows what was sent with it."),
         act: () => actions.receipt(turn),
       });
     }
@@ -111,4 +112,4 @@ export class WhyWindow {
 }
 
 /** @param {boolean} sent */
-const titles = (sent) => (sent ? "Why is it sent?" : "Why did it forget?");
+const titles = (sent) => (sent ? say("Why is this sent?") : say("Why did it forget?"));
