@@ -1,0 +1,1 @@
+import"./chunk-H45TRKVY.js";

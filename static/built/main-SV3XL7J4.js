@@ -1,1 +1,0 @@
-import"./chunk-AQ75KQDY.js";
