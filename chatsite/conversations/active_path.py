@@ -46,14 +46,16 @@ def place_at_end(
     turn: Turn | None = None,
     after: Sequence[Message] = (),
     state: State = "complete",
+    begins: bool = False,
 ) -> list[Message]:
     """New rows at the end of the path, not stored yet; `after` are rows not stored yet above them.
+    With `begins` they begin the tree, whatever was deleted there.
 
     A running answer has its place, but counts in the totals only once it has ended.
     """
     last = after[-1] if after else _last_on_path(row)
     turn_seq = last.turn_seq if last is not None else 0
-    if row.hidden and not after:
+    if row.hidden and not after and not begins:
         last = _hidden_below(row, last)
     rows = []
     for message in messages:

@@ -318,7 +318,7 @@ def _edit(chat: str, place: int, text: str) -> None:
 
 
 def _delete(chat: str, place: int, text: str) -> None:
-    if found := messages(chat)[place : place + 1]:
+    if found := messages(chat).filter(on_path=True)[place : place + 1]:
         delete(str(found[0].id))
 
 

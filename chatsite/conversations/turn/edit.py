@@ -58,7 +58,14 @@ def begin_edit(
     turn = new_turn(row, client_id, now=timezone.now(), model=model, mode="edit")
     above = former.parent
     reroute(row, below=above.seq if above else 0, through=())
-    rows = place_at_end(row, [user], now=turn.started, turn=turn, after=[above] if above else [])
+    rows = place_at_end(
+        row,
+        [user],
+        now=turn.started,
+        turn=turn,
+        after=[above] if above else [],
+        begins=above is None,
+    )
     empty = [DomainMessage.assistant("", id=answer)]
     rows += place_at_end(row, empty, now=turn.started, turn=turn, after=rows, state="running")
     turn.save(force_insert=True)
