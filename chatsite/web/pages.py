@@ -23,6 +23,7 @@ from chatsite.language import page_catalogue
 from chatsite.messages import MAX_ATTACHMENT_BYTES, MAX_ATTACHMENTS
 from chatsite.web.people import is_staff, known_person, new_guest, note_visit, owner_mark, site_of
 from chatsite.web.server.static_files import chunk_addresses
+from chatsite.wording import say
 
 HIGHLIGHT = "vendor/highlightjs"
 WORKER = "chat/text/worker.js"
@@ -119,7 +120,9 @@ def policy_facts() -> dict[str, Any]:
     summary; `conversation_settings`: who the settings of the template's `conversation` belong to.
     """
     return {
-        "report_titles": {row.evidence: row.report_title for row in POLICIES.rows if row.evidence},
+        "report_titles": {
+            row.evidence: say(row.report_title) for row in POLICIES.rows if row.evidence
+        },
         "with_summary": [row.name for row in POLICIES.rows if row.uses_summary],
         "conversation_settings": TRIAGE.selector,
     }

@@ -36,18 +36,18 @@ def test_a_chosen_policy_is_there_again_after_leaving_and_coming_back(
 ) -> None:
     chat = visit().open("/chat?agent=demo")
     chat.turns("One.", "Two.")
-    choose(chat, "Only the message you send")
-    expect(chat.chip).to_have_text("Only this message")
+    choose(chat, "Only your new message")
+    expect(chat.chip).to_have_text("Only your new message")
     chat.page.locator("#new").click()
-    expect(chat.chip).to_have_text("Last 20 user messages")
+    expect(chat.chip).to_have_text("Your last 20 messages")
     chat.row("One.").locator("a.conv").click()
-    expect(chat.chip).to_have_text("Only this message")
+    expect(chat.chip).to_have_text("Only your new message")
     assert "history" not in chat.page.url
     chat.say("Three.")
     sent = [one["content"] for one in fake.requests[-1]["messages"] if one["role"] == "user"]
     assert sent == ["Three."]
     again = chat.tab()
-    expect(again.chip).to_have_text("Only this message")
+    expect(again.chip).to_have_text("Only your new message")
     assert again.page.evaluate("sessionStorage.getItem('history:' + location.pathname)") is None
 
 
@@ -55,27 +55,27 @@ def test_what_is_chosen_before_the_first_message_is_kept_with_the_chat(
     visit: Visit, fake: FakeOpenAI
 ) -> None:
     chat = visit().open("/chat?agent=demo&historyPolicy=lastN&historyLength=2&historyTokens=3000")
-    expect(chat.chip).to_have_text("Last 2 user messages, up to 3,000 tokens")
+    expect(chat.chip).to_have_text("Your last 2 messages, up to 3,000 tokens")
     chat.chip.click()
     chat.popover.get_by_role("button", name="One more").click()
-    expect(chat.chip).to_have_text("Last 3 user messages, up to 3,000 tokens")
+    expect(chat.chip).to_have_text("Your last 3 messages, up to 3,000 tokens")
     assert "history" not in chat.page.url and "agent=demo" in chat.page.url
     chat.page.keyboard.press("Escape")
     chat.reload()
-    expect(chat.chip).to_have_text("Last 3 user messages, up to 3,000 tokens")
+    expect(chat.chip).to_have_text("Your last 3 messages, up to 3,000 tokens")
     chat.turns("One.", "Two.", "Three.", "Four.")
     sent = [one["content"] for one in fake.requests[-1]["messages"] if one["role"] == "user"]
     assert sent == ["Two.", "Three.", "Four."]
-    expect(chat.tab().chip).to_have_text("Last 3 user messages, up to 3,000 tokens")
+    expect(chat.tab().chip).to_have_text("Your last 3 messages, up to 3,000 tokens")
 
 
 def test_two_choices_in_a_row_are_both_kept(visit: Visit) -> None:
     chat = visit().open("/chat?agent=demo")
     chat.say("One.")
     chat.chip.click()
-    chat.popover.get_by_label("The newest and what matters now").check()
+    chat.popover.get_by_label("Recent, plus older messages that match").check()
     chat.popover.get_by_label("At most this many tokens").fill("2000")
-    expect(chat.chip).to_have_text("The newest and what is relevant, up to 2,000 tokens")
+    expect(chat.chip).to_have_text("Recent, plus older messages that match, up to 2,000 tokens")
 
 
 def test_another_open_page_of_the_same_chat_follows(visit: Visit) -> None:
@@ -88,7 +88,7 @@ def test_another_open_page_of_the_same_chat_follows(visit: Visit) -> None:
     other.popover.get_by_role("button", name=BACK).click()
     expect(other.popover.get_by_role("button", name=BACK)).to_be_hidden()
     expect(other.popover).to_be_focused()
-    expect(chat.chip).to_have_text("Last 20 user messages")
+    expect(chat.chip).to_have_text("Your last 20 messages")
 
 
 def test_a_link_comes_before_the_choice_and_the_page_says_so(visit: Visit) -> None:
@@ -97,7 +97,7 @@ def test_a_link_comes_before_the_choice_and_the_page_says_so(visit: Visit) -> No
     choose(chat, "Everything")
     expect(chat.chip).to_have_text("Everything")
     chat.open(f"{chat.page.url}?historyPolicy=none&debug=true")
-    expect(chat.chip).to_have_text("Only this message set by the link")
+    expect(chat.chip).to_have_text("Only your new message set by the link")
     expect(chat.setting("policy", "URL").locator(".win")).to_have_text("none")
     expect(chat.setting("policy", "conversation").locator("s")).to_have_text("all")
     expect(chat.panel.locator(".reasons")).to_contain_text(
@@ -125,9 +125,9 @@ def test_choosing_takes_the_links_settings_out_of_the_address(visit: Visit) -> N
 def test_a_copied_link_opens_a_page_with_the_same_settings(visit: Visit) -> None:
     chat = visit(permissions=["clipboard-read", "clipboard-write"]).open("/chat?agent=demo")
     chat.chip.click()
-    chat.popover.get_by_label("The newest and what matters now").check()
+    chat.popover.get_by_label("Recent, plus older messages that match").check()
     chat.popover.get_by_label("At most this many tokens").fill("1500")
-    words = "The newest and what is relevant, up to 1,500 tokens"
+    words = "Recent, plus older messages that match, up to 1,500 tokens"
     expect(chat.chip).to_have_text(words)
     chat.popover.get_by_role("button", name=COPY).press("Enter")
     expect(chat.page.locator("#status")).to_have_text("Copied.")
@@ -143,13 +143,13 @@ def test_a_number_that_is_none_is_refused_where_it_is_typed(visit: Visit) -> Non
     chat.chip.click()
     tokens = chat.popover.get_by_label("At most this many tokens")
     tokens.fill("900")
-    expect(chat.chip).to_have_text("Last 20 user messages, up to 900 tokens")
+    expect(chat.chip).to_have_text("Your last 20 messages, up to 900 tokens")
     tokens.fill("0")
     expect(chat.popover.get_by_role("status")).to_have_text(
         "A whole number from 1 to 1,000,000 is needed here. What was chosen before is kept."
     )
     tokens.fill("800")
-    expect(chat.chip).to_have_text("Last 20 user messages, up to 800 tokens")
+    expect(chat.chip).to_have_text("Your last 20 messages, up to 800 tokens")
     expect(chat.popover.get_by_role("status")).to_be_empty()
 
 
@@ -181,7 +181,7 @@ def test_the_environment_comes_before_the_choice_and_the_page_gives_the_reason(
     chat.page.get_by_label("Password").fill("engines-1843")
     chat.page.get_by_role("button", name="Sign in").click()
     chat.ready().row("One.").locator("a.conv").click()
-    expect(chat.chip).to_have_text("Last 2 user messages set by the administrator")
+    expect(chat.chip).to_have_text("Your last 2 messages set by the administrator")
     expect(chat.setting("policy", "conversation").locator("s")).to_have_text("all")
     why = (
         "the environment sets HISTORY_POLICY, so the choice kept with this conversation doesn't "

@@ -40,7 +40,7 @@ def test_a_fact_lost_after_sixty_turns_is_explained_and_found_again(
     why = page.get_by_role("dialog", name="Why did it forget?")
     expect(why).to_contain_text(
         "It left the context with your message “Ida gets seasick in cars. Should I worry?” "
-        "(turn 9, the 5th after it), because it is older than the last 5 user messages "
+        "(turn 9, the 5th after it), because it is older than your last 5 messages "
         "(set in the page's address)."
     )
     expect(why).to_contain_text("Your next message will not see it either.")
@@ -48,9 +48,9 @@ def test_a_fact_lost_after_sixty_turns_is_explained_and_found_again(
 
     # Under another policy the page marks the turns relevant to the draft before it is sent.
     chat.chip.click()
-    chat.popover.get_by_label("The newest and what matters now").check()
+    chat.popover.get_by_label("Recent, plus older messages that match").check()
     chat.popover.get_by_label("At most this many tokens").fill("1500")
-    expect(chat.chip).to_have_text("The newest and what is relevant, up to 1,500 tokens")
+    expect(chat.chip).to_have_text("Recent, plus older messages that match, up to 1,500 tokens")
     page.keyboard.press("Escape")
     expect(early_turn.locator(".mark")).to_be_hidden()
     chat.draft.fill(QUESTION)

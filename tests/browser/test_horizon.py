@@ -40,10 +40,10 @@ def test_the_line_moves_with_the_length_before_anything_is_sent(
     chat.chip.click()
     chat.popover.get_by_role("button", name="One more").click()
     expect(chat.page.locator(".horizon-place + article")).to_contain_text("Three.")
-    expect(chat.chip).to_have_text("Last 3 user messages")
+    expect(chat.chip).to_have_text("Your last 3 messages")
     chat.popover.get_by_label("How many of your messages").fill("9")
     expect(chat.horizon).to_have_count(0)
-    chat.popover.get_by_label("Only the message you send").check()
+    chat.popover.get_by_label("Only your new message").check()
     expect(chat.horizon).to_contain_text("only your next message")
     assert len(chat.above_the_line()) == 9
     assert "history" not in chat.page.url
@@ -62,10 +62,10 @@ def test_the_choice_is_kept_with_the_chat_and_a_reload_shows_it(four_turns: Chat
     chat.reload()
     assert "history" not in chat.page.url
     expect(chat.page.locator(".horizon-place + article")).to_contain_text("Three.")
-    expect(chat.chip).to_have_text("Last 3 user messages")
+    expect(chat.chip).to_have_text("Your last 3 messages")
     chat.chip.click()
     chat.popover.get_by_role("button", name="Back to the agent's default").click()
-    expect(chat.chip).to_have_text("Last 20 user messages")
+    expect(chat.chip).to_have_text("Your last 20 messages")
     expect(chat.horizon).to_have_count(0)
     assert "history" not in chat.page.url
 
@@ -88,5 +88,5 @@ def test_links_elsewhere_leave_the_history_out_and_keep_the_panel(visit: Visit) 
         assert "history" not in address
         assert "debug=true" in address
     chat.popover.get_by_role("link", name="Rewriter").click()
-    expect(chat.chip).to_have_text("Only this message")
+    expect(chat.chip).to_have_text("Only your new message")
     assert "history" not in chat.page.url

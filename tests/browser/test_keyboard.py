@@ -37,7 +37,7 @@ def test_tab_reaches_every_part_of_the_page(visit: Visit) -> None:
     wanted = [
         "Skip to the message box", "Chatsite", "Hide the sidebar", "New chat",
         "Search conversations", "Where can I go?", "More for Where can I go?",
-        "Guest · 1 conversation", "Demo", "Last 20 user messages", "Debug panel", "Conversation",
+        "Guest · 1 conversation", "Demo", "Your last 20 messages", "Debug panel", "Conversation",
         "Copy", "What the model saw", "Message Demo", "Send", "Close the debug panel",
         "Next message", "Last answer",
     ]  # fmt: skip
@@ -82,7 +82,7 @@ def test_the_policy_is_changed_by_keys_and_focus_returns(chat: Chat) -> None:
     keys = chat.page.keyboard
     chat.chip.focus()
     keys.press("Enter")
-    expect(chat.popover.get_by_label("The last messages")).to_be_focused()
+    expect(chat.popover.get_by_label("Your last messages")).to_be_focused()
     keys.press("ArrowDown")
     expect(chat.chip).to_have_text("Everything")
     keys.press("Escape")

@@ -46,7 +46,7 @@ def test_the_page_explains_why_a_message_was_forgotten_and_a_pin_brings_it_back(
     dialog = chat.page.get_by_role("dialog", name="Why did it forget?")
     expect(dialog).to_contain_text(
         "It left the context with your message “And in winter?” (turn 3, the 2nd after it), "
-        "because it is older than the last 2 user messages (set in the page's address)."
+        "because it is older than your last 2 messages (set in the page's address)."
     )
     expect(dialog).to_contain_text("Your next message will not see it either.")
     dialog.get_by_role("button", name="Pin it").click()

@@ -113,7 +113,7 @@ def test_a_verdict_links_to_its_message(visit: Visit) -> None:
 
 def test_the_panel_measures_by_the_token_budget_where_it_is_the_limit(visit: Visit) -> None:
     chat = visit().open("/chat?historyTokens=1000&debug=true")
-    expect(chat.chip).to_have_text("Last 20 user messages, up to 1,000 tokens")
+    expect(chat.chip).to_have_text("Your last 20 messages, up to 1,000 tokens")
     expect(chat.setting("token budget", "URL").locator(".win")).to_have_text("1000")
     expect(chat.setting("token budget", "built in").locator("s")).to_have_text("none")
     total = chat.panel.locator("[data-section=parts] h3 small").inner_text()

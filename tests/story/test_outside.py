@@ -116,7 +116,7 @@ async def test_with_the_memory_switched_off_every_policy_sends_only_this_message
     assert ended["state"] == "complete", ended
     assert said(fake) == ["What is my boat? [[text=No idea.]]"]
     receipt = ended["receipt"]
-    assert receipt["in_words"] == preview["in_words"] == "only this message"
+    assert receipt["in_words"] == preview["in_words"] == "only your new message"
     assert WHY_SWITCHED_OFF in receipt["notes"] and WHY_SWITCHED_OFF in preview["notes"]
     assert preview["offers"]["closed"] == WHY_SWITCHED_OFF
     enabled = receipt["settings"]["conversation"]["enabled"]

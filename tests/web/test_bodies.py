@@ -151,14 +151,14 @@ def valid_file(**fields: Any) -> bytes:
 
 
 DAMAGED: dict[str, tuple[bytes, str]] = {
-    "empty": (b"", "isn't a conversation"),
-    "cut off": (valid_file()[:-20], "isn't a conversation"),
-    "no JSON": (b"\x89PNG\r\n", "isn't a conversation"),
-    "nested": (b"[" * 100_000, "isn't a conversation"),
-    "another thing": (b'{"messages": []}', "isn't a conversation"),
-    "a list": (b"[]", "isn't a conversation"),
+    "empty": (b"", "isn't a Chatsite export"),
+    "cut off": (valid_file()[:-20], "isn't a Chatsite export"),
+    "no JSON": (b"\x89PNG\r\n", "isn't a Chatsite export"),
+    "nested": (b"[" * 100_000, "isn't a Chatsite export"),
+    "another thing": (b'{"messages": []}', "isn't a Chatsite export"),
+    "a list": (b"[]", "isn't a Chatsite export"),
     "another format": (valid_file(format="other"), "format"),
-    "a later version": (valid_file(version=9), "can be restored"),
+    "a later version": (valid_file(version=9), "can be imported"),
     "a field nobody knows": (valid_file(colour="red"), "colour"),
     "a role nobody has": (
         valid_file(messages=[{"role": "boss", "content": "x"}]),
@@ -166,7 +166,7 @@ DAMAGED: dict[str, tuple[bytes, str]] = {
     ),
     "a system message": (valid_file(messages=[{"role": "system", "content": "Obey."}]), "0"),
     "NUL": (valid_file(messages=[{"role": "user", "content": "\0"}]), "NUL"),
-    "half a character": (valid_file(title="\ud800"), "isn't a conversation"),
+    "half a character": (valid_file(title="\ud800"), "isn't a Chatsite export"),
     "a NUL as title": (valid_file(title="\0"), "title"),
 }
 

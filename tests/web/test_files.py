@@ -127,7 +127,7 @@ class TestRefusals:
                     await upload_file(ada, b"PK\x03\x04..", name="x.txt"),
                     400,
                     "file_type",
-                    "What is: pict",
+                    "You can attach: pict",
                 ),
                 (
                     await upload_file(ada, picture("PNG")[:50]),

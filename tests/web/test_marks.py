@@ -100,7 +100,7 @@ async def test_the_answer_tells_when_a_message_was_left_out_and_what_would_help(
         assert not told["sent"]
         assert told["sentences"] == [
             "It left the context with your message “Three” (turn 3, the 2nd after it), because it "
-            "is older than the last 2 user messages (set in the page's address).",
+            "is older than your last 2 messages (set in the page's address).",
             "Your next message will not see it either.",
         ]
         assert told["fixes"] == ["pin", "ask"]
@@ -108,7 +108,7 @@ async def test_the_answer_tells_when_a_message_was_left_out_and_what_would_help(
         assert receipt["facts"]["length"] == "2"
         assert (await ada.ask("GET", why(second, **asked)))["sentences"] == [
             "It was sent with your last message. It leaves with your next one, because it is older "
-            "than the last 2 user messages (set in the page's address)."
+            "than your last 2 messages (set in the page's address)."
         ]
         assert (await ada.ask("GET", why(third, **asked)))["sent"]
         assert (await ada.ask("GET", why(first, reply_to=first, **asked)))["sent"]

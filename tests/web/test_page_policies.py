@@ -44,7 +44,7 @@ def test_no_module_of_the_page_names_a_policy(module: Path) -> None:
         'if (decision.settings.policy.value !== "summary") return "";',
         'const tokens = facts.policy === "tokens";',
         'case "all":',
-        'const TITLES = { triage: "Relevance, by a fast model" };',
+        'const TITLES = { triage: "Matches, by a fast model" };',
         "words: `triage: ${name}`",
         'if (selector === "lexical") return;',
     ],
@@ -56,8 +56,8 @@ def test_a_policys_name_is_detected(line: str) -> None:
 def test_every_report_has_a_title() -> None:
     facts = policy_facts()
     assert facts["report_titles"] == {
-        "lexical": "Relevance, by words",
-        "triage": "Relevance, by a fast model",
+        "lexical": "Matches, by keyword",
+        "triage": "Matches, by a fast model",
         "summary": "Summary",
         "strategy": "The agent's strategy",
     }

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from chatsite.history.policies.base import Everything, Policy
 from chatsite.history.policies.cuts import choose_from_cut, cut_nothing
+from chatsite.wording import later, say
 
 ALL = Policy(
     name="all",
-    title="Everything",
-    about="As far as the model has room.",
+    title=later("Everything"),
+    about=later("As much as fits the model."),
     label="all",
     words=lambda terms: "everything",
-    scope=lambda terms: "the whole conversation",
+    scope=lambda terms: say("everything"),
     reach=lambda terms: Everything(),
     choose=choose_from_cut(cut_nothing, sent="within_budget", left_out="not_read"),
     beyond_reach="not_read",

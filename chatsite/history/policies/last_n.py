@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from chatsite.history.policies.base import Policy, Terms, Users
 from chatsite.history.policies.cuts import acting_length, choose_from_cut, cut_messages
 from chatsite.history.values.transcript import Turn
+from chatsite.wording import later, say, say_count
 
 
 def cut_last_n(path: Sequence[Turn], not_loaded: int, terms: Terms) -> int:
@@ -27,21 +28,23 @@ def cut_last_n(path: Sequence[Turn], not_loaded: int, terms: Terms) -> int:
 
 def _last_messages(terms: Terms) -> str:
     count = acting_length(terms.length)
-    return "last user message" if count == 1 else f"last {count:,} user messages"
+    return say_count("your last message", "your last {count} messages", count)
 
 
 def _words(terms: Terms) -> str:
     step = min(terms.step, acting_length(terms.length))
-    return _last_messages(terms) + (f", moving {step} at a time" if step > 1 else "")
+    if step == 1:
+        return _last_messages(terms)
+    return say("{messages}, moving {step} at a time", messages=_last_messages(terms), step=step)
 
 
 LAST_N = Policy(
     name="lastN",
-    title="The last messages",
-    about="Yours, and what answered them.",
+    title=later("Your last messages"),
+    about=later("With the replies to them."),
     label="lastN",
     words=_words,
-    scope=lambda terms: f"the {_last_messages(terms)}",
+    scope=_last_messages,
     reach=lambda terms: Users(acting_length(terms.length)),
     choose=choose_from_cut(cut_last_n, sent="within_length", left_out="over_length"),
     beyond_reach="over_length",

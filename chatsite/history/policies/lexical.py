@@ -18,6 +18,7 @@ from chatsite.history.policies.lexical_layout import LexicalLayout, lay_out
 from chatsite.history.policies.lexical_quotes import QuotedHits
 from chatsite.history.values.added_messages import can_be_quoted
 from chatsite.history.values.reasons import Reason
+from chatsite.wording import later, say
 
 NOT_SEARCHED = "Older messages were not searched: the newest turns are sent."
 
@@ -86,17 +87,17 @@ def _with_hits(notes: Quotes, new: QuotedHits, verdict: PathVerdict) -> Quotes:
 LEXICAL = Policy(
     name="relevant",
     selector="lexical",
-    title="The newest and what matters now",
-    about="Older messages that your message is about come along. No model is asked.",
+    title=later("Recent, plus older messages that match"),
+    about=later("Found by keyword; no extra model call."),
     label="relevant",
-    words=lambda terms: "the newest and what is relevant",
-    scope=lambda terms: "the newest turns",
+    words=lambda terms: say("recent, plus older messages that match"),
+    scope=lambda terms: say("the newest turns"),
     reach=lambda terms: Tokens(),
     choose=choose_from_cut(cut_nothing, sent="within_budget", left_out="over_length"),
     beyond_reach="over_length",
     make_room=cut_and_recall,
     evidence="lexical",
-    report_title="Relevance, by words",
+    report_title=later("Matches, by keyword"),
     gathers_on_overflow=True,
     quotes_stay=True,
     own_settings=frozenset({"selector", "recall_share"}),

@@ -9,6 +9,7 @@ from chatsite.history.path.policy_choice import PolicyChoice
 from chatsite.history.policies.base import DecisionContext, Policy, Terms, Users
 from chatsite.history.policies.cuts import choose_from_cut, cut_messages
 from chatsite.history.values.transcript import Turn
+from chatsite.wording import later, say
 
 WHY_SWITCHED_OFF = (
     "The memory of this agent's conversations is switched off (conversation.enabled is false): "
@@ -26,11 +27,11 @@ choose_current = choose_from_cut(cut_answered, sent="within_length", left_out="o
 
 NONE = Policy(
     name="none",
-    title="Only the message you send",
-    about="Nothing said before is sent.",
+    title=later("Only your new message"),
+    about=later("Nothing earlier is sent."),
     label="none",
-    words=lambda terms: "only this message",
-    scope=lambda terms: "this message",
+    words=lambda terms: say("only your new message"),
+    scope=lambda terms: say("your new message"),
     reach=lambda terms: Users(1),
     choose=choose_current,
     beyond_reach="over_length",

@@ -17,6 +17,7 @@ from chatsite.history.values.evidence import StrategyChoice
 from chatsite.history.values.normaliser import unsendable
 from chatsite.history.values.reasons import Reason
 from chatsite.history.values.transcript import Turn
+from chatsite.wording import later, say
 
 # What a strategy gets to see: its worker is given all of it as JSON, within its 2 seconds.
 STRATEGY_TURNS = 500
@@ -138,17 +139,17 @@ def _leading(
 
 STRATEGY = Policy(
     name="strategy",
-    title="The agent's own way",
-    about="Its strategy puts together what is sent.",
+    title=later("Custom (the agent decides)"),
+    about=later("Its strategy puts together what is sent."),
     label="strategy",
-    words=lambda terms: "what the agent's strategy chooses",
+    words=lambda terms: say("custom (the agent decides)"),
     scope=lambda terms: f"the last {STRATEGY_TURNS:,} turns",
     reach=lambda terms: Users(STRATEGY_TURNS),
     choose=choose_by_strategy,
     beyond_reach="over_length",
     make_room=cut_oldest,
     evidence="strategy",
-    report_title="The agent's strategy",
+    report_title=later("The agent's strategy"),
     needs_naming=True,
     runs_agent_code=True,
     depends_on_words=True,

@@ -12,6 +12,7 @@ from chatsite.history.values.added_messages import summary_message
 from chatsite.history.values.evidence import RunningSummary
 from chatsite.history.values.marks import BACKGROUND
 from chatsite.history.values.reasons import Reason
+from chatsite.wording import later, say
 
 ABOVE_SUMMARY = "above the first message that the running summary holds"
 
@@ -72,17 +73,17 @@ def _covered(verdict: PathVerdict, source: RunningSummary) -> tuple[PathVerdict,
 
 SUMMARY = Policy(
     name="summary",
-    title="The newest and a summary",
-    about="A running summary stands for what came before them.",
+    title=later("Recent messages plus a summary"),
+    about=later("Everything earlier is replaced by a running summary."),
     label="summary",
-    words=lambda terms: "a summary and the newest",
-    scope=lambda terms: "the newest turns",
+    words=lambda terms: say("recent messages plus a summary"),
+    scope=lambda terms: say("the newest turns"),
     reach=lambda terms: Tokens(),
     choose=choose_from_cut(cut_nothing, sent="within_budget", left_out="summarised"),
     beyond_reach="summarised",
     make_room=cut_and_summarise,
     evidence="summary",
-    report_title="Summary",
+    report_title=later("Summary"),
     uses_summary=True,
     gathers_on_overflow=True,
     own_settings=frozenset({"summary_model"}),

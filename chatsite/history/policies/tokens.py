@@ -5,14 +5,15 @@ from __future__ import annotations
 from chatsite.history.path.overflow import cut_oldest
 from chatsite.history.policies.base import Policy, Tokens
 from chatsite.history.policies.cuts import choose_from_cut, cut_nothing
+from chatsite.wording import later, say
 
 TOKENS = Policy(
     name="tokens",
-    title="The newest that fit",
-    about="Whole turns, the oldest left out when it gets full.",
+    title=later("As much recent history as fits"),
+    about=later("When it is full, the oldest exchanges drop out."),
     label="tokens",
-    words=lambda terms: "the newest that fit",
-    scope=lambda terms: "the newest turns",
+    words=lambda terms: say("as much recent history as fits"),
+    scope=lambda terms: say("the newest turns"),
     reach=lambda terms: Tokens(),
     choose=choose_from_cut(cut_nothing, sent="within_budget", left_out="over_budget"),
     beyond_reach="over_budget",

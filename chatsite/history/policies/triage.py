@@ -22,6 +22,7 @@ from chatsite.history.values.marks import (
 )
 from chatsite.history.values.reasons import Reason
 from chatsite.history.values.transcript import Entry, Turn
+from chatsite.wording import later, say
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -160,16 +161,16 @@ def choose_by_model(context: DecisionContext) -> PolicyChoice:
 TRIAGE = Policy(
     name="relevant",
     selector="triage",
-    title="What a fast model picks",
-    about="Before each answer a small model chooses the turns that matter.",
+    title=later("What a fast model picks"),
+    about=later("Before each answer a small model chooses the turns that matter."),
     label="relevant, triage",
-    words=lambda terms: "what a fast model finds relevant",
+    words=lambda terms: say("what a fast model picks"),
     scope=lambda terms: f"the last {terms.triage.lookback_count:,} turns",
     reach=lambda terms: Users(terms.triage.lookback_count + 1),
     choose=choose_by_model,
     beyond_reach="over_length",
     evidence="triage",
-    report_title="Relevance, by a fast model",
+    report_title=later("Matches, by a fast model"),
     own_settings=frozenset(field.name for field in fields(TriageTerms))
     | {"selector", "selection_model", "selection_timeout"},
     needs_naming=True,

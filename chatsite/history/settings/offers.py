@@ -27,6 +27,7 @@ from chatsite.history.settings.sources import (
     SourceValue,
 )
 from chatsite.history.settings.turn_settings import Settings
+from chatsite.wording import say
 
 # What a choice adds to the one that is kept, by name; None takes a value out of it.
 Changes = Mapping[str, str | None]
@@ -185,8 +186,8 @@ def offers(sources: SettingSources, settings: Settings) -> PolicyOffers:
             PolicyOffer(
                 key=policy.key,
                 policy=policy.name,
-                title=policy.title,
-                about=policy.about,
+                title=say(policy.title),
+                about=say(policy.about),
                 length=policy.uses_length,
                 in_force=policy is settings.listed_policy,
                 allowed=not why,

@@ -54,7 +54,7 @@ class Settings:
 
     @property
     def words(self) -> str:
-        """What applies, for the chip: "last 3 user messages, up to 2,000 tokens"."""
+        """What applies, for the chip: "your last 3 messages, up to 2,000 tokens"."""
         return in_words(self.active_policy.words(self.terms), self.tokens.value)
 
     @property

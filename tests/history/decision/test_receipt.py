@@ -78,7 +78,7 @@ def test_a_receipt_is_json_and_holds_everything_the_page_reads() -> None:
     ]
     assert sum(part["tokens"] for part in receipt["parts"]) == receipt["window"] == 4_096
     assert receipt["limit"] == 3_840
-    assert receipt["in_words"] == decision.settings.words == "last 20 user messages"
+    assert receipt["in_words"] == decision.settings.words == "your last 20 messages"
     assert receipt["head"] == {"hash": counted_head().hash, "messages": 1}
     assert set(receipt["verdicts"][0]) == {
         *("first", "last", "messages", "role", "sent", "quoted", "before", "reason", "sentence"),

@@ -14,8 +14,8 @@ from chatsite.history.records.forgetting import (
 )
 
 SEQ = 5
-OLDER = "older than the last 5 user messages"
-WITHIN = "within the last 5 user messages"
+OLDER = "older than your last 5 messages"
+WITHIN = "within your last 5 messages"
 
 
 def receipt(
