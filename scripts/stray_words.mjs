@@ -24,7 +24,7 @@ const CODE = /^(class|className|type|id|for|role|href|src|d|viewBox|method|rel|n
 /** No words: addresses, storage keys, commands to copy, and what only a developer meets. */
 const TECHNICAL = /^(https?:|wss?:|[a-z]+:($|…)|[A-Z_]+=|<a href|the page has no #|noopener |not (valid|allowed)$|… …=|\$)/;
 /** Words in any language. */
-const NAMES = new Set(["Chatsite", "GET", "POST", "Content-Type", "X-CSRFToken", "Escape", "Enter", "Tab", "Shift", "Ctrl", "Esc", "Delete", "F2", "Home", "End", "ArrowUp", "ArrowDown", "ArrowLeft", "ArrowRight", "GB", "MB", "kB", "ms"]);
+const NAMES = new Set(["Chatsite", "Accept", "GET", "POST", "Content-Type", "X-CSRFToken", "Escape", "Enter", "Tab", "Shift", "Ctrl", "Esc", "Delete", "F2", "Home", "End", "ArrowUp", "ArrowDown", "ArrowLeft", "ArrowRight", "GB", "MB", "kB", "ms"]);
 
 /**
  * @param {string} source
