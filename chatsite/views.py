@@ -53,10 +53,12 @@ class SearchPage(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Problem(Record):
-    """What went wrong, what was kept and what can be done, for a person to read."""
+    """What went wrong, what was kept and what can be done, for a person to read. So many `seconds`
+    a new attempt is refused, 0: not known; they are told when it happens, and not stored."""
 
     code: str
     message: str
+    seconds: int = 0
 
     def said(self) -> Problem:
         """A problem of a table, in the reader's language."""

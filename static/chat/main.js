@@ -116,6 +116,7 @@ const transcript = new Transcript({
   },
   earlier: (until) => session.loadEarlier(until).catch(showError),
   suggest: (text) => composer.suggest(text),
+  otherModel: () => models.other(),
   betterModel: () => void models.openBetter(),
 }, page.policies.with_summary);
 const why = new Late(async () => {

@@ -140,8 +140,9 @@ async def test_of_many_requests_one_probes_and_the_others_wait_a_few_seconds_for
     silent.script = never
     probe = asyncio.create_task(read_answer(silent, clock, breaker))
     await asyncio.wait_for(asked_now.wait(), 20)
-    with pytest.raises(ProviderError, match="try again in 5 s"):
+    with pytest.raises(ProviderError) as paused:
         breaker.admit("echo:m", label="Acme")
+    assert paused.value.retry_after == 5
     breaker.admit("echo:another", label="Acme")
     probe.cancel()
     await asyncio.wait({probe})

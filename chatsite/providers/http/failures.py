@@ -17,7 +17,7 @@ from typing import Any
 import httpx2
 
 from chatsite.errors import ProviderError
-from chatsite.wording import later, say, say_count
+from chatsite.wording import later, say
 
 _KEEPS = later("What you wrote is kept.")
 _SAID = later("The part received is kept. Continue it, or try again.")
@@ -68,8 +68,8 @@ def refused(
     # A refusal that time doesn't heal isn't retried, whatever its headers ask for.
     wait = retry_after(headers or {}, said) if retryable else None
     parts = [say(sentence, model=model), say(_KEEPS)]
-    if retryable:
-        parts.append(say("Try again {delay}.", delay=format_delay(wait)) if wait else say(_SOON))
+    if retryable and not wait:  # the page counts the seconds of a known wait down
+        parts.append(say(_SOON))
     elif case in _TODO:
         parts.append(say(_TODO[case]))
     return ProviderError(
@@ -244,19 +244,3 @@ def _until(date: str) -> float | None:
         return max(parsedate_to_datetime(date).timestamp() - time.time(), 0.0)
     except (ValueError, OverflowError):
         return None
-
-
-def format_delay(seconds: float) -> str:
-    """ "in 3 minutes"; rounded up, since an earlier request would be refused again."""
-    for unit, size in (("days", 86_400), ("hours", 3_600), ("minutes", 60)):
-        # 100 seconds stay seconds: "2 minutes" would make people wait for nothing.
-        if seconds > 1.75 * size:
-            return say(_DELAYS[unit], count=math.ceil(seconds / size))
-    return say_count("in {count} second", "in {count} seconds", max(math.ceil(seconds), 1))
-
-
-_DELAYS = {
-    "days": later("in {count} days"),
-    "hours": later("in {count} hours"),
-    "minutes": later("in {count} minutes"),
-}

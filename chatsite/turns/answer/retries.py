@@ -133,10 +133,8 @@ class CircuitBreaker:
             seconds = max(1, math.ceil(left))
             raise ProviderError(
                 say(
-                    "{label} keeps failing, so requests to it are paused. What you wrote is "
-                    "kept. You can try again in {seconds} s.",
+                    "{label} keeps failing, so requests to it are paused. What you wrote is kept.",
                     label=label,
-                    seconds=seconds,
                 ),
                 code="provider_paused",
                 retry_after=seconds,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -122,7 +123,9 @@ class AnswerWriter:
             )
         if isinstance(error, ProviderError) and error.detail:
             logger.warning("turn %s: %s (%s)", self.turn.id, error.code, error.detail)
-        return state, Problem(code=error.code, message=error.message)
+        wait = error.retry_after if isinstance(error, ProviderError) else None
+        seconds = math.ceil(wait or 0)
+        return state, Problem(code=error.code, message=error.message, seconds=seconds)
 
     def _whole(self, finished: Finished) -> tuple[State, Problem | None]:
         """The state of an answer that arrived whole."""

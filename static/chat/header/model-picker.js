@@ -143,6 +143,22 @@ export class ModelPicker {
     }
   }
 
+  /**
+   * A model of another server that could answer where this one fails; null where there is none.
+   * @returns {Promise<Model|null>}
+   */
+  async other() {
+    try {
+      const { locked, groups, own } = this.offer ?? await this.#askForOffer();
+      if (locked) return null;
+      const [failed] = (this.choice?.name || this.conversationModel || own).split(":");
+      const all = groups.flatMap(({ models }) => models);
+      return all.find(({ name, why_not: barred }) => !barred && name.split(":")[0] !== failed) ?? null;
+    } catch {
+      return null;
+    }
+  }
+
   /** Explains the ways to a better model. */
   async openBetter() {
     const { openBetterModel } = await import("./better-model.js");

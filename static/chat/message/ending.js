@@ -1,10 +1,25 @@
-/** The line under a message or an answer that failed or was cut short, with its actions. */
+/** The box under a message or an answer that failed or was cut short: what happened, what was kept, what to do. */
 
-import { h, setChildren } from "../elements/dom.js";
+import { announce } from "../elements/announce.js";
+import { h, setChildren, setText } from "../elements/dom.js";
 import { icon } from "../elements/icons.js";
 import { say } from "../words/say.js";
 
-/** @import { ItemGroup, Item } from "../state/items.js" */
+/**
+ * @import { ItemGroup, Item } from "../state/items.js"
+ * @import { Model } from "../types/page.js"
+ */
+
+/**
+ * @typedef {"reuse"|"continue"|"again"} Choice the first one offered is the button, the others are links
+ * @typedef {{text: string, bad: boolean, choices: Choice[], seconds: number}|null} Ended `seconds`: so long a new
+ *   attempt is refused; 0: not known
+ * @typedef {Record<"reuse"|"continue", () => void>
+ *   & {again: (model?: string) => void, other: () => Promise<Model|null>}} EndingActs `other`: a model that could answer instead
+ */
+
+// In seconds: nobody watches a longer countdown, and who knows better may try.
+const LONGEST = 120;
 
 /** @type {Record<string, string>} */
 const ENDINGS = {
@@ -17,12 +32,8 @@ const FINISHES = {
   length: say("The answer hit this agent's length limit."),
   content_filter: say("The provider's content filter stopped the answer."),
 };
-const UNFINISHED = say("This message has no answer.");
-
-/**
- * @typedef {"reuse"|"continue"|"again"} Choice
- * @typedef {{text: string, bad: boolean, choices: Choice[]}|null} Ended
- */
+/** @type {Record<Choice, string>} */
+const LABELS = { reuse: say("Edit and resend"), continue: say("Continue"), again: say("Try again") };
 
 /**
  * @param {ItemGroup} group
@@ -32,14 +43,15 @@ export function describeEnding({ items, last }) {
   const item = /** @type {Item} */ (items.at(-1));
   if (item.role === "user") return describeUserEnding(item, last);
   if (item.writing) return null;
-  const unfinished = item.calls.length > 0 && last;
-  const text = ENDINGS[item.state] ?? FINISHES[item.finish] ?? (unfinished ? UNFINISHED : "");
+  const unfinished = item.calls.length > 0 && last ? say("This message has no answer.") : "";
+  const cut = ENDINGS[item.state];
+  const text = cut ? item.problem?.message ?? cut : FINISHES[item.finish] ?? unfinished;
   if (!text) return null;
-  const open = item.state in ENDINGS || item.finish === "length";
+  const open = Boolean(cut) || item.finish === "length";
   const longer = last && open && Boolean(item.content.trim()) && !item.calls.length;
   /** @type {Choice[]} */
   const choices = last ? (longer ? ["continue", "again"] : ["again"]) : [];
-  return { text, bad: item.state === "failed", choices };
+  return { text, bad: item.state === "failed", choices, seconds: (last && item.problem?.seconds) || 0 };
 }
 
 /**
@@ -50,15 +62,17 @@ export function describeEnding({ items, last }) {
 function describeUserEnding({ problem, failed }, last) {
   if (!problem && !failed) return null;
   const text = problem?.message ?? say("This message was not answered.");
-  return { text, bad: true, choices: failed && last ? ["again", "reuse"] : ["reuse"] };
+  const open = failed && last;
+  return { text, bad: true, choices: open ? ["again", "reuse"] : ["reuse"], seconds: (open && problem?.seconds) || 0 };
 }
 
 export class Ending {
-  /** @param {Record<Choice, () => void>} acts */
+  /** @param {EndingActs} acts */
   constructor(acts) {
     this.acts = acts;
-    this.element = h("p", { class: "ending", hidden: true });
+    this.element = h("div", { class: "ending", hidden: true });
     this.drawn = "";
+    this.timer = 0;
   }
 
   /** @param {Ended} ended */
@@ -66,11 +80,59 @@ export class Ending {
     const drawn = JSON.stringify(ended);
     if (drawn === this.drawn) return;
     this.drawn = drawn;
+    clearInterval(this.timer);
     this.element.hidden = !ended;
-    this.element.classList.toggle("bad", Boolean(ended?.bad));
+    const open = Boolean(ended?.choices.includes("again") || ended?.choices.includes("continue"));
+    this.element.classList.toggle("bad", Boolean(ended?.bad && open));
+    this.element.classList.toggle("folded", !open);
     if (!ended) return setChildren(this.element);
-    const words = { reuse: say("Edit and resend"), continue: say("Continue"), again: say("Try again") };
-    setChildren(this.element, icon("warn", 14), h("span", {}, ended.text, ended.choices.map((choice) => [" ",
-      h("button", { type: "button", class: "link", on: { click: () => this.acts[choice]() } }, words[choice])]).flat()));
+    const [first, ...rest] = ended.choices;
+    const acts = h("div", { class: "ending-acts" }, first && this.#button(first, open), rest.map((one) => this.#button(one, false)));
+    setChildren(this.element, icon("warn", 15), h("span", { class: "ending-words" }, ended.text), acts);
+    if (ended.bad && open) void this.#offerOther(acts, drawn);
+    if (ended.seconds > LONGEST) {
+      acts.before(h("span", { class: "ending-wait" }, say("It asks to wait {minutes} minutes.", { minutes: Math.ceil(ended.seconds / 60) })));
+    } else if (ended.seconds) this.#count(acts, ended.seconds);
+  }
+
+  /**
+   * @param {Choice} choice
+   * @param {boolean} main
+   */
+  #button(choice, main) {
+    const act = () => this.acts[choice]();
+    return h("button", { type: "button", class: main ? "plain-button" : "link", "data-choice": choice, on: { click: act } }, LABELS[choice]);
+  }
+
+  /**
+   * @param {HTMLElement} acts
+   * @param {string} drawn
+   */
+  async #offerOther(acts, drawn) {
+    const model = await this.acts.other();
+    if (!model || this.drawn !== drawn) return;
+    acts.append(h("button", { type: "button", class: "link", on: { click: () => this.acts.again(model.name) } },
+      say("Answer with {model} instead", { model: model.label })));
+  }
+
+  /**
+   * Counts down to the moment when a new attempt is let through; said aloud once, when it has come.
+   * @param {HTMLElement} acts
+   * @param {number} seconds
+   */
+  #count(acts, seconds) {
+    const button = /** @type {HTMLButtonElement|null} */ (acts.querySelector('[data-choice="again"]'));
+    if (!button) return;
+    const until = performance.now() + seconds * 1_000;
+    const draw = () => {
+      const left = Math.ceil((until - performance.now()) / 1_000);
+      button.disabled = left > 0;
+      setText(button, left > 0 ? say("Try again in {seconds} s", { seconds: left }) : LABELS.again);
+      if (left > 0) return;
+      clearInterval(this.timer);
+      announce(say("You can try again now."));
+    };
+    draw();
+    this.timer = window.setInterval(() => (this.element.isConnected ? draw() : clearInterval(this.timer)), 1_000);
   }
 }

@@ -17,13 +17,14 @@ import { AnswerStep } from "./step.js";
  * @import { Offered } from "./answer-actions.js"
  * @import { Actions as StepActions } from "./step.js"
  * @import { ItemGroup, Item } from "../state/items.js"
+ * @import { Model } from "../types/page.js"
  * @import { Decision, Verdict } from "../types/wire.js"
  */
 
 /**
  * @typedef {StepActions & {inspects: boolean, receipt: (turn: string) => void,
  *   reuse: (item: Item) => void, include: (id: string) => void, retry: (id: string, model?: string) => void,
- *   models: () => string, continueAnswer: (id: string) => void,
+ *   models: () => string, otherModel: () => Promise<Model|null>, continueAnswer: (id: string) => void,
  *   show: (id: string) => void, toMessage: (seq: number) => void}} Actions
  */
 
@@ -56,7 +57,8 @@ export class MessageRow {
     this.warning = h("p", { class: "ending", hidden: true });
     this.ending = new Ending({
       reuse: () => actions.reuse(this.newest),
-      again: () => actions.retry(/** @type {string} */ (this.newest.id)),
+      again: (model) => actions.retry(/** @type {string} */ (this.newest.id), model),
+      other: actions.otherModel,
       continue: () => actions.continueAnswer(/** @type {string} */ (this.newest.id)),
     });
     this.acts = new AnswerActions({
@@ -168,9 +170,9 @@ export class MessageRow {
 
   /** @param {ItemGroup} group */
   #sayEnding(group) {
-    const { role, problem } = this.newest;
+    const { role, problem, state } = this.newest;
     // A problem of an answer is no failure: for example, the server cut its prompt.
-    const words = role === "assistant" ? problem?.message ?? "" : "";
+    const words = role === "assistant" && state === "complete" ? problem?.message ?? "" : "";
     this.warning.hidden = !words;
     if (this.warning.textContent !== words) setChildren(this.warning, words && icon("warn", 14), words && h("span", {}, words));
     this.ending.update(describeEnding(group));

@@ -247,16 +247,17 @@ function delta(state, turn, { part, offset, text }) {
  */
 function turnEnded(state, event) {
   const asking = state.turn?.id === event.turn ? state.turn.user_message : null;
-  // The problem of a complete answer belongs to the answer, not to the message it answers.
+  const merged = mergeMessages(state.messages, event.message ? [...event.messages, event.message] : event.messages);
+  // The problem of a complete answer belongs to the answer, not to the message it answers. Stored it lacks its seconds.
   const messages = event.problem && event.state !== "complete" && asking
-    ? state.messages.map((message) => (message.id === asking ? { ...message, problem: event.problem } : message))
-    : state.messages;
+    ? merged.map((message) => (message.id === asking ? { ...message, problem: event.problem } : message))
+    : merged;
   // What was reported adds to the decision; only a new snapshot has one that didn't arrive here.
   const known = state.receipt?.turn === event.turn ? state.receipt : null;
   return {
     ...state,
     turn: state.turn?.id === event.turn ? null : state.turn,
-    messages: mergeMessages(messages, event.message ? [...event.messages, event.message] : event.messages),
+    messages,
     receipt: event.reported && known ? { ...known, ...event.reported } : state.receipt,
     stale: state.stale || Boolean(event.reported && !known),
     ended: { turn: event.turn, state: event.state, problem: event.problem },

@@ -74,9 +74,24 @@ export function groupItems(state) {
     found.push({ key: answers ? `answer:${asked}` : item.key, items: [item], last: false });
     if (!item.background) asked = item.role === "user" ? item.id ?? "" : "";
   }
+  tellOnce(found);
   const newest = found.at(-1);
   if (newest) newest.last = !newest.items[0].background && !state.turn && !state.pending.length;
   return found;
+}
+
+/**
+ * Why an answer broke off is stored with its question; it is told once, under what was written of the answer.
+ * @param {ItemGroup[]} groups
+ */
+function tellOnce(groups) {
+  for (const [index, { items: [asked] }] of groups.entries()) {
+    const answer = groups[index + 1]?.items;
+    const end = answer?.at(-1);
+    if (asked.role !== "user" || !asked.problem || !answer || end?.role !== "assistant" || end.writing) continue;
+    answer[answer.length - 1] = { ...end, problem: asked.problem };
+    groups[index].items[0] = { ...asked, problem: null };
+  }
 }
 
 /**

@@ -45,6 +45,8 @@ export type Basis = "estimated" | "counted" | "reported";
 export interface Problem {
   code: string;
   message: string;
+  /** So long a new attempt is refused; not stored, since it would be stale later. */
+  seconds?: number;
 }
 
 /** The message that another one replies to; `text` is its beginning. */

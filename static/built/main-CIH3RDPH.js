@@ -1,0 +1,1 @@
+import"./chunk-RN2P6PDK.js";

@@ -1,1 +1,0 @@
-import"./chunk-H45TRKVY.js";
