@@ -78,9 +78,13 @@ def with_ollama(fake: FakeOpenAI, tmp_path_factory: pytest.TempPathFactory) -> I
             yield running
 
 
-def test_another_model_is_offered_and_answers(visit: Visit, with_ollama: Server) -> None:
+def test_another_model_is_offered_and_answers(
+    visit: Visit, fake: FakeOpenAI, with_ollama: Server
+) -> None:
     chat = visit(base_url=with_ollama.url).open()
-    chat.write("Is it there? [[mode=401]]")
+    fake.script.append("[[mode=401]]")
+    chat.write("Is it there?")
     chat.endings.get_by_role("button", name="Answer with qwen3:8b instead").click()
-    expect(chat.users.locator("[data-choice]:visible")).to_have_count(0)
+    expect(chat.receipt_buttons).to_have_count(1)
+    expect(chat.endings).to_have_count(0)
     expect(chat.page.locator("#model")).to_have_text("gpt-6-luna")  # for this answer alone
