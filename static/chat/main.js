@@ -111,6 +111,7 @@ const transcript = new Transcript({
   bringBack,
   remember,
   summary: () => void summary.use((it) => it.open()),
+  policy: () => chip.popover.show(),
   why: (item) => {
     void why.use((it) => it.open(item, Boolean(findVerdict(session.state.decision, item.seq ?? 0)?.sent)));
   },

@@ -112,7 +112,7 @@ class Chat:
     def fact(self, name: str) -> Locator:
         """A line at the top of the debug panel."""
         facts = self.panel.locator("[data-section=facts] dl")
-        return facts.locator(f"dt:text-is('{name}') + dd")
+        return facts.locator(f"dt:has-text('{name}') + dd")
 
     def setting(self, name: str, source: str) -> Locator:
         """A cell of the panel's table of settings."""

@@ -16,7 +16,7 @@ from tests.running import Server
 pytestmark = pytest.mark.browser
 REASON = "Short memory keeps the costs of the spring course down."
 COPY = "Copy link with these settings"
-BACK = "Back to the agent's default"
+BACK = "Reset to the agent's default"
 OWN = "Use this chat's own choice"
 
 
@@ -74,7 +74,7 @@ def test_two_choices_in_a_row_are_both_kept(visit: Visit) -> None:
     chat.say("One.")
     chat.chip.click()
     chat.popover.get_by_label("Recent, plus older messages that match").check()
-    chat.popover.get_by_label("At most this many tokens").fill("2000")
+    chat.popover.get_by_label("Token limit").fill("2000")
     expect(chat.chip).to_have_text("Recent, plus older messages that match, up to 2,000 tokens")
 
 
@@ -101,7 +101,7 @@ def test_a_link_comes_before_the_choice_and_the_page_says_so(visit: Visit) -> No
     expect(chat.setting("policy", "URL").locator(".win")).to_have_text("none")
     expect(chat.setting("policy", "conversation").locator("s")).to_have_text("all")
     expect(chat.panel.locator(".reasons")).to_contain_text(
-        "conversation historyPolicy=all overruled: the URL (historyPolicy) comes first"
+        "chat historyPolicy=all overridden: the URL (historyPolicy) comes first"
     )
     chat.chip.click()
     expect(chat.popover.get_by_role("status")).to_contain_text(
@@ -126,7 +126,7 @@ def test_a_copied_link_opens_a_page_with_the_same_settings(visit: Visit) -> None
     chat = visit(permissions=["clipboard-read", "clipboard-write"]).open("/chat?agent=demo")
     chat.chip.click()
     chat.popover.get_by_label("Recent, plus older messages that match").check()
-    chat.popover.get_by_label("At most this many tokens").fill("1500")
+    chat.popover.get_by_label("Token limit").fill("1500")
     words = "Recent, plus older messages that match, up to 1,500 tokens"
     expect(chat.chip).to_have_text(words)
     chat.popover.get_by_role("button", name=COPY).press("Enter")
@@ -141,12 +141,12 @@ def test_a_number_that_is_none_is_refused_where_it_is_typed(visit: Visit) -> Non
     chat = visit().open("/chat?agent=demo")
     chat.say("One.")
     chat.chip.click()
-    tokens = chat.popover.get_by_label("At most this many tokens")
+    tokens = chat.popover.get_by_label("Token limit")
     tokens.fill("900")
     expect(chat.chip).to_have_text("Your last 20 messages, up to 900 tokens")
     tokens.fill("0")
     expect(chat.popover.get_by_role("status")).to_have_text(
-        "A whole number from 1 to 1,000,000 is needed here. What was chosen before is kept."
+        "Enter a whole number from 1 to 1,000,000. The value before is kept."
     )
     tokens.fill("800")
     expect(chat.chip).to_have_text("Your last 20 messages, up to 800 tokens")
@@ -187,7 +187,7 @@ def test_the_environment_comes_before_the_choice_and_the_page_gives_the_reason(
         "the environment sets HISTORY_POLICY, so the choice kept with this conversation doesn't "
         "apply"
     )
-    expect(chat.panel.locator(".reasons")).to_contain_text(f"historyPolicy=all locked: {why}")
+    expect(chat.panel.locator(".reasons")).to_contain_text(f"historyPolicy=all ignored: {why}")
     chat.chip.click()
     expect(chat.popover).to_contain_text(REASON)
     expect(chat.popover.get_by_role("status")).to_have_text(f"historyPolicy=all: {why}.")

@@ -49,7 +49,7 @@ def test_a_fact_lost_after_sixty_turns_is_explained_and_found_again(
     # Under another policy the page marks the turns relevant to the draft before it is sent.
     chat.chip.click()
     chat.popover.get_by_label("Recent, plus older messages that match").check()
-    chat.popover.get_by_label("At most this many tokens").fill("1500")
+    chat.popover.get_by_label("Token limit").fill("1500")
     expect(chat.chip).to_have_text("Recent, plus older messages that match, up to 1,500 tokens")
     page.keyboard.press("Escape")
     expect(early_turn.locator(".mark")).to_be_hidden()
@@ -61,6 +61,6 @@ def test_a_fact_lost_after_sixty_turns_is_explained_and_found_again(
     # The panel says why the turn was sent.
     chat.panel.get_by_role("button", name="Last answer").click()
     fate = chat.panel.locator(".fate li", has=page.locator(".place", has_text="8"))
-    expect(fate.filter(has_text="quoted").filter(has_text="berth")).to_have_count(1)
+    expect(fate.filter(has_text="sent as a quote").filter(has_text="berth")).to_have_count(1)
     expect(chat.panel.locator("[data-section=chosen]")).to_contain_text("gate")
     expect(chat.panel.locator(".key")).to_contain_text("recalled")

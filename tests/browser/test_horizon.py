@@ -44,7 +44,7 @@ def test_the_line_moves_with_the_length_before_anything_is_sent(
     chat.popover.get_by_label("How many of your messages").fill("9")
     expect(chat.horizon).to_have_count(0)
     chat.popover.get_by_label("Only your new message").check()
-    expect(chat.horizon).to_contain_text("only your next message")
+    expect(chat.horizon).to_contain_text("Only your next message is sent")
     assert len(chat.above_the_line()) == 9
     assert "history" not in chat.page.url
     assert len(fake.requests) == requests_before
@@ -64,7 +64,7 @@ def test_the_choice_is_kept_with_the_chat_and_a_reload_shows_it(four_turns: Chat
     expect(chat.page.locator(".horizon-place + article")).to_contain_text("Three.")
     expect(chat.chip).to_have_text("Your last 3 messages")
     chat.chip.click()
-    chat.popover.get_by_role("button", name="Back to the agent's default").click()
+    chat.popover.get_by_role("button", name="Reset to the agent's default").click()
     expect(chat.chip).to_have_text("Your last 20 messages")
     expect(chat.horizon).to_have_count(0)
     assert "history" not in chat.page.url
@@ -90,3 +90,27 @@ def test_links_elsewhere_leave_the_history_out_and_keep_the_panel(visit: Visit) 
     chat.popover.get_by_role("link", name="Rewriter").click()
     expect(chat.chip).to_have_text("Only your new message")
     assert "history" not in chat.page.url
+
+
+def test_the_line_says_how_much_is_sent_and_why_and_leads_to_the_choice(four_turns: Chat) -> None:
+    chat = four_turns
+    expect(chat.horizon).to_contain_text("2 of 9 messages are sent · change · why")
+    chat.horizon.get_by_role("button", name="why").click()
+    why = chat.horizon.get_by_role("dialog")
+    expect(why).to_contain_text("The rule: Your last 2 messages.")
+    chat.page.keyboard.press("Escape")
+    chat.horizon.get_by_role("button", name="change").click()
+    expect(chat.popover).to_be_visible()
+    line = chat.horizon.locator(".horizon-words").bounding_box()
+    menu = chat.popover.bounding_box()
+    assert line and menu
+    assert line["x"] + line["width"] < menu["x"], "the menu stands beside the line"
+    chat.popover.get_by_role("button", name="One more").click()
+    expect(chat.horizon).to_contain_text("4 of 9 messages are sent")
+
+
+def test_policies_that_cant_be_chosen_say_why_in_place(four_turns: Chat) -> None:
+    four_turns.chip.click()
+    summary = four_turns.popover.get_by_label("Recent messages plus a summary")
+    expect(summary).to_be_disabled()
+    expect(four_turns.popover).to_contain_text("Only for agents that are made for it.")

@@ -121,3 +121,43 @@ def test_the_panel_measures_by_the_token_budget_where_it_is_the_limit(visit: Vis
     assert used
     expect(chat.panel.locator(".key")).to_contain_text(f"free {1000 - int(used[1])}")
     expect(chat.panel.locator(".key")).not_to_contain_text("reply")
+
+
+def test_the_bar_is_to_the_scale_of_its_caption(visit: Visit) -> None:
+    chat = visit().open("/chat?historyTokens=1000&debug=true")
+    total = chat.panel.locator("[data-section=parts] h3 small").inner_text()
+    used = re.match(r"(\d+) of 1,000 tokens", total)
+    assert used
+    widths = chat.panel.locator(".bar i").evaluate_all(
+        "(all) => all.map((one) => [one.className, one.getBoundingClientRect().width])"
+    )
+    free = next(width for name, width in widths if name == "seg-free")
+    assert abs(free / sum(width for _, width in widths) - (1 - int(used[1]) / 1000)) < 0.05
+    assert all(width >= 2 for _, width in widths)
+
+
+def test_a_word_of_the_panel_is_explained_in_place_by_key_and_by_touch(visit: Visit) -> None:
+    chat = visit().open("/chat?debug=true")
+    word = chat.panel.get_by_role("button", name="Policy", exact=True)
+    word.focus()
+    word.press("Enter")
+    meaning = chat.panel.get_by_role("dialog", name="Policy")
+    expect(meaning).to_contain_text("which messages are sent to the model")
+    chat.page.keyboard.press("Escape")
+    expect(meaning).to_have_count(0)
+    expect(word).to_be_focused()
+    expect(chat.panel).to_be_visible()
+
+
+def test_escape_closes_the_panel_wherever_the_focus_is(visit: Visit) -> None:
+    chat = visit().open("/chat?debug=true")
+    chat.draft.focus()
+    chat.page.keyboard.press("Escape")
+    expect(chat.panel).to_be_hidden()
+    expect(chat.draft).to_be_focused()
+    toggle = chat.page.locator("#panel-toggle")
+    toggle.click()
+    chat.panel.get_by_role("button", name="Last answer").or_(chat.panel).first.focus()
+    chat.page.keyboard.press("Escape")
+    expect(chat.panel).to_be_hidden()
+    expect(toggle).to_be_focused()

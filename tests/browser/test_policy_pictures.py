@@ -176,7 +176,7 @@ def test_what_the_summary_holds(
     chat.page.set_viewport_size(NARROW)
     open_with_draft(chat, id, "")
     scroll_to_top(chat.horizon)
-    chat.horizon.get_by_role("button").click()
+    chat.horizon.locator(".summary-open").click()
     expect(chat.page.get_by_role("dialog")).to_be_visible()
     take(chat, pictures / "summary-window.png")
 

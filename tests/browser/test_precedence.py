@@ -47,7 +47,7 @@ def test_the_environment_locks_the_settings_of_a_link(
     expect(chat.setting("policy", "environment").locator(".win")).to_have_text("lastN")
     expect(chat.setting("policy", "URL").locator("s")).to_have_text("all")
     expect(chat.panel.locator(".reasons")).to_contain_text(
-        "historyPolicy=all locked: the environment sets HISTORY_POLICY"
+        "historyPolicy=all ignored: the environment sets HISTORY_POLICY"
     )
     chat.turns("One.", "Two.", "Three.")
     texts = [one["content"] for one in fake.requests[-1]["messages"] if one["role"] == "user"]
@@ -78,21 +78,21 @@ def test_the_template_decides_where_the_link_sets_nothing(visit: Visit) -> None:
     chat = visit().open("/chat?agent=rewriter&debug=true")
     expect(chat.fact("Policy")).to_have_text("none")
     expect(chat.fact("Length")).to_have_text("not used by none")
-    expect(chat.fact("Source")).to_have_text("template")
+    expect(chat.fact("Source")).to_have_text("agent")
     expect(chat.setting("policy", "built in").locator("s")).to_have_text("lastN")
 
 
 def test_the_built_in_values_apply_where_nothing_is_set(visit: Visit, bare: Server) -> None:
     chat = visit(base_url=bare.url).open("/chat?agent=bare&debug=true")
     expect(chat.chip).to_have_text("Your last 20 messages")
-    expect(chat.fact("Source")).to_have_text("built in")
+    expect(chat.fact("Source")).to_have_text("default")
     expect(chat.setting("policy", "template")).to_have_text("–")
 
 
 def test_a_bad_value_in_a_link_is_passed_over_and_the_page_says_why(visit: Visit) -> None:
     chat = visit().open("/chat?historyPolicy=lastn&historyLength=2.5&debug=true")
     expect(chat.fact("Policy")).to_have_text("lastN")
-    expect(chat.fact("Source")).to_have_text("template")
+    expect(chat.fact("Source")).to_have_text("agent")
     reasons = chat.panel.locator(".reasons")
     expect(reasons).to_contain_text("historyPolicy=lastn not valid")
     expect(reasons).to_contain_text("lastN")

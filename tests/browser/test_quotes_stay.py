@@ -28,19 +28,19 @@ def test_a_quote_stays_and_the_panel_says_when_it_was_made(visit: Visit, fake: F
     assert block_in(asked)
     last_answer = chat.panel.get_by_role("button", name="Last answer")
     last_answer.click()
-    expect(cat_row(chat)).to_contain_text("quoted: it shares")
+    expect(cat_row(chat)).to_contain_text("sent as a quote: it shares")
 
     chat.say(AFTER)
     then = fake.requests[-1]["messages"]
     assert then[: len(asked)] == asked and earlier_blocks(then) == block_in(asked)
     last_answer.click()
     row = cat_row(chat)
-    expect(row).to_contain_text("still quoted: ")
+    expect(row).to_contain_text("still sent as a quote: ")
     expect(chat.fact("Messages")).to_contain_text("for earlier messages)")
     row.locator("summary").click()
     inside = row.locator(".inside")
     expect(inside).to_contain_text(
-        re.compile(r"quoted directly before your earlier message of .*\d\d:\d\d.*, for which it")
+        re.compile(r"a quote directly before your earlier message of .*\d\d:\d\d.*, for which it")
     )
     expect(inside).to_contain_text("It stays there, so that the request keeps its beginning.")
     inside.get_by_role("button", name=QUESTION).click()

@@ -27,7 +27,7 @@ def server(fake: FakeOpenAI, tmp_path_factory: pytest.TempPathFactory) -> Iterat
 
 
 def open_summary(chat: Chat) -> Locator:
-    chat.horizon.get_by_role("button").click()
+    chat.horizon.locator(".summary-open").click()
     return chat.page.get_by_role("dialog")
 
 
@@ -41,7 +41,7 @@ def test_the_summary_is_read_edited_brought_back_and_switched_off(
         chat.say(f"Question {number}?")
         while fake.script:  # the summary is requested after the answer
             chat.page.wait_for_timeout(20)
-    button = chat.horizon.get_by_role("button")
+    button = chat.horizon.locator(".summary-open")
     expect(button).to_contain_text("Summary of")
     other = chat.tab()
     dialog = open_summary(chat)
@@ -60,7 +60,7 @@ def test_the_summary_is_read_edited_brought_back_and_switched_off(
     dialog.get_by_role("button", name="Save").click()
     expect(dialog).to_be_hidden()
     for tab in (chat, other):
-        expect(tab.horizon.get_by_role("button")).to_contain_text("by you")
+        expect(tab.horizon.locator(".summary-open")).to_contain_text("by you")
 
     dialog = open_summary(chat)
     dialog.get_by_text("2 older versions").click()
@@ -76,7 +76,7 @@ def test_the_summary_is_read_edited_brought_back_and_switched_off(
     chat.page.keyboard.press("Escape")
     expect(dialog).to_be_hidden()
     expect(button).not_to_contain_text("switched off")
-    expect(chat.horizon).to_contain_text("sees only a summary")
+    expect(chat.horizon).to_contain_text("and a summary are sent")
     fake.script.append("A last answer.")
     chat.say("And on the last day?")
     # Other tests use the same fake provider, but only this one sends this question.

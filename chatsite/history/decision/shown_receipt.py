@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from chatsite.history.decision.runs import disjoint_runs
 from chatsite.history.decision.verdicts import Bounds, show_verdict
 from chatsite.history.path.room import PART_NAMES, RequestPart, rest_of
 from chatsite.history.settings.rules import LOCK_REASON
@@ -78,7 +79,7 @@ def show_receipt(stored: Stored) -> dict[str, Any]:
             "sent": whole["sent"],
             **({"draft": whole["draft"]} if whole["draft"] else {}),
         },
-        "verdicts": [show_verdict(one, bounds, basis) for one in whole["verdicts"]],
+        "verdicts": disjoint_runs([show_verdict(one, bounds, basis) for one in whole["verdicts"]]),
         "parts": _show_parts(whole["parts"], window, basis),
         "window": window.size,
         "reply": window.reply,

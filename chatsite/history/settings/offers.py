@@ -27,11 +27,13 @@ from chatsite.history.settings.sources import (
     SourceValue,
 )
 from chatsite.history.settings.turn_settings import Settings
-from chatsite.wording import say
+from chatsite.wording import later, say
 
 # What a choice adds to the one that is kept, by name; None takes a value out of it.
 Changes = Mapping[str, str | None]
 UNCHANGED: Changes = MappingProxyType({})
+# Why a policy can't be chosen that only an agent may allow.
+ONLY_WHERE_NAMED = later("only for agents that are made for it")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,9 +104,10 @@ class SettingSources:
     def shown(self, settings: Settings) -> list[Policy]:
         """The policies that are offered: one that only an agent may allow is among them where its
         template names it, or where it is in force."""
-        return [p for p in POLICIES.rows if self._allows(p) or p is settings.listed_policy]
+        return [p for p in POLICIES.rows if self.allows(p) or p is settings.listed_policy]
 
-    def _allows(self, policy: Policy) -> bool:
+    def allows(self, policy: Policy) -> bool:
+        """Whether the agent's template names a policy that only it may allow."""
         if not policy.needs_naming:
             return True
         if policy.selector:
@@ -179,9 +182,10 @@ def offers(sources: SettingSources, settings: Settings) -> PolicyOffers:
     enabled = settings.conversation.enabled.value
     closed = sources.why_closed or ("" if enabled else WHY_SWITCHED_OFF)
     found = []
-    for policy in sources.shown(settings):
-        changes = {} if closed else sources.changes_for(policy)
-        why = closed or sources.why_not(changes)
+    for policy in POLICIES.rows:
+        named = sources.allows(policy) or policy is settings.listed_policy
+        changes = sources.changes_for(policy) if named and not closed else {}
+        why = closed or (sources.why_not(changes) if named else say(ONLY_WHERE_NAMED))
         found.append(
             PolicyOffer(
                 key=policy.key,

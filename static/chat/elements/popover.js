@@ -51,7 +51,7 @@ export class Popover {
     const { top, bottom, right } = this.button.getBoundingClientRect();
     const { offsetHeight: height, offsetWidth: width } = this.box;
     this.box.style.top = `${bottom + height + 8 > innerHeight ? top - height - 4 : bottom + 4}px`;
-    this.box.style.left = `${Math.max(8, right - width)}px`;
+    this.box.style.left = `${Math.max(8, Math.min(right - width, innerWidth - width - 8))}px`;
   }
 
   close({ focus = true } = {}) {
@@ -68,6 +68,8 @@ export class Popover {
 
 /** Closes the newest; false where none is open. */
 export function closeNewest() {
+  // A window may have gone with the part of the page that it stood in.
+  while (open.length && !open[open.length - 1].box.isConnected) open.pop();
   const newest = open.at(-1);
   newest?.close();
   return Boolean(newest);

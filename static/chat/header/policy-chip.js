@@ -6,6 +6,7 @@ import { Popover } from "../elements/popover.js";
 import { copy } from "../elements/clipboard.js";
 import { hasHistoryParameters, linkWith } from "../net/address.js";
 import { capitalize, formatNumber } from "../state/format.js";
+import { say } from "../words/say.js";
 
 /**
  * @import { HistoryChoice } from "./history-choice.js"
@@ -27,7 +28,7 @@ export class PolicyChip {
     /** @type {Decision|null} */
     this.decision = null;
     this.popover = new Popover(this.button, {
-      label: "What the model sees",
+      label: say("What the model sees in this chat"),
       class: "policy-pop",
       fill: (box) => this.#fill(box),
     });
@@ -38,16 +39,16 @@ export class PolicyChip {
     if (decision === this.decision) return;
     this.decision = decision;
     if (!decision) {
-      setText(this.words, "What the model sees");
+      setText(this.words, say("What the model sees"));
       return;
     }
     const [, head, tail] = /^([^,]*?\d[\d,]*|[^,]+)(.*)$/u.exec(capitalize(decision.in_words)) ?? ["", decision.in_words, ""];
     setChildren(
       this.words,
       decision.locked && icon("lock", 13),
-      h("b", {}, head), tail,
-      decision.locked && h("span", { class: "src" }, " set by the administrator"),
-      overruledByLink(decision).length > 0 && h("span", { class: "src" }, " set by the link"),
+      h("b", {}, head), h("span", { class: "tail" }, tail),
+      decision.locked && h("span", { class: "src" }, ` ${say("set by the administrator")}`),
+      overruledByLink(decision).length > 0 && h("span", { class: "src" }, ` ${say("set by the link")}`),
     );
     this.button.classList.toggle("locked", Boolean(decision.locked));
     if (this.popover.shown) this.#refresh();
@@ -70,8 +71,7 @@ export class PolicyChip {
    */
   #chooseNumber(input, changes) {
     if (input.validity.valid) return void this.choose(changes);
-    this.wrong = `A whole number from ${input.min} to ${formatNumber(Number(input.max))} is needed here. `
-      + "What was chosen before is kept.";
+    this.wrong = say("Enter a whole number from {min} to {max}. The value before is kept.", { min: input.min, max: formatNumber(Number(input.max)) });
     this.#drawNotes();
   }
 
@@ -79,7 +79,7 @@ export class PolicyChip {
   #fill(box) {
     const { decision } = this;
     if (!decision?.offers) {
-      setChildren(box, h("p", { class: "pop-note" }, "The settings arrive with the connection."));
+      setChildren(box, h("p", { class: "pop-note" }, say("Connecting…")));
       return;
     }
     const { closed, list } = decision.offers;
@@ -87,16 +87,16 @@ export class PolicyChip {
     this.notes = h("div", { class: "pop-notes", role: "status" });
     this.wrong = "";
     this.picked = null;
-    this.back = this.#footButton("Back to the agent's default", () => this.choice.reset());
-    this.own = this.#footButton("Use this chat's own choice", () => this.choice.dropLink());
-    const link = h("button", { type: "button", class: "link", hidden: shut }, "Copy link with these settings");
+    this.back = this.#footButton(say("Reset to the agent's default"), () => this.choice.reset());
+    this.own = this.#footButton(say("Use this chat's own choice"), () => this.choice.dropLink());
+    const link = h("button", { type: "button", class: "link", hidden: shut }, say("Copy link with these settings"));
     link.addEventListener("click", () => void copy(linkWith(this.decision?.offers?.link ?? {}), link));
     setChildren(
       box,
-      h("h2", { class: "pop-title" }, "What the model sees of this chat"),
+      h("h2", { class: "pop-title" }, say("What the model sees in this chat")),
       shut && [closedNote(decision, closed), this.notes],
       h("fieldset", { disabled: shut, class: "choices" },
-        h("legend", { class: "hidden" }, "Policy"),
+        h("legend", { class: "hidden" }, say("Policy")),
         list.map((choice) => this.#choice(choice, decision, shut))),
       this.#budget(decision, shut),
       !shut && this.notes,
@@ -119,7 +119,7 @@ export class PolicyChip {
       this.choose(choice.changes);
       this.picked = { key, before: this.decision };
     });
-    return h("div", { class: "choice" },
+    return h("div", { class: barred ? "choice barred" : "choice" },
       h("label", {}, radio, h("span", {}, h("b", {}, title), h("small", {}, barred ? `${capitalize(why)}.` : about))),
       choice.length && this.#stepper(choice, decision, shut));
   }
@@ -132,7 +132,7 @@ export class PolicyChip {
   #stepper(choice, decision, shut) {
     const input = h("input", {
       type: "number", min: "0", max: "1000000", step: "1", inputmode: "numeric", id: "policy-length", disabled: shut,
-      "aria-label": "How many of your messages",
+      "aria-label": say("How many of your messages"),
     });
     input.value = String(decision.settings.length.value);
     const applyLength = () => {
@@ -154,7 +154,7 @@ export class PolicyChip {
     const button = (by, label) =>
       h("button", { type: "button", disabled: shut, "aria-label": label, on: { click: () => step(by) } },
         by > 0 ? "+" : "−");
-    return h("span", { class: "stepper" }, button(-1, "One fewer"), input, button(1, "One more"));
+    return h("span", { class: "stepper" }, button(-1, say("One fewer")), input, button(1, say("One more")));
   }
 
   /**
@@ -169,7 +169,7 @@ export class PolicyChip {
     const budget = decision.settings.tokens?.value;
     input.value = budget === null || budget === undefined ? "" : String(budget);
     input.addEventListener("input", () => this.#chooseNumber(input, { historyTokens: input.value.trim() || null }));
-    return h("div", { class: "budget" }, h("label", { for: "policy-tokens" }, "At most this many tokens"), input);
+    return h("div", { class: "budget" }, h("label", { for: "policy-tokens" }, say("Token limit")), input);
   }
 
   /**
@@ -252,7 +252,7 @@ function overruledByLink(decision) {
   /** @param {SourceValue} one */
   const isOverruled = ({ name, raw, outcome }) => outcome === "overruled" && linked.has(name) && linked.get(name) !== raw;
   return valuesOf(decision, "conversation").filter(isOverruled)
-    .map((one) => `${one.name}=${one.raw}: kept with this chat; the link in the page's address comes first.`);
+    .map((one) => say("{value}: kept with this chat; the link in the page's address comes first.", { value: `${one.name}=${one.raw}` }));
 }
 
 /**
@@ -270,6 +270,6 @@ function closedNote(decision, closed) {
   return h("div", { class: "lock-note" },
     icon("lock", 15),
     h("div", {},
-      h("p", {}, decision.lock_reason || "The administrator decides this here."),
-      names.length > 0 && h("p", {}, "Set by ", names.map((name, index) => [index ? ", " : "", h("code", {}, name)]).flat())));
+      h("p", {}, decision.lock_reason || say("The administrator decides this here.")),
+      names.length > 0 && h("p", {}, say("Set by"), " ", names.map((name, index) => [index ? ", " : "", h("code", {}, name)]).flat())));
 }

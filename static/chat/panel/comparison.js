@@ -4,7 +4,9 @@ import { h } from "../elements/dom.js";
 import { icon } from "../elements/icons.js";
 import { queryString } from "../net/address.js";
 import { sendChange } from "../net/http.js";
-import { formatDollars, formatNumber, plural } from "../state/format.js";
+import { formatDollars, formatNumber } from "../state/format.js";
+import { say, sayCount } from "../words/say.js";
+import { term } from "./terms.js";
 
 /**
  * @import { Section } from "./panel.js"
@@ -56,14 +58,14 @@ export class ComparisonSection {
     return {
       data: [place, next, waits, this.busy, this.failure, this.found],
       draw: () => [
-        h("h3", {}, "Under other policies", h("small", {}, "nothing is sent")),
+        h("h3", {}, say("Compare policies"), h("small", {}, say("preview only"))),
         waits && h("button", { type: "button", class: "plain-button", on: { click: () => this.#ask(place) } },
-          `Compare all ${formatNumber(decision.facts.stored)} messages`),
+          say("Compare all {count} messages", { count: formatNumber(decision.facts.stored) })),
         this.failure && h("p", { class: "quiet" }, this.failure),
-        !waits && !this.found && !this.failure && h("p", { class: "quiet" }, "Working it out…"),
+        !waits && !this.found && !this.failure && h("p", { class: "quiet" }, say("Working it out…")),
         this.found && this.#table(this.found.rows),
         this.found && noteList(this.found.rows),
-        this.found && h("p", { class: "quiet" }, `${plural(this.found.stored, "message")} in the conversation. ${this.found.note}`),
+        this.found && h("p", { class: "quiet" }, `${sayCount("{count} message in the conversation.", "{count} messages in the conversation.", this.found.stored)} ${this.found.note}`),
       ],
     };
   }
@@ -114,10 +116,13 @@ export class ComparisonSection {
   #table(rows) {
     const groups = rows.some((one) => one.outcome !== null && one.outcome.groups > 0);
     const priced = rows.some((one) => one.outcome && one.outcome.cost !== null);
-    const heads = ["policy", "messages", "tokens", "reused", groups && "tools left out", priced && "cost"].filter(Boolean);
+    const heads = [
+      say("policy"), say("messages"), term("tokens", say("tokens")), term("cacheable", say("cacheable")),
+      groups && say("tools left out"), priced && say("cost"),
+    ].filter(Boolean);
     return h("div", { class: "scroll", "aria-busy": String(this.busy) },
       h("table", { class: "compare" },
-        h("caption", { class: "hidden" }, "The same turn under other policies"),
+        h("caption", { class: "hidden" }, say("The same turn under other policies")),
         h("thead", {}, h("tr", {}, heads.map((one) => h("th", { scope: "col" }, one)))),
         h("tbody", {}, rows.map((one) =>
           h("tr", { class: one.in_force ? "now" : "" },
@@ -126,14 +131,14 @@ export class ComparisonSection {
 
   /** @param {ComparisonRow} row */
   #name({ key, words, in_force: now, allowed, why, changes }) {
-    const mark = now && [" ", icon("check", 12), h("span", { class: "hidden" }, " in force")];
+    const mark = now && [" ", icon("check", 12), h("span", { class: "hidden" }, ` ${say("in force")}`)];
     if (allowed) {
       return h("button", {
-        type: "button", class: "link", "data-key": key, "aria-pressed": String(now), title: "Use this from the next message on",
+        type: "button", class: "link", "data-key": key, "aria-pressed": String(now), title: say("Use this from the next message on"),
         on: { click: () => this.actions.apply(changes) },
       }, words, mark);
     }
-    return [words, ...(mark || []), " ", h("span", { class: "barred", title: why }, icon("lock", 12), h("span", { class: "hidden" }, ` can't be chosen here: ${why}`))];
+    return [words, ...(mark || []), " ", h("span", { class: "barred", title: why }, icon("lock", 12), h("span", { class: "hidden" }, ` ${say("can't be chosen here: {why}", { why })}`))];
   }
 }
 
@@ -156,8 +161,8 @@ function cells({ outcome, note }, { groups, priced }) {
   return [
     h("td", {}, formatNumber(messages)),
     h("td", {}, formatNumber(tokens)),
-    h("td", {}, share === null ? h("span", { class: "none", "aria-label": "no request before" }, "–") : `${share} %`),
-    groups && h("td", {}, cut ? `${formatNumber(left)}, ${formatNumber(cut)} cut` : formatNumber(left)),
-    priced && h("td", {}, cost === null ? h("span", { class: "none", "aria-label": "no price known" }, "–") : formatDollars(cost)),
+    h("td", {}, share === null ? h("span", { class: "none", "aria-label": say("no request before") }, "–") : say("{share}%", { share })),
+    groups && h("td", {}, cut ? say("{left}, {cut} cut", { left: formatNumber(left), cut: formatNumber(cut) }) : formatNumber(left)),
+    priced && h("td", {}, cost === null ? h("span", { class: "none", "aria-label": say("no price known") }, "–") : formatDollars(cost)),
   ];
 }

@@ -5,6 +5,7 @@ import { byId, h, setChildren } from "../elements/dom.js";
 import { icon } from "../elements/icons.js";
 import { getJson } from "../net/http.js";
 import { formatDuration } from "../state/format.js";
+import { say } from "../words/say.js";
 import { CacheSection } from "./cache.js";
 import { ComparisonSection } from "./comparison.js";
 import { requestSection } from "./request.js";
@@ -51,22 +52,22 @@ export class Panel {
     /** @type {Map<string, string>} what each section was drawn from */
     this.drawn = new Map();
     this.small = h("small", {});
-    this.next = this.#tab("next", "Next message");
-    this.answer = this.#tab("answer", "Last answer");
+    this.next = this.#tab("next", say("Next message"));
+    this.answer = this.#tab("answer", say("Last answer"));
     this.problem = h("p", { class: "insp-note", hidden: true });
     this.sections = SECTIONS.map((name) => h("section", { class: "sec", "data-section": name, hidden: true }));
     this.comparison = new ComparisonSection(page, { draft: actions.draft, apply: actions.apply, redraw: () => this.#draw() });
     this.cache = new CacheSection(page, {
       toMessage: actions.toMessage, bringBack: actions.bringBack, redraw: () => this.#draw(),
     });
-    this.copying = h("button", { type: "button", class: "link", on: { click: () => this.#copy() } }, "Copy as JSON");
+    this.copying = h("button", { type: "button", class: "link", on: { click: () => this.#copy() } }, say("Copy as JSON"));
     setChildren(
       this.element,
       h("header", {},
-        h("h2", {}, "Debug panel"), this.small,
-        h("button", { type: "button", class: "icon", "aria-label": "Close the debug panel", on: { click: () => actions.close() } },
+        h("h2", {}, say("Debug panel")), this.small,
+        h("button", { type: "button", class: "icon", "aria-label": say("Close the debug panel"), title: say("Close the debug panel (Esc)"), on: { click: () => actions.close() } },
           icon("close"))),
-      h("div", { class: "switch", role: "group", "aria-label": "Which request" }, this.next, this.answer),
+      h("div", { class: "switch", role: "group", "aria-label": say("Which request") }, this.next, this.answer),
       this.problem,
       this.sections,
       h("p", { class: "insp-foot" }, this.copying),
@@ -127,7 +128,7 @@ export class Panel {
     this.next.setAttribute("aria-pressed", String(this.view === "next"));
     this.answer.setAttribute("aria-pressed", String(this.view === "answer"));
     this.answer.disabled = !receipt && this.view === "next";
-    this.answer.textContent = this.chosen ? `Answer ${this.chosen.number ?? ""}`.trim() : "Last answer";
+    this.answer.textContent = this.chosen ? say("Answer {number}", { number: this.chosen.number ?? "" }).trim() : say("Last answer");
     this.small.textContent = this.view === "answer" ? describeReceipt(decision) : "";
     this.#sayProblem(state, decision);
     const next = this.view === "next";
@@ -169,7 +170,7 @@ export class Panel {
   #sayProblem(state, decision) {
     const words = this.failure
       || (this.view === "next" ? state.problem?.message ?? "" : "")
-      || (decision ? "" : this.view === "next" ? "The settings arrive with the connection." : "No answer yet.");
+      || (decision ? "" : this.view === "next" ? say("Connecting…") : say("No answer yet."));
     this.problem.hidden = !words;
     this.problem.textContent = words;
   }
@@ -206,7 +207,7 @@ function describeReceipt(receipt) {
   if (!receipt) return "";
   const first = receipt.reported?.first_token_ms;
   return [
-    receipt.number ? `turn ${receipt.number}` : "",
-    typeof first === "number" ? `${formatDuration(first)} to first token` : "",
+    receipt.number ? say("turn {number}", { number: receipt.number }) : "",
+    typeof first === "number" ? say("{time} to first token", { time: formatDuration(first) }) : "",
   ].filter(Boolean).join(" · ");
 }

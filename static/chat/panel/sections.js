@@ -1,7 +1,10 @@
 /** Sections made of a decision alone: facts, notes, parts of the prompt, the provider's numbers. */
 
 import { h } from "../elements/dom.js";
-import { formatDollars, formatDuration, formatNumber, plural } from "../state/format.js";
+import { formatDollars, formatDuration, formatNumber } from "../state/format.js";
+import { say, sayCount } from "../words/say.js";
+import { SOURCES } from "./settings.js";
+import { term } from "./terms.js";
 
 /**
  * @import { Child } from "../elements/dom.js"
@@ -10,10 +13,10 @@ import { formatDollars, formatDuration, formatNumber, plural } from "../state/fo
  */
 
 /** @type {Record<string, string>} parts that aren't shown under their own names */
-const PARTS = { current: "this message", reply: "kept for the reply" };
-
-// A prompt shorter than its limit divided by this is drawn without the free tokens.
-const SCALE = 12;
+const PARTS = {
+  system: say("system"), prefilled: say("prefilled"), tools: say("tools"), strategy: say("from the agent's strategy"), summary: say("summary"),
+  history: say("history"), recalled: say("quotes"), current: say("this message"), reply: say("reserved for the reply"), free: say("free"),
+};
 
 /**
  * @param {Decision} decision
@@ -29,16 +32,31 @@ export function factsSection(decision) {
     data: [facts, locked, reason, quoted, stay],
     draw: () => [
       h("dl", { class: "facts" },
-        h("dt", {}, "Policy"), h("dd", {}, facts.policy),
-        h("dt", {}, "Length"), h("dd", {}, describeLength(facts)),
-        h("dt", {}, "Source"), h("dd", {}, facts.source, locked && " ", locked && h("span", { class: "lock" }, "locked")),
-        h("dt", {}, "Messages"),
-        h("dd", {}, describeMessages(facts),
-          quoted > 0 && `, ${formatNumber(quoted)} of them quoted`, stay > 0 && ` (${formatNumber(stay)} for earlier messages)`)),
+        h("dt", {}, term("policy", say("Policy"))), h("dd", {}, facts.policy),
+        h("dt", {}, term("length", say("Length"))), h("dd", {}, describeLength(facts)),
+        h("dt", {}, term("source", say("Source"))),
+        h("dd", {}, describeSource(facts.source), locked && " ", locked && h("span", { class: "lock" }, say("locked"))),
+        h("dt", {}, term("messages", say("Messages"))),
+        h("dd", {}, describeMessages(facts), quoted > 0 && describeQuoted(quoted, stay))),
       locked && reason && h("p", { class: "reason" }, reason),
     ],
   };
 }
+
+/**
+ * "agent", or each setting with its own: "policy: agent, length: URL".
+ * @param {string} source
+ */
+const describeSource = (source) =>
+  Object.entries(SOURCES).reduce((words, [name, shown]) => words.replaceAll(name, shown), source);
+
+/**
+ * @param {number} quoted
+ * @param {number} stay
+ */
+const describeQuoted = (quoted, stay) => (stay > 0
+  ? say(", {quoted} of them as quotes ({stay} for earlier messages)", { quoted: formatNumber(quoted), stay: formatNumber(stay) })
+  : say(", {quoted} of them as quotes", { quoted: formatNumber(quoted) }));
 
 /** @param {Verdict[]} verdicts */
 const sumMessages = (verdicts) => verdicts.reduce((sum, { messages }) => sum + messages, 0);
@@ -48,18 +66,21 @@ const sumMessages = (verdicts) => verdicts.reduce((sum, { messages }) => sum + m
  * @param {Facts} facts
  */
 function describeMessages({ stored, sent, draft }) {
-  const [here, gone] = [`${formatNumber(stored)} in the conversation`, formatNumber(sent)];
-  if (!draft) return `${here} then, ${gone} sent`;
+  const numbers = { stored: formatNumber(stored), sent: formatNumber(sent) };
+  if (!draft) return say("{stored} in the conversation then, {sent} sent", numbers);
   const written = draft === "written";
-  if (!stored) return written ? `${here}; your draft would be sent` : here;
-  return `${here}, ${gone} would be sent${written ? " with your draft" : ""}`;
+  if (!stored && written) return say("{stored} in the conversation; your draft would be sent", numbers);
+  if (!stored) return say("{stored} in the conversation", numbers);
+  return written
+    ? say("{stored} in the conversation, {sent} would be sent with your draft", numbers)
+    : say("{stored} in the conversation, {sent} would be sent", numbers);
 }
 
 /** @param {Facts} facts */
 function describeLength({ length, policy }) {
-  if (!length) return h("span", { class: "quiet" }, `not used by ${policy}`);
-  if (!/^\d+$/.test(length)) return `${length} user message`;
-  return plural(Number(length), "user message");
+  if (!length) return h("span", { class: "quiet" }, say("not used by {policy}", { policy }));
+  if (!/^\d+$/.test(length)) return say("{length} user message", { length });
+  return sayCount("{count} user message", "{count} user messages", Number(length));
 }
 
 /**
@@ -73,7 +94,7 @@ export function notesSection(decision) {
   if (!sentences.length) return null;
   return {
     data: sentences,
-    draw: () => [h("h3", {}, "Please note"), h("ul", { class: "notes" }, sentences.map((one) => h("li", {}, one)))],
+    draw: () => [h("h3", {}, say("Please note")), h("ul", { class: "notes" }, sentences.map((one) => h("li", {}, one)))],
   };
 }
 
@@ -90,27 +111,34 @@ export function partsSection(decision, { next, before }) {
     return [part.name === "free" ? { ...part, tokens: Math.max(0, limit - total) } : part];
   });
   const counted = measured.filter((part) => part.tokens > 0);
-  const bases = new Set(counted.filter((part) => part.name !== "free" && part.name !== "reply").map((part) => part.basis));
+  const sent = counted.filter((part) => part.name !== "free" && part.name !== "reply");
+  const bases = new Set(sent.map((part) => part.basis));
   const one = bases.size === 1 ? [...bases][0] : null;
-  // In a large window a short prompt would be a stroke: then the bar is the prompt alone.
-  const drawn = total * SCALE < limit ? counted.filter((part) => part.name !== "free" && part.name !== "reply") : counted;
   return {
     data: [all, total, limit, leading, budget, size, reply, dropped, next, before],
     draw: () => [
-      h("h3", {}, next ? "What would be sent" : "What was sent", h("small", {}, `${formatNumber(total)} of ${formatNumber(limit)} tokens`)),
-      bar(drawn, before ? leading : 0),
+      h("h3", {}, next ? say("What would be sent") : say("What was sent"),
+        h("small", {}, say("{total} of {limit} tokens", { total: formatNumber(total), limit: formatNumber(limit) }))),
+      bar(counted, before ? leading : 0),
       h("ul", { class: "key" }, counted.map((part) =>
-        h("li", {}, drawn.includes(part) && h("i", { class: `seg-${part.name}` }), `${PARTS[part.name] ?? part.name} ${formatNumber(part.tokens)}`,
-          !one && part.basis && part.name !== "free" && part.name !== "reply" && h("small", {}, ` ${part.basis}`)))),
+        h("li", {}, h("i", { class: `seg-${part.name}` }), term(part.name, PARTS[part.name] ?? part.name), ` ${formatNumber(part.tokens)}`,
+          !one && part.basis && sent.includes(part) && h("small", {}, ` ${part.basis}`)))),
       before && h("p", { class: "reuse" }, leading > 0 && h("i", {}), describeReuse(leading, total)),
       h("p", { class: "quiet" }, [
-        one ? `All ${one}. ` : "",
-        budget ? `The limit is the token budget, ${formatNumber(budget)}. ` : `The model's window is ${formatNumber(size)}, of which ${formatNumber(reply)} are kept for the reply. `,
-      ].join("")),
+        one ? BASES[one] ?? "" : "",
+        budget
+          ? say("The limit is the token budget, {budget}.", { budget: formatNumber(budget) })
+          : say("The model's window is {size} tokens; {reply} of them are reserved for the reply.", { size: formatNumber(size), reply: formatNumber(reply) }),
+      ].filter(Boolean).join(" ")),
       ...dropped.map((sentence) => h("p", { class: "quiet" }, sentence)),
     ],
   };
 }
+
+/** @type {Record<string, string>} */
+const BASES = {
+  counted: say("Token counts are exact."), estimated: say("Token counts are estimates."), reported: say("Token counts are the provider's."),
+};
 
 /**
  * How much of the prompt's beginning equals that of the request before it.
@@ -118,12 +146,16 @@ export function partsSection(decision, { next, before }) {
  * @param {number} total
  */
 function describeReuse(leading, total) {
-  if (!leading) return "None of its beginning is the same as last time: a provider has nothing to reuse.";
+  if (!leading) return [say("Nothing at the beginning is"), " ", term("unchanged", say("unchanged")), say(", so the provider can't serve any of it from its cache.")];
   const share = Math.floor((100 * leading) / Math.max(1, total));
-  return `${formatNumber(leading)} of ${formatNumber(total)} tokens (${share} %) are the same as last time: a provider can reuse them.`;
+  return [
+    say("The first {leading} of {total} tokens ({share}%) are", { leading: formatNumber(leading), total: formatNumber(total), share }),
+    " ", term("unchanged", say("unchanged")), say(", so the provider may serve them from its cache."),
+  ];
 }
 
 /**
+ * The bar to scale: each part as wide as its share of all that there is room for, and wide enough to be seen.
  * @param {Part[]} all
  * @param {number} leading
  */
@@ -131,7 +163,7 @@ function bar(all, leading) {
   const total = all.reduce((sum, part) => sum + part.tokens, 0) || 1;
   const pieces = all.map((part) => {
     const piece = h("i", { class: `seg-${part.name}` });
-    piece.style.width = `${(100 * part.tokens) / total}%`;
+    piece.style.flexGrow = String(part.tokens / total);
     return piece;
   });
   const same = h("i", {});
@@ -147,29 +179,29 @@ export function reportedSection(receipt) {
   /** @type {Reported} */
   const numbers = receipt.reported ?? {};
   const rows = [
-    numberRow("Prompt", numbers.prompt, formatTokens),
-    numberRow("Cached", numbers.cached, formatTokens),
-    numberRow("Answer", numbers.completion, formatTokens),
-    numberRow("First token", numbers.first_token_ms, (value) => `after ${formatDuration(value)}`),
-    numberRow("Cost", numbers.cost, (value) => [formatDollars(value), " ", h("span", { class: "quiet" }, "estimated from list prices")]),
+    numberRow(say("Prompt"), numbers.prompt, formatTokens),
+    numberRow(term("cached", say("Cached")), numbers.cached, formatTokens),
+    numberRow(say("Answer"), numbers.completion, formatTokens),
+    numberRow(say("First token"), numbers.first_token_ms, (value) => say("after {time}", { time: formatDuration(value) })),
+    numberRow(say("Cost"), numbers.cost, (value) => [formatDollars(value), " ", h("span", { class: "quiet" }, say("estimated from list prices"))]),
   ].flat();
   const { provider } = receipt;
   if (!rows.length && !provider) return null;
   return {
     data: [numbers, provider],
     draw: () => [
-      h("h3", {}, "What the provider reported"),
+      h("h3", {}, say("What the provider reported")),
       h("dl", { class: "facts" },
-        provider && [h("dt", {}, "Model"), h("dd", {}, provider.label || provider.model)],
+        provider && [h("dt", {}, say("Model")), h("dd", {}, provider.label || provider.model)],
         rows),
-      !rows.length && h("p", { class: "quiet" }, "No numbers yet."),
+      !rows.length && h("p", { class: "quiet" }, say("No numbers yet.")),
     ],
   };
 }
 
 /**
  * A row of the list; none where the provider reported no number.
- * @param {string} label
+ * @param {Child} label
  * @param {number|null|undefined} value
  * @param {(value: number) => Child|Child[]} format
  */
@@ -177,4 +209,4 @@ const numberRow = (label, value, format) =>
   (typeof value === "number" ? [h("dt", {}, label), h("dd", {}, format(value))] : []);
 
 /** @param {number} count */
-const formatTokens = (count) => plural(count, "token");
+const formatTokens = (count) => sayCount("{count} token", "{count} tokens", count);

@@ -1,7 +1,10 @@
 /** How the messages were chosen: the reports of those who gathered the evidence. */
 
 import { h } from "../elements/dom.js";
-import { formatDollars, formatDuration, formatNumber, plural } from "../state/format.js";
+import { formatDollars, formatDuration, formatNumber } from "../state/format.js";
+import { say, sayCount } from "../words/say.js";
+import { term } from "./terms.js";
+import { describePlace } from "./verdicts.js";
 
 /**
  * @import { Decision, Report } from "../types/wire.js"
@@ -10,8 +13,11 @@ import { formatDollars, formatDuration, formatNumber, plural } from "../state/fo
 
 /** @type {Record<string, string>} */
 const NAMES = {
-  ms: "Time", milliseconds: "Time", prompt: "Prompt", completion: "Answer", cached: "Cached", by: "Written by",
+  ms: say("Time"), milliseconds: say("Time"), prompt: say("Prompt"), completion: say("Answer"), cached: say("Cached"), by: say("Written by"),
+  passages: say("Messages searched"), added: say("Newly indexed"), hits: say("Matches"),
 };
+/** @type {Record<string, string>} the rows whose words are explained */
+const TERMS = { passages: "searched", added: "added", hits: "matches", cached: "cached" };
 
 /**
  * @param {Decision} decision
@@ -25,13 +31,13 @@ export function selectionSection(decision, titles) {
   return {
     data: [reports, hits],
     draw: () => [
-      h("h3", {}, "How it was chosen"),
+      h("h3", {}, say("How it was chosen")),
       ...reports.map(([name, report]) => h("div", { class: "report" },
         h("h4", {}, titles[name] ?? titleOf(name)),
         h("dl", { class: "facts small" }, Object.entries(report).filter(hasValue).flatMap(([key, value]) =>
-          [h("dt", {}, NAMES[key] ?? titleOf(key)), h("dd", {}, formatValue(key, value))])))),
+          [h("dt", {}, term(TERMS[key] ?? "", NAMES[key] ?? titleOf(key))), h("dd", {}, formatValue(key, value))])))),
       hits.length > 0 && h("ul", { class: "hits" }, hits.map((one) =>
-        h("li", {}, h("b", {}, one.first === one.last ? `${one.first}` : `${one.first}–${one.last}`), ` ${one.sentence}`))),
+        h("li", {}, h("b", {}, describePlace(one)), ` ${one.sentence}`))),
     ],
   };
 }
@@ -48,12 +54,12 @@ const titleOf = (name) => name.slice(0, 1).toUpperCase() + name.slice(1).replace
  * @param {unknown} value
  */
 function formatValue(key, value) {
-  if (typeof value === "boolean") return value ? "yes" : "no";
-  if (typeof value === "object" && value) return formatInside(value) || "none";
+  if (typeof value === "boolean") return value ? say("yes") : say("no");
+  if (typeof value === "object" && value) return formatInside(value) || say("none");
   if (typeof value !== "number") return String(value);
   if (key === "ms" || key === "milliseconds") return formatDuration(value);
-  if (key === "cost") return `${formatDollars(value)}, estimated`;
-  if (["prompt", "completion", "cached"].includes(key)) return `${plural(value, "token")}, reported`;
+  if (key === "cost") return say("{cost}, estimated", { cost: formatDollars(value) });
+  if (["prompt", "completion", "cached"].includes(key)) return sayCount("{count} token, reported", "{count} tokens, reported", value);
   return Number.isInteger(value) ? formatNumber(value) : value.toFixed(2);
 }
 

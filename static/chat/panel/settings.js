@@ -1,23 +1,28 @@
 /** The panel's table of settings: which source decided each, and why the others lost. */
 
 import { h } from "../elements/dom.js";
+import { say, sayCount } from "../words/say.js";
+import { term } from "./terms.js";
 
 /**
  * @import { Decision, Setting } from "../types/wire.js"
  * @import { Section } from "./panel.js"
  */
 
-const SOURCES = ["environment", "URL", "conversation", "template", "built in"];
+/** @type {Record<string, string>} */
+export const SOURCES = { environment: say("environment"), URL: say("URL"), conversation: say("chat"), template: say("agent"), "built in": say("default") };
 /** @type {Record<string, string>} */
 const NAMES = {
-  policy: "policy", length: "length", tokens: "token budget", low_water: "low-water mark", step: "step",
-  selector: "selector", summary_model: "summary by", recall_share: "share for quotes",
-  enabled: "memory on", previous_tasks_count: "background notes",
+  policy: say("policy"), length: say("length"), tokens: say("token budget"), low_water: say("low-water mark"), step: say("step"),
+  selector: say("selector"), summary_model: say("summary by"), recall_share: say("share for quotes"),
+  enabled: say("memory on"), previous_tasks_count: say("background notes"),
 };
+/** @type {Record<string, string>} settings whose names are explained */
+const TERMS = { tokens: "token budget", low_water: "low-water mark", step: "step", selector: "selector", recall_share: "share for quotes" };
 // Always shown; other settings only where a source sets them.
 const FIRST = ["policy", "length", "tokens"];
 /** @type {Record<string, string>} */
-const LOSSES = { overruled: "overruled", locked: "locked", bad: "not valid", "not allowed": "not allowed" };
+const LOSSES = { overruled: say("overridden"), locked: say("ignored"), bad: say("not valid"), "not allowed": say("not allowed") };
 
 /** @typedef {{name: string, words: string, setting: Setting}} Row */
 
@@ -34,11 +39,11 @@ export function settingsSection(decision, owner) {
   return {
     data: rows,
     draw: () => [
-      h("h3", {}, "Where each setting came from"),
+      h("h3", {}, term("sources", say("Where each setting came from"))),
       table(shown),
       lossReasons(rows),
       rest.length > 0 && h("details", { class: "rest", "data-key": "settings-rest" },
-        h("summary", {}, `${rest.length} more, as built in`), table(rest)),
+        h("summary", {}, sayCount("{count} more setting, at its default", "{count} more settings, all at their defaults", rest.length)), table(rest)),
     ],
   };
 }
@@ -65,13 +70,13 @@ const isSet = (setting) => setting.said.some((one) => one.source !== "built in" 
 
 /** @param {Row[]} rows */
 function table(rows) {
-  return h("div", { class: "scroll", role: "group", tabindex: "0", "aria-label": "Settings by source" },
+  return h("div", { class: "scroll", role: "group", tabindex: "0", "aria-label": say("Settings by source") },
     h("table", { class: "sources" },
-      h("thead", {}, h("tr", {}, h("th", {}, h("span", { class: "hidden" }, "setting")),
-        SOURCES.map((source) => h("th", { scope: "col" }, source)))),
-      h("tbody", {}, rows.map(({ words, setting }) =>
-        h("tr", {}, h("th", { scope: "row" }, words),
-          SOURCES.map((source) => h("td", {}, cells(setting, source))))))));
+      h("thead", {}, h("tr", {}, h("th", {}, h("span", { class: "hidden" }, say("setting"))),
+        Object.values(SOURCES).map((source) => h("th", { scope: "col" }, source)))),
+      h("tbody", {}, rows.map(({ name, words, setting }) =>
+        h("tr", {}, h("th", { scope: "row" }, term(TERMS[name] ?? "", words)),
+          Object.keys(SOURCES).map((source) => h("td", {}, cells(setting, source))))))));
 }
 
 /**
@@ -83,11 +88,11 @@ function cells(setting, source) {
   const values = setting.said.filter((one) => one.source === source && one.outcome !== "absent");
   if (!values.length) {
     const won = setting.source === source;
-    return won ? h("span", { class: "win" }, formatValue(setting.value)) : h("span", { class: "none", "aria-label": "nothing" }, "–");
+    return won ? h("span", { class: "win" }, formatValue(setting.value)) : h("span", { class: "none", "aria-label": say("nothing") }, "–");
   }
   return values.map((one) => {
     // A built-in value of none has no text.
-    const value = one.raw ?? (one.outcome === "won" ? formatValue(setting.value) : "none");
+    const value = one.raw ?? (one.outcome === "won" ? formatValue(setting.value) : say("none"));
     if (one.outcome === "won") return h("span", { class: "win" }, formatValue(value));
     const loss = LOSSES[one.outcome] ?? one.outcome;
     return h("span", { class: `lost ${one.outcome === "bad" ? "bad" : ""}`, title: one.why || loss },
@@ -96,7 +101,7 @@ function cells(setting, source) {
 }
 
 /** @param {unknown} value */
-const formatValue = (value) => (value === null || value === undefined || value === "" ? "none" : String(value));
+const formatValue = (value) => (value === null || value === undefined || value === "" ? say("none") : String(value));
 
 /**
  * The struck-out values of the table, as sentences.
@@ -109,5 +114,5 @@ function lossReasons(rows) {
   if (!telling.length) return null;
   return h("ul", { class: "reasons" }, telling.map((one) =>
     h("li", { class: one.outcome === "bad" ? "bad" : "" },
-      h("b", {}, one.source, " "), h("code", {}, `${one.name}=${one.raw}`), ` ${LOSSES[one.outcome]}: ${one.why}`)));
+      h("b", {}, SOURCES[one.source] ?? one.source, " "), h("code", {}, `${one.name}=${one.raw}`), ` ${LOSSES[one.outcome]}: ${one.why}`)));
 }

@@ -1,8 +1,10 @@
 /** Every message with its verdict; neighbours with the same verdict are one row that opens. */
 
 import { h } from "../elements/dom.js";
-import { formatNumber, formatTime, plural, shorten } from "../state/format.js";
+import { formatNumber, formatTime, shorten } from "../state/format.js";
 import { describeCall } from "../state/tool-calls.js";
+import { say, sayCount } from "../words/say.js";
+import { term } from "./terms.js";
 
 /**
  * @import { Decision, Message, Verdict } from "../types/wire.js"
@@ -26,7 +28,8 @@ export function verdictsSection(decision, messages, next, toMessage) {
   return {
     data: [rows, messages.length, last, next],
     draw: () => [
-      h("h3", {}, "Each message", h("small", {}, next ? "as it would be sent" : "as it was sent", ", oldest first")),
+      h("h3", {}, term("verdicts", say("Each message")),
+        h("small", {}, next ? say("as it would be sent, oldest first") : say("as it was sent, oldest first"))),
       h("ul", { class: "fate" }, rows.map((one, index) => row(one, index, { messages, last, next, current, toMessage }))),
     ],
   };
@@ -44,8 +47,28 @@ export function verdictsSection(decision, messages, next, toMessage) {
  * @param {number} current
  */
 function describeFate({ sent, quoted, before }, current) {
-  if (quoted) return before && before < current ? "still quoted" : "quoted";
-  return sent ? "sent" : "left out";
+  if (quoted) return before && before < current ? say("still sent as a quote") : say("sent as a quote");
+  return sent ? say("sent") : say("left out");
+}
+
+/**
+ * "1–3, 6–111": messages in between have a row of their own.
+ * @param {Verdict} verdict
+ */
+export const describePlace = ({ first, last, spans = [[first, last]] }) =>
+  (first <= 0 ? "" : spans.map(([from, to]) => (from === to ? `${from}` : `${from}–${to}`)).join(", "));
+
+/** @type {Record<string, string>} */
+const ROLES = { system: say("system"), user: say("user"), assistant: say("assistant"), tool: say("tool") };
+
+/**
+ * @param {Verdict} verdict
+ * @param {boolean} draft it isn't stored yet
+ */
+function describeRole({ reason, role, messages }, draft) {
+  if (reason === "greeting") return say("greeting");
+  if (draft) return say("draft");
+  return role ? ROLES[role] ?? role : sayCount("{count} message", "{count} messages", messages);
 }
 
 /**
@@ -56,17 +79,16 @@ function describeFate({ sent, quoted, before }, current) {
 function row(verdict, index, shared) {
   const { messages, last, next, current } = shared;
   const { first, last: end, sent, quoted, sentence, tokens, basis } = verdict;
-  const place = first <= 0 ? "" : first === end ? `${first}` : `${first}–${end}`;
+  const { spans = [[first, end]] } = verdict;
   const draft = next && first > last;
-  const who = draft ? (verdict.reason === "current" ? "draft" : "greeting") : verdict.role ?? plural(verdict.messages, "message");
-  const inside = messages.filter((message) => first > 0 && first <= message.seq && message.seq <= end);
+  const inside = messages.filter(({ seq }) => first > 0 && spans.some(([from, to]) => from <= seq && seq <= to));
   return h("li", { class: quoted ? "q" : sent ? "" : "d" },
     h("details", { "data-key": `${index}:${first}-${end}` },
       h("summary", {},
-        h("span", { class: "place" }, place),
-        h("span", { class: "role" }, who),
+        h("span", { class: "place" }, describePlace(verdict)),
+        h("span", { class: "role" }, describeRole(verdict, draft)),
         h("span", { class: "why" }, h("b", {}, describeFate(verdict, current)), `: ${sentence}`),
-        h("span", { class: "n" }, formatNumber(tokens), h("span", { class: "hidden" }, ` tokens, ${basis}`))),
+        h("span", { class: "n" }, formatNumber(tokens), h("span", { class: "hidden" }, ` ${say("tokens")}, ${BASES[basis] ?? basis}`))),
       h("div", { class: "inside" }, contents(verdict, inside, draft, shared))));
 }
 
@@ -77,21 +99,25 @@ function row(verdict, index, shared) {
  * @param {Shared} shared
  */
 function contents(verdict, inside, draft, { messages, current, toMessage }) {
-  const code = h("p", { class: "quiet" }, "Reason: ", h("code", {}, verdict.reason), `. ${plural(verdict.tokens, "token")}, ${verdict.basis}.`);
-  if (draft) return [h("p", {}, verdict.reason === "current" ? "What you type now." : "Stored with your first message."), code];
-  if (verdict.first <= 0) return [h("p", {}, "Stands before the conversation in every request."), code];
+  const code = h("p", { class: "quiet" }, say("Reason:"), " ", h("code", {}, verdict.reason), ". ",
+    sayCount("{count} token", "{count} tokens", verdict.tokens), `, ${BASES[verdict.basis] ?? verdict.basis}.`);
+  if (draft) return [h("p", {}, verdict.reason === "current" ? say("What you are typing now.") : say("Stored with your first message.")), code];
+  if (verdict.first <= 0) return [h("p", {}, say("Stands before the conversation in every request.")), code];
   const shown = inside.slice(-LONGEST);
   const hidden = verdict.messages - shown.length;
   return [
-    verdict.quoted && h("p", {}, "Not in its place: its text is quoted directly before ", quotedBefore(verdict, messages, current, toMessage)),
-    hidden > 0 && h("p", { class: "quiet" }, `${plural(hidden, "message")} further up.`),
+    verdict.quoted && h("p", {}, say("Not in its place: its text is sent as a quote directly before"), " ", quotedBefore(verdict, messages, current, toMessage)),
+    hidden > 0 && h("p", { class: "quiet" }, sayCount("{count} message further up.", "{count} messages further up.", hidden)),
     h("ul", {}, shown.map((message) =>
       h("li", {},
-        h("button", { type: "button", class: "link", on: { click: () => toMessage(message.seq) } }, `${message.seq} ${message.role}`),
+        h("button", { type: "button", class: "link", on: { click: () => toMessage(message.seq) } }, `${message.seq} ${ROLES[message.role] ?? message.role}`),
         ` ${shorten(describeContent(message))}`))),
     code,
   ];
 }
+
+/** @type {Record<string, string>} */
+const BASES = { counted: say("counted"), estimated: say("estimated"), reported: say("reported") };
 
 /**
  * Which message the text stands before: for an earlier one with its time and a way to it.
@@ -101,14 +127,15 @@ function contents(verdict, inside, draft, { messages, current, toMessage }) {
  * @param {(seq: number) => void} toMessage
  */
 function quotedBefore({ before }, messages, current, toMessage) {
-  if (!before || before >= current) return ["your message."];
+  if (!before || before >= current) return [say("your message.")];
   const asked = messages.find(({ seq }) => seq === before);
-  const when = asked?.created ? ` of ${formatTime(asked.created)}` : "";
+  const when = asked?.created ? formatTime(asked.created) : "";
   const words = asked ? ` “${shorten(describeContent(asked), 60)}”` : "";
   return [
-    `your earlier message${when}, for which it was found: `,
+    when ? say("your earlier message of {time}, for which it was found:", { time: when }) : say("your earlier message, for which it was found:"),
+    " ",
     h("button", { type: "button", class: "link", on: { click: () => toMessage(before) } }, `${before}${words}`),
-    ". It stays there, so that the request keeps its beginning.",
+    say(". It stays there, so that the request keeps its beginning."),
   ];
 }
 
@@ -117,4 +144,4 @@ function quotedBefore({ before }, messages, current, toMessage) {
  * @param {Message} message
  */
 const describeContent = ({ content, calls, attachments }) =>
-  [content, ...calls.map(describeCall), ...attachments.map(({ name }) => `File: ${name}`)].filter(Boolean).join(" · ");
+  [content, ...calls.map(describeCall), ...attachments.map(({ name }) => say("File: {name}", { name }))].filter(Boolean).join(" · ");

@@ -26,6 +26,8 @@ export class Frame {
     for (const width of [NARROW, MIDDLE]) width.addEventListener("change", () => this.#resized());
     this.panelOpen = page.debug && page.debug_panel;
     this.sideOpen = this.#sideUsually();
+    /** @type {Element|null} what had the focus when the panel was opened */
+    this.before = null;
     /** @type {(() => void)[]} */
     this.onPanelOpened = [];
     this.#arrange();
@@ -62,22 +64,36 @@ export class Frame {
     if (this.drawer && this.sideOpen) this.showSidebar(false, { focus: false });
   }
 
-  /** @param {boolean} open */
-  showPanel(open) {
+  /**
+   * @param {boolean} open
+   * @param {{focus?: boolean}} [how] `focus`: to what had it before the panel was opened
+   */
+  showPanel(open, { focus = false } = {}) {
     if (open === this.panelOpen || !this.mayPanel) return;
-    const held = byId("panel").contains(document.activeElement);
+    const { activeElement } = document;
+    const held = byId("panel").contains(activeElement);
+    if (open) this.before = activeElement;
     this.panelOpen = open;
     if (MIDDLE.matches) this.sideOpen = this.#sideUsually();
     setDebug(open);
     this.#arrange();
     if (open) for (const act of this.onPanelOpened) act();
-    else if (held) byId("panel-toggle").focus();
+    else if (held) this.#giveBack(focus);
+  }
+
+  /**
+   * Focuses what opened the panel, or its button.
+   * @param {boolean} before
+   */
+  #giveBack(before) {
+    const opener = before && this.before instanceof HTMLElement && this.before.isConnected ? this.before : null;
+    (opener?.checkVisibility() && opener !== document.body ? opener : byId("panel-toggle")).focus();
   }
 
   /** Closes what is over the chat; false where nothing is. */
   closeTop() {
     if (this.drawer && this.sideOpen) this.showSidebar(false);
-    else if (this.panelOpen && byId("panel").contains(document.activeElement)) this.showPanel(false);
+    else if (this.panelOpen) this.showPanel(false, { focus: true });
     else return false;
     return true;
   }

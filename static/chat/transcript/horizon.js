@@ -1,41 +1,58 @@
 /** The line above which the model no longer sees: one element that moves through the transcript. */
 
-import { h, reducedMotion, setText } from "../elements/dom.js";
+import { h, reducedMotion, setChildren, setText } from "../elements/dom.js";
+import { Popover } from "../elements/popover.js";
+import { capitalize, formatNumber } from "../state/format.js";
 import { say, sayCount } from "../words/say.js";
+
+/** @import { Decision } from "../types/wire.js" */
 
 const MOVE = 260;
 
+/**
+ * What the line says. `above`: messages above it that aren't sent, `marked`: messages above it that are; `empty`: nothing
+ * of the conversation is below it; `summary`: the label of its control, "" for none, and whether a summary is sent.
+ * @typedef {{above: number, marked: number, empty: boolean, summary: {words: string, sent: boolean}, decision: Decision}} Line
+ */
+
 export class Horizon {
-  /** @param {() => void} openSummary */
-  constructor(openSummary) {
+  /** @param {{summary: () => void, change: () => void}} actions `change`: opens the choice of a policy */
+  constructor(actions) {
     this.words = h("span", {});
-    this.line = h("div", { class: "horizon", role: "separator" }, this.words);
-    this.summary = h("button", { type: "button", class: "summary-open", "aria-haspopup": "dialog", hidden: true, on: { click: openSummary } });
+    this.line = h("span", { class: "horizon-line", role: "separator" }, this.words);
+    const change = h("button", { type: "button", class: "link", on: { click: actions.change } }, say("change"));
+    const why = h("button", { type: "button", class: "link", "aria-haspopup": "dialog", "aria-expanded": "false" }, say("why"));
+    this.summary = h("button", { type: "button", class: "summary-open", "aria-haspopup": "dialog", hidden: true, on: { click: actions.summary } });
     this.element = h(
       "section",
       { class: "horizon-place", tabindex: "-1", "aria-label": say("Horizon") },
-      this.line, this.summary,
+      h("div", { class: "horizon" },
+        h("span", { class: "horizon-words" }, this.line, " · ", change, " · ", h("span", {}, why))),
+      this.summary,
     );
+    /** Where the line is in the whole conversation, beside the scroll bar. */
+    this.mark = h("i", { class: "horizon-mark", "aria-hidden": "true", hidden: true });
+    /** @type {Line|null} */
+    this.what = null;
+    this.why = new Popover(why, {
+      label: say("Why the line is here"), class: "horizon-pop", free: true,
+      fill: (box) => this.what && setChildren(box, explain(this.what)),
+    });
   }
 
   /**
-   * Places the line before `next`, or at the end where that is null, and describes what is above it.
+   * Places the line before `next`, or at the end where that is null, and describes it.
    * @param {Element} column
    * @param {Element|null} next
-   * @param {{above: number, empty: boolean, summary: {words: string, sent: boolean}}} what
-   *   `above`: messages that aren't sent; `empty`: nothing of the conversation is below the line;
-   *   `summary`: the label of its control, "" for none, and whether it is sent in place of the messages above
+   * @param {Line} what
    */
-  place(column, next, { above, empty, summary }) {
+  place(column, next, what) {
+    this.what = what;
+    const { above, summary } = what;
     setText(this.summary, summary.words);
     this.summary.hidden = !summary.words;
-    const sentence = summary.sent
-      ? say("Of everything above this line the model sees only a summary")
-      : empty
-        ? say("The model sees nothing above this line, only your next message")
-        : say("The model no longer sees anything above this line");
-    setText(this.words, sentence);
-    this.line.setAttribute("aria-label", say("{sentence}. {messages} above will not be sent.", { sentence, messages: sayCount("{count} message", "{count} messages", above) }));
+    setText(this.words, describeSent(what));
+    this.line.setAttribute("aria-label", `${describeLine(what)} ${sayCount("{count} message above will not be sent.", "{count} messages above will not be sent.", above)}`);
     if (this.element.parentNode === column && this.element.nextElementSibling === next) return;
     const from = this.element.isConnected ? this.element.getBoundingClientRect().top : null;
     column.insertBefore(this.element, next);
@@ -43,7 +60,19 @@ export class Horizon {
   }
 
   remove() {
+    this.why.close({ focus: false });
     this.element.remove();
+    this.mark.hidden = true;
+  }
+
+  /**
+   * Puts the mark beside the scroll bar where the line is.
+   * @param {HTMLElement} log
+   */
+  point({ scrollHeight, clientHeight }) {
+    const place = this.element.isConnected && scrollHeight > clientHeight ? this.element.offsetTop / scrollHeight : -1;
+    this.mark.hidden = place < 0;
+    if (place >= 0) this.mark.style.top = `${(100 * place).toFixed(2)}%`;
   }
 
   /**
@@ -60,4 +89,35 @@ export class Horizon {
       { duration: MOVE, easing: "cubic-bezier(.2, .7, .2, 1)" },
     );
   }
+}
+
+/** @param {Line} line "39 of 130 messages are sent" */
+function describeSent({ decision, empty, summary }) {
+  const { sent, stored } = decision.facts;
+  if (empty && !sent) return summary.sent ? say("Only a summary and your next message are sent") : say("Only your next message is sent");
+  const numbers = { sent: formatNumber(sent), stored: formatNumber(stored) };
+  return summary.sent
+    ? say("{sent} of {stored} messages and a summary are sent", numbers)
+    : say("{sent} of {stored} messages are sent", numbers);
+}
+
+/** @param {Line} line */
+function describeLine({ empty, marked, summary }) {
+  if (summary.sent) return say("Of everything above this line the model sees only a summary.");
+  if (marked > 0) {
+    return sayCount("The model no longer sees anything above this line (but for {count} marked message).",
+      "The model no longer sees anything above this line (but for {count} marked messages).", marked);
+  }
+  return empty ? say("The model sees nothing above this line, only your next message.") : say("The model no longer sees anything above this line.");
+}
+
+/** @param {Line} line the rule, and what counts */
+function explain(line) {
+  const { decision } = line;
+  return [
+    h("p", {}, h("b", {}, describeLine(line))),
+    h("p", {}, say("The rule: {rule}.", { rule: capitalize(decision.in_words) })),
+    decision.locked && h("p", {}, decision.lock_reason || say("The administrator decides this here.")),
+    h("p", {}, say("Counted are the messages stored in this chat; the one that you are writing is sent as well. Nothing is deleted: another rule brings older messages back.")),
+  ];
 }

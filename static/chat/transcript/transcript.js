@@ -15,6 +15,7 @@ import { say } from "../words/say.js";
  * @import { Actions } from "../message/row.js"
  * @import { ItemGroup } from "../state/items.js"
  * @import { State } from "../types/state.js"
+ * @import { Decision } from "../types/wire.js"
  */
 
 const NEAR = 48;
@@ -23,7 +24,7 @@ const FURTHEST = 40;
 export class Transcript {
   /**
    * @param {Omit<Actions, "memory"> & {earlier: (until?: number) => Promise<void>,
-   *   suggest: (text: string) => void, betterModel: () => void, remember: () => void, summary: () => void}} actions
+   *   suggest: (text: string) => void, betterModel: () => void, remember: () => void, summary: () => void, policy: () => void}} actions
    * @param {string[]} withSummary the policies that send a running summary
    */
   constructor(actions, withSummary) {
@@ -36,7 +37,8 @@ export class Transcript {
     this.log = byId("log");
     this.column = byId("col");
     this.newest = byId("newest");
-    this.horizon = new Horizon(() => this.actions.summary());
+    this.horizon = new Horizon({ summary: () => this.actions.summary(), change: () => this.actions.policy() });
+    this.log.after(this.horizon.mark);
     this.marker = new ForgetLine(() => this.actions.remember());
     /** @type {Map<string, MessageRow|PlainRow>} */
     this.rows = new Map();
@@ -234,11 +236,10 @@ export class Transcript {
       return this.horizon.remove();
     }
     const next = this.#firstBelow(line);
-    const above = decision.verdicts
-      .filter((one) => one.first > 0 && one.last < line && !one.sent)
-      .reduce((sum, one) => sum + one.messages, 0);
+    const { above, marked } = countAbove(decision, line);
     const summary = { words: describeSummary(state, this.withSummary), sent: sendsSummary(decision) };
-    this.horizon.place(this.column, next, { above, empty: !next && !turn && !pending.length, summary });
+    this.horizon.place(this.column, next, { above, marked, empty: !next && !turn && !pending.length, summary, decision });
+    this.horizon.point(this.log);
   }
 
   /**
@@ -265,7 +266,20 @@ export class Transcript {
 
   #settle() {
     if (this.intro.isConnected) return;
+    this.horizon.point(this.log);
     if (this.atBottom) this.log.scrollTop = this.log.scrollHeight;
     else this.#scrolled();
   }
+}
+
+/**
+ * How many messages above the line aren't sent, and how many are, because they are marked or quoted.
+ * @param {Decision} decision
+ * @param {number} line
+ */
+function countAbove({ verdicts }, line) {
+  const all = verdicts.filter((one) => one.first > 0 && one.last < line);
+  /** @param {boolean} sent */
+  const count = (sent) => all.filter((one) => one.sent === sent).reduce((sum, one) => sum + one.messages, 0);
+  return { above: count(false), marked: count(true) };
 }

@@ -198,6 +198,8 @@ export interface Verdict {
   sentence: string;
   tokens: number;
   basis: Basis;
+  /** Firsts and lasts, where messages in between have a verdict of their own. */
+  spans?: [number, number][];
 }
 
 /** The value that one source gives one setting, and whether it won. */

@@ -47,7 +47,8 @@ def test_every_policy_can_be_offered() -> None:
 def test_policies_that_an_agent_must_allow_are_offered_if_its_template_names_them() -> None:
     plain = ["none", "lastN", "all", "tokens", "relevant lexical"]
     assert keys(offered(sources()), allowed=True) == plain
-    assert keys(offered(sources(template={"historyPolicy": "summary"}))) == [*plain, "summary"]
+    named = offered(sources(template={"historyPolicy": "summary"}))
+    assert keys(named, allowed=True) == [*plain, "summary"]
     triage = {"historyPolicy": "relevant", "historySelector": "triage"}
     found = offered(sources(template=triage))
     assert keys(found, allowed=True) == [*plain, "relevant triage"]
@@ -57,10 +58,17 @@ def test_policies_that_an_agent_must_allow_are_offered_if_its_template_names_the
 def test_choosing_an_offer_makes_it_apply() -> None:
     for template in ({}, {"historyPolicy": "relevant", "historySelector": "triage"}):
         where = sources(template=template, url={"historyPolicy": "none", "historyTokens": "900"})
-        for offer in offered(where).all:
+        for offer in (one for one in offered(where).all if one.allowed):
             applied = where.after(offer.changes).resolve()
             assert [one.key for one in offers(where, applied).all if one.in_force] == [offer.key]
             assert applied.tokens.value == 900
+
+
+def test_policies_that_cant_be_chosen_are_listed_with_the_reason() -> None:
+    found = {one.key: one for one in offered(sources()).all}
+    assert list(found) == [policy.key for policy in POLICIES.rows]
+    assert found["summary"].why == found["strategy"].why == "only for agents that are made for it"
+    assert not found["summary"].allowed and not found["summary"].changes
 
 
 def test_a_choice_starts_from_the_one_that_is_kept_and_from_what_the_address_decides() -> None:
