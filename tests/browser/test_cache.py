@@ -209,7 +209,7 @@ def test_a_cleanup_unloads_turns_until_they_are_brought_back(
         words = shown.get_attribute("aria-label") or ""
         assert f"{size} cells from {start} on, loaded" in words
     expect(part.locator(".kv-turns tbody tr")).to_have_count(2)
-    expect(part).to_contain_text("Each as the books expected.")
+    expect(part).to_contain_text("Every turn reused what was predicted.")
     part.get_by_role("button", name="Keep only the instructions").click()
     expect(chat.toasts).to_contain_text("2 turns unloaded")
     marks = chat.users.locator(".mark", has_text="Not sent: unloaded by a cleanup")

@@ -1,7 +1,8 @@
 /** The strip of the engine's cells: a piece for each message, the free cells, and the same as a table. */
 
 import { h, setChildren } from "../elements/dom.js";
-import { formatNumber, plural, shorten } from "../state/format.js";
+import { formatNumber, shorten } from "../state/format.js";
+import { say, sayCount } from "../words/say.js";
 
 /** @import { CachePiece } from "../types/page.js" */
 
@@ -13,7 +14,7 @@ const GONE_ALL = 20;
 // Free cells are drawn at most so many times as long as used ones, or a short chat would be a stroke.
 const FREE = 2;
 /** @type {Record<CachePiece["status"], string>} */
-const STATES = { 1: "loaded", 0: "marked for cleanup", [-1]: "unloaded" };
+const STATES = { 1: say("loaded"), 0: say("marked for cleanup"), [-1]: say("unloaded") };
 
 /** @typedef {CachePiece & {free?: boolean}} Shown as it is drawn: the free cells are one more piece */
 
@@ -41,7 +42,7 @@ export class CacheStrip {
     this.description = h("p", { class: "kv-told" });
     this.list = h("div", {
       class: `kv${strip.length > MANY ? " many" : ""}`, role: "listbox", tabindex: "0", "data-key": "kv",
-      "aria-label": "What lies in the cache, in order", "aria-orientation": "horizontal",
+      "aria-label": say("What lies in the cache, in order"), "aria-orientation": "horizontal",
       on: {
         keydown: (event) => this.#key(event),
         focus: () => this.#choose(Math.max(0, this.#at())),
@@ -88,8 +89,8 @@ export class CacheStrip {
   /** @param {Shown|undefined} piece */
   describe(piece) {
     setChildren(this.description, ...(piece
-      ? [describePiece(piece), piece.seq > 0 && " · ", piece.seq > 0 && this.#link(piece, "show it")]
-      : ["Point at a piece, or go through them with the arrow keys."]));
+      ? [describePiece(piece), piece.seq > 0 && " · ", piece.seq > 0 && this.#link(piece, say("show it"))]
+      : [say("Point at a piece, or go through them with the arrow keys.")]));
   }
 
   /**
@@ -125,7 +126,7 @@ export class CacheStrip {
   #table(strip) {
     const place = h("div", { class: "scroll" });
     const details = h("details", { class: "rest", "data-key": "kv-table" },
-      h("summary", {}, "Each piece as a table"), place);
+      h("summary", {}, say("Each piece as a table")), place);
     details.addEventListener("toggle", () => {
       if (details.open && !place.firstChild) setChildren(place, this.#rows(strip));
     });
@@ -135,14 +136,14 @@ export class CacheStrip {
   /** @param {CachePiece[]} strip */
   #rows(strip) {
     return h("table", { class: "kv-table" },
-      h("caption", { class: "hidden" }, "What lies in the cache, in order"),
-      h("thead", {}, h("tr", {}, ["message", "", "cells", "from", "state"].map((one) => h("th", { scope: "col" },
-        one || h("span", { class: "hidden" }, "what it is"))))),
+      h("caption", { class: "hidden" }, say("What lies in the cache, in order")),
+      h("thead", {}, h("tr", {}, [say("message"), "", say("cells"), say("from"), say("state")].map((one) => h("th", { scope: "col" },
+        one || h("span", { class: "hidden" }, say("what it is")))))),
       h("tbody", {}, strip.map((one) => h("tr", {},
-        h("th", { scope: "row" }, one.seq > 0 ? this.#link(one, formatNumber(one.seq)) : NONE("not a message")),
+        h("th", { scope: "row" }, one.seq > 0 ? this.#link(one, formatNumber(one.seq)) : NONE(say("not a message"))),
         h("td", {}, one.kind === "message" ? one.role : one.label || one.role),
-        h("td", {}, one.size < 0 ? NONE("not known") : formatNumber(one.size)),
-        h("td", {}, one.start < 0 ? NONE("nowhere") : formatNumber(one.start)),
+        h("td", {}, one.size < 0 ? NONE(say("not known")) : formatNumber(one.size)),
+        h("td", {}, one.start < 0 ? NONE(say("not cached")) : formatNumber(one.start)),
         h("td", {}, STATES[one.status])))));
   }
 }
@@ -169,11 +170,11 @@ function pieceLook({ free, kind, status }) {
  * @param {Shown} piece
  */
 function describePiece({ free, seq, role, kind, start, size, status, label }) {
-  if (free) return `${plural(size, "cell")} free`;
-  const who = kind === "message" ? `${seq || ""} ${role}`.trim() : label || role || "no message";
+  if (free) return say("{cells} free", { cells: sayCount("{count} cell", "{count} cells", size) });
+  const who = kind === "message" ? `${seq || ""} ${role}`.trim() : label || role || say("no message");
   const cells = start < 0
-    ? size > 0 && `took ${plural(size, "cell")}`
-    : `${plural(size, "cell")} from ${formatNumber(start)} on`;
+    ? size > 0 && say("took {cells}", { cells: sayCount("{count} cell", "{count} cells", size) })
+    : say("{cells} from {start} on", { cells: sayCount("{count} cell", "{count} cells", size), start: formatNumber(start) });
   const quote = kind === "message" && label ? `: “${shorten(label, 60)}”` : "";
   return `${[who, cells, STATES[status]].filter(Boolean).join(", ")}${quote}`;
 }
@@ -185,13 +186,13 @@ function describePiece({ free, seq, role, kind, start, size, status, label }) {
  * @param {boolean} shortened
  */
 function legend(strip, free, shortened) {
-  const looks = { head: "instructions", loaded: "loaded", other: "other", marked: "marked for cleanup" };
+  const looks = { head: say("instructions"), loaded: say("loaded"), other: say("other"), marked: say("marked for cleanup") };
   const gone = strip.filter((one) => one.status < 0).length;
   return h("ul", { class: "key" },
     Object.entries(looks).map(([look, words]) => {
       const cells = strip.filter((one) => pieceLook(one) === look).reduce((sum, one) => sum + Math.max(0, one.size), 0);
       return cells > 0 && h("li", {}, h("i", { class: `kv-${look}` }), `${words} ${formatNumber(cells)}`);
     }),
-    gone > 0 && h("li", {}, h("i", { class: "kv-gone" }), `unloaded ${plural(gone, "message")}`),
-    free > 0 && h("li", {}, h("i", { class: "kv-free" }), `free ${formatNumber(free)}`, shortened && h("small", {}, ", shortened")));
+    gone > 0 && h("li", {}, h("i", { class: "kv-gone" }), say("unloaded {messages}", { messages: sayCount("{count} message", "{count} messages", gone) })),
+    free > 0 && h("li", {}, h("i", { class: "kv-free" }), say("free {free}", { free: formatNumber(free) }), shortened && h("small", {}, " ", say("(not to scale)"))));
 }

@@ -5,8 +5,9 @@ import { icon } from "../elements/icons.js";
 import { showError, toast } from "../elements/toast.js";
 import { queryString } from "../net/address.js";
 import { getJson, sendChange } from "../net/http.js";
-import { formatBytes, formatDuration, formatNumber, formatTime, plural } from "../state/format.js";
+import { formatBytes, formatDuration, formatNumber, formatTime } from "../state/format.js";
 import { CacheStrip } from "./cache-strip.js";
+import { say, sayCount } from "../words/say.js";
 
 /**
  * @import { Section } from "./panel.js"
@@ -20,7 +21,7 @@ const PAUSE = 100;
 // So many turns are shown at once; older ones can be opened.
 const NEWEST = 6;
 /** @type {Record<string, string>} */
-const ORIGINS = { slot: "engine", session: "disk", shared: "shared", none: "nothing" };
+const ORIGINS = { slot: say("memory"), session: say("disk"), shared: say("shared"), none: say("none") };
 
 /**
  * The conversation's cache as it was loaded; `about` is the conversation's id.
@@ -66,7 +67,7 @@ export class CacheSection {
     return {
       data: [conversationId, found, failure, busy, waits],
       draw: () => (found ? this.#draw(found, waits, state) : [
-        h("h3", {}, "KV cache"), h("p", { class: "quiet" }, failure || "Looking at it…"),
+        h("h3", {}, say("KV cache")), h("p", { class: "quiet" }, failure || say("Looking at it…")),
       ]),
     };
   }
@@ -117,16 +118,16 @@ export class CacheSection {
   #draw(found, waits, state) {
     if (!found.available) {
       // Turns that the engine unloaded stay out, whichever model answers now.
-      return [h("h3", {}, "KV cache"), h("p", { class: "quiet" }, found.note), this.#back(found, waits)];
+      return [h("h3", {}, say("KV cache")), h("p", { class: "quiet" }, found.note), this.#back(found, waits)];
     }
     const last = found.turns.at(-1);
-    const cells = `${formatNumber(found.used)} of ${formatNumber(found.window)} cells`;
+    const cells = say("{used} of {window} cells", { used: formatNumber(found.used), window: formatNumber(found.window) });
     return [
-      h("h3", {}, "KV cache", h("small", {}, last ? `${cells} · ${formatNumber(last.reused)} reused` : cells)),
+      h("h3", {}, say("KV cache"), h("small", {}, last ? say("{cells} · {reused} reused", { cells, reused: formatNumber(last.reused) }) : cells)),
       ...this.strip.draw(found.strip, found.used, found.free),
       h("dl", { class: "facts small kv-facts" },
-        h("dt", {}, "Session"), h("dd", {}, describePlace(found)),
-        h("dt", {}, "Cleanup"), h("dd", {}, found.cleanup.words, h("span", { class: "quiet" }, ` when there is no room · ${found.cleanup.source}`))),
+        h("dt", {}, say("Session")), h("dd", {}, describePlace(found)),
+        h("dt", {}, say("Cleanup")), h("dd", {}, found.cleanup.words, " ", h("span", { class: "quiet" }, say("when there is no room · {source}", { source: found.cleanup.source })))),
       found.cleanup.passed_over.length > 0 && h("ul", { class: "reasons" },
         found.cleanup.passed_over.map((one) => h("li", { class: "bad" }, one))),
       found.note && h("p", { class: "quiet" }, found.note),
@@ -143,14 +144,14 @@ export class CacheSection {
   #room(found, waits, { turn }) {
     const { strategies, cleanup, about } = found;
     return [
-      h("h4", {}, "Make room now"),
-      turn && h("p", { class: "quiet" }, "After the answer that is being written."),
+      h("h4", {}, say("Make room now")),
+      turn && h("p", { class: "quiet" }, say("After the answer that is being written.")),
       h("ul", { class: "kv-acts" }, strategies.map((one) => {
         const off = waits || !one.turns;
         return h("li", {}, h("button", {
           type: "button", "data-key": `kv-${one.name}`, "aria-disabled": String(off),
           on: { click: () => !off && this.#clean(one, about) },
-        }, h("span", {}, one.words, one.name === cleanup.value && [" ", icon("check", 12), h("span", { class: "hidden" }, ", as it goes by itself")]), h("small", {}, describeEffect(one))));
+        }, h("span", {}, one.words, one.name === cleanup.value && [" ", icon("check", 12), h("span", { class: "hidden" }, " ", say("(automatic)"))]), h("small", {}, describeEffect(one))));
       })),
       this.#back(found, waits),
     ];
@@ -162,11 +163,11 @@ export class CacheSection {
    */
   #back({ unloaded, about }, waits) {
     return unloaded.turns > 0 && h("p", { class: "kv-back" },
-      h("span", {}, `${plural(unloaded.turns, "turn")} unloaded, ${plural(unloaded.tokens, "token")}.`),
+      h("span", {}, say("{turns} unloaded, {tokens}.", { turns: sayCount("{count} turn", "{count} turns", unloaded.turns), tokens: sayCount("{count} token", "{count} tokens", unloaded.tokens) })),
       h("button", {
         type: "button", class: "link", "data-key": "kv-back", "aria-disabled": String(waits),
         on: { click: () => !waits && this.#wait(this.actions.bringBack(null, about)) },
-      }, "Bring all back"));
+      }, say("Bring all back")));
   }
 
   /**
@@ -176,9 +177,9 @@ export class CacheSection {
   async #clean({ name }, conversation) {
     const asked = sendChange("POST", this.#path(conversation, "/cleanup"), { strategy: name, query: queryString() });
     await this.#wait(asked.then(({ turns: gone }) => {
-      if (!gone.length) return toast("Nothing was unloaded.");
-      toast(`${plural(gone.length, "turn")} unloaded`, {
-        label: "Bring back", act: () => void this.actions.bringBack(gone, conversation), about: "unloaded",
+      if (!gone.length) return toast(say("Nothing was unloaded."));
+      toast(say("{turns} unloaded", { turns: sayCount("{count} turn", "{count} turns", gone.length) }), {
+        label: say("Bring back"), act: () => void this.actions.bringBack(gone, conversation), about: "unloaded",
       });
     }).catch(showError));
   }
@@ -199,16 +200,17 @@ export class CacheSection {
 
 /** @param {CleanupStrategy} strategy */
 function describeEffect({ turns: gone, tokens, enough }) {
-  if (!gone) return "nothing to free";
-  return `frees ${plural(tokens, "token")}, ${plural(gone, "turn")}${enough ? "" : ": not enough"}`;
+  if (!gone) return say("nothing to free");
+  const values = { tokens: sayCount("{count} token", "{count} tokens", tokens), turns: sayCount("{count} turn", "{count} turns", gone) };
+  return enough ? say("frees {tokens}, {turns}", values) : say("frees {tokens}, {turns}: not enough", values);
 }
 
 /** @param {LoadedCache} found */
 function describePlace({ place, saved }) {
   const details = saved ? `${formatBytes(saved.bytes)}, ${formatTime(saved.at)}` : "";
-  if (place === "slot") return details ? `in the engine, saved on disk (${details})` : "in the engine";
-  if (place === "saved") return details ? `saved on disk (${details})` : "saved on disk";
-  return "nowhere: the next message is evaluated from the beginning";
+  if (place === "slot") return details ? say("in the engine, saved on disk ({details})", { details }) : say("in the engine");
+  if (place === "saved") return details ? say("saved on disk ({details})", { details }) : say("saved on disk");
+  return say("not cached: the next message is read from the start");
 }
 
 /** @param {LoadedCache} found */
@@ -217,24 +219,24 @@ function turnsPart({ turns: all, misses }) {
   const older = all.slice(0, -NEWEST);
   const isOff = all.some(({ expected, reused }) => expected !== reused);
   return [
-    h("h4", {}, "What each turn reused"),
+    h("h4", {}, say("What each turn reused")),
     table(all.slice(-NEWEST)),
     h("ul", { class: "key" },
-      h("li", {}, h("i", { class: "kv-loaded" }), "reused"), h("li", {}, h("i", { class: "kv-evaluated" }), "evaluated")),
+      h("li", {}, h("i", { class: "kv-loaded" }), say("reused")), h("li", {}, h("i", { class: "kv-evaluated" }), say("read"))),
     h("p", { class: "quiet" }, misses || isOff
-      ? `Not as the books expected: ${plural(Math.max(misses, 1), "request")}. They were put right by what the engine said.`
-      : "Each as the books expected."),
+      ? sayCount("{count} request differed from the prediction; corrected.", "{count} requests differed from the prediction; corrected.", Math.max(misses, 1))
+      : say("Every turn reused what was predicted.")),
     older.length > 0 && h("details", { class: "rest", "data-key": "kv-older" },
-      h("summary", {}, plural(older.length, "turn before", "turns before")), table(older)),
+      h("summary", {}, sayCount("{count} turn before", "{count} turns before", older.length)), table(older)),
   ];
 }
 
 /** @param {TurnAccount[]} all */
 function table(all) {
   return h("div", { class: "scroll" }, h("table", { class: "kv-turns" },
-    h("caption", { class: "hidden" }, "Tokens of each turn's prompt"),
-    h("thead", {}, h("tr", {}, ["turn", "", "reused", "evaluated", "first token", "from"].map((one) =>
-      h("th", { scope: "col" }, one || h("span", { class: "hidden" }, "share"))))),
+    h("caption", { class: "hidden" }, say("Tokens of each turn's prompt")),
+    h("thead", {}, h("tr", {}, [say("turn"), "", say("reused"), say("read"), say("first token"), say("source")].map((one) =>
+      h("th", { scope: "col" }, one || h("span", { class: "hidden" }, say("share")))))),
     h("tbody", {}, all.flatMap(row))));
 }
 
@@ -248,8 +250,8 @@ function row({ number: place, expected, reused, evaluated, first_token_ms: first
   }
   return [
     h("tr", {}, h("th", { scope: "row" }, place), h("td", {}, bar), h("td", {}, formatNumber(reused)), h("td", {}, formatNumber(evaluated)),
-      h("td", {}, typeof first === "number" ? formatDuration(first) : h("span", { class: "none", "aria-label": "not known" }, "–")),
-      h("td", {}, origin === "none" && reused > 0 ? "shared" : (ORIGINS[origin] ?? origin))),
-    expected !== reused && h("tr", { class: "led" }, h("td", { colspan: "2" }), h("td", { colspan: "4" }, `${formatNumber(expected)} expected`)),
+      h("td", {}, typeof first === "number" ? formatDuration(first) : h("span", { class: "none", "aria-label": say("not known") }, "–")),
+      h("td", {}, origin === "none" && reused > 0 ? say("shared") : (ORIGINS[origin] ?? origin))),
+    expected !== reused && h("tr", { class: "led" }, h("td", { colspan: "2" }), h("td", { colspan: "4" }, say("{expected} expected", { expected: formatNumber(expected) }))),
   ].filter(Boolean);
 }

@@ -2,6 +2,7 @@
 
 import { h } from "../elements/dom.js";
 import { formatDuration, formatNumber } from "../state/format.js";
+import { say } from "../words/say.js";
 
 /**
  * @import { Decision, Round } from "../types/wire.js"
@@ -19,15 +20,15 @@ export function roundsSection(receipt) {
   return {
     data: all,
     draw: () => [
-      h("h3", {}, "Rounds", h("small", {}, "tokens")),
+      h("h3", {}, say("Rounds"), h("small", {}, say("tokens"))),
       h("div", { class: "scroll" },
         h("table", { class: "rounds" },
-          h("caption", { class: "hidden" }, "Each request of this turn, in tokens"),
-          h("thead", {}, h("tr", {}, ["", "sent", "read", "reused", "answer", "first"].map((one, index) =>
-            h("th", { scope: "col" }, index ? one : h("span", { class: "hidden" }, "round"))))),
+          h("caption", { class: "hidden" }, say("Each request of this turn, in tokens")),
+          h("thead", {}, h("tr", {}, ["", say("sent"), say("read"), say("reused"), say("answer"), say("first")].map((one, index) =>
+            h("th", { scope: "col" }, index ? one : h("span", { class: "hidden" }, say("round")))))),
           h("tbody", {}, all.flatMap(row)))),
       retries.length > 0 && h("ul", { class: "reasons" }, retries.map(({ round, retried }) =>
-        h("li", {}, h("b", {}, `Round ${round}: `), retried))),
+        h("li", {}, h("b", {}, say("Round {round}:", { round })), " ", retried))),
     ],
   };
 }
@@ -35,7 +36,7 @@ export function roundsSection(receipt) {
 /** @param {Round} round */
 function row({ round, sent_tokens: sent, reported, calls, first_token_ms: first }) {
   const numbers = [sent, reported?.prompt, reported?.cached, reported?.completion].map(formatCount);
-  const led = calls.length ? `then ${calls.join(", ")}` : "";
+  const led = calls.length ? say("then {calls}", { calls: calls.join(", ") }) : "";
   return [
     h("tr", {}, h("th", { scope: "row" }, round), numbers.map((one) => h("td", {}, one)),
       h("td", {}, typeof first === "number" ? formatDuration(first) : NONE())),
@@ -43,6 +44,6 @@ function row({ round, sent_tokens: sent, reported, calls, first_token_ms: first 
   ];
 }
 
-const NONE = () => h("span", { class: "none", "aria-label": "not said" }, "–");
+const NONE = () => h("span", { class: "none", "aria-label": say("not said") }, "–");
 /** @param {number|null|undefined} value */
 const formatCount = (value) => (typeof value === "number" ? formatNumber(value) : NONE());

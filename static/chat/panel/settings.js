@@ -18,7 +18,7 @@ const NAMES = {
   enabled: say("memory on"), previous_tasks_count: say("background notes"),
 };
 /** @type {Record<string, string>} settings whose names are explained */
-const TERMS = { tokens: "token budget", low_water: "low-water mark", step: "step", selector: "selector", recall_share: "share for quotes" };
+const TERMS = { tokens: say("token budget"), low_water: say("low-water mark"), step: "step", selector: "selector", recall_share: say("share for quotes") };
 // Always shown; other settings only where a source sets them.
 const FIRST = ["policy", "length", "tokens"];
 /** @type {Record<string, string>} */
