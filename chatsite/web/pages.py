@@ -26,6 +26,7 @@ from chatsite.web.server.static_files import chunk_addresses
 from chatsite.wording import say
 
 HIGHLIGHT = "vendor/highlightjs"
+KATEX = "vendor/katex/katex.min"
 WORKER = "chat/text/worker.js"
 MAIN = "chat/main.js"
 # A link may name anything; so much of an unknown agent's name is repeated.
@@ -103,7 +104,14 @@ async def _page(
             "import_progress": reverse("import-progress"),
         },
         "policies": policy_facts(),
-        "static": {"highlight": highlight_modules(), "worker": staticfiles_storage.url(WORKER)},
+        "static": {
+            "highlight": highlight_modules(),
+            "worker": staticfiles_storage.url(WORKER),
+            "maths": {
+                "script": staticfiles_storage.url(f"{KATEX}.js"),
+                "style": staticfiles_storage.url(f"{KATEX}.css"),
+            },
+        },
     }
 
 

@@ -32,6 +32,7 @@ import { shorten } from "./state/format.js";
 import { findVerdict } from "./state/state.js";
 import { setWorker } from "./text/background.js";
 import { setHighlighter } from "./text/code.js";
+import { setMaths } from "./text/maths.js";
 import { Transcript } from "./transcript/transcript.js";
 import { say, sayCount } from "./words/say.js";
 
@@ -51,6 +52,7 @@ const page = readPage();
 /** @type {number|null} the message to be shown */
 let wanted = namedMessage();
 claimTab(page.owner);
+setMaths(page.static.maths);
 setHighlighter(page.static.highlight ?? {});
 setWorker(page.static.worker ?? "");
 

@@ -2,6 +2,7 @@
 
 import { Marked } from "../../vendor/marked/marked.esm.js";
 import { say } from "../words/say.js";
+import { formulas } from "./formulas.js";
 
 /** @import { Token } from "../../vendor/marked/marked.esm.js" */
 
@@ -69,6 +70,8 @@ const marked = new Marked({
     },
   },
 });
+
+marked.use(formulas);
 
 /**
  * Whether the page itself may parse the text: whatever it says, that takes a moment only.

@@ -6,6 +6,7 @@
 import DOMPurify from "../../vendor/dompurify/purify.es.mjs";
 import { h } from "../elements/dom.js";
 import { decorateCode } from "./code.js";
+import { drawFormulas } from "./maths.js";
 import { say } from "../words/say.js";
 
 /** @import { Block } from "./blocks.js" */
@@ -29,8 +30,9 @@ const LINKS = /^(?:https?:\/\/|mailto:)/i;
  */
 export function renderBlocks(blocks, { streaming = false } = {}) {
   const fragment = DOMPurify.sanitize(blocks.map(({ html }) => html).join(""), ALLOWED);
+  drawFormulas(fragment);
   // Of all classes only the one that names a code block's language means something here.
-  for (const element of fragment.querySelectorAll("[class]:not(pre > code)")) element.removeAttribute("class");
+  for (const element of fragment.querySelectorAll("[class]:not(pre > code, .formula, .formula *)")) element.removeAttribute("class");
   for (const link of fragment.querySelectorAll("a")) secureLink(link);
   for (const table of fragment.querySelectorAll("table")) {
     const frame = h("div", { class: "table", tabindex: "0", role: "group", "aria-label": say("Table") });

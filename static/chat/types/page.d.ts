@@ -27,7 +27,7 @@ export interface Page {
   urls: Record<string, string>;
   policies: PolicyFacts;
   /** Addresses of modules that are loaded when first needed. */
-  static: { highlight?: Record<string, string>; worker?: string };
+  static: { highlight?: Record<string, string>; worker?: string; maths: { script: string; style: string } };
 }
 
 /** What the page must know of the policies: no module here names one. */

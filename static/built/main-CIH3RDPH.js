@@ -1,1 +1,0 @@
-import"./chunk-RN2P6PDK.js";

@@ -1,0 +1,1 @@
+import"./chunk-7U3LXA4A.js";
