@@ -11,30 +11,33 @@ from chatsite.history.values.counts import known_tokens, weakest
 from chatsite.history.values.reasons import SENT, Reason
 from chatsite.history.values.window import Window
 from chatsite.messages import Basis, Message, Role
+from chatsite.wording import later, say
 
 _SENTENCES: Mapping[str, str] = {
-    "system": "instructions, always sent first",
-    "prefilled": "an example turn of the agent, always sent",
-    "greeting": "the agent's greeting: shown to you, never sent",
-    "current": "the message being asked",
-    "within_budget": "there is room for it",
-    "pinned": "its turn is pinned",
-    "excluded": "you left it out",
-    "above_marker": "above the line where you asked to forget",
-    "replied_to": "this message replies to its turn",
-    "relevant": "it matters for this message",
-    "not_relevant": "nothing in it was found to matter for this message",
-    "summarised": "the running summary stands for it",
-    "strategy": "the agent's strategy chose it",
-    "not_chosen": "the agent's strategy didn't choose it",
-    "low_priority": "the agent's strategy gives it a lower priority than what is sent",
-    "background": "written by a background task",
-    "followed": "a background task wrote it directly before this message",
-    "unloaded": "unloaded by a cleanup, until you bring it back",
-    "unanswered": "its answer failed, so it isn't sent again with later messages",
-    "not_read": "not read from storage",
-    "incomplete_tool_group": "a tool call without all its results, or a result without its call",
-    "empty": "an answer without text",
+    "system": later("instructions, always sent first"),
+    "prefilled": later("an example turn of the agent, always sent"),
+    "greeting": later("the agent's greeting: shown to you, never sent"),
+    "current": later("the message being asked"),
+    "within_budget": later("there is room for it"),
+    "pinned": later("its turn is pinned"),
+    "excluded": later("you left it out"),
+    "above_marker": later("above the line where you asked to forget"),
+    "replied_to": later("this message replies to its turn"),
+    "relevant": later("it is relevant to this message"),
+    "not_relevant": later("nothing relevant was found in it"),
+    "summarised": later("the running summary stands for it"),
+    "strategy": later("the agent's strategy chose it"),
+    "not_chosen": later("the agent's strategy didn't choose it"),
+    "low_priority": later("the agent's strategy gives it a lower priority than what is sent"),
+    "background": later("written by a background task"),
+    "followed": later("a background task wrote it directly before this message"),
+    "unloaded": later("unloaded by a cleanup, until you bring it back"),
+    "unanswered": later("its answer failed, so it isn't sent again with later messages"),
+    "not_read": later("not read from storage"),
+    "incomplete_tool_group": later(
+        "a tool call without all its results, or a result without its call"
+    ),
+    "empty": later("an answer without text"),
 }
 
 
@@ -118,27 +121,33 @@ def show_verdict(stored: Mapping[str, Any], bounds: Bounds, basis: Basis) -> dic
 def _sentence(reason: str, bounds: Bounds) -> str:
     """Why, for a reader; it completes "sent:" or "not sent:"."""
     if reason == "within_length":
-        return f"within {bounds.scope}"
+        return say("within {scope}", scope=bounds.scope)
     if reason == "over_length":
-        return f"older than {bounds.scope}"
+        return say("older than {scope}", scope=bounds.scope)
     if reason == "over_budget":
-        return f"left out to stay within the budget of {bounds.budget or 0:,} tokens"
-    if reason == "over_window":
-        return f"left out because the model's window of {bounds.window.size:,} tokens is full"
-    if reason == "above_cut":
-        return (
-            f"above the cut: when {_limit(bounds)} is full, the oldest turns go at once, "
-            f"down to the low-water mark ({bounds.low_water} %), so that the beginning "
-            "then stays the same"
+        return say(
+            "left out to stay within the budget of {budget:,} tokens", budget=bounds.budget or 0
         )
-    return _SENTENCES.get(reason, reason.replace("_", " "))
+    if reason == "over_window":
+        return say(
+            "left out because the model's window of {window:,} tokens is full",
+            window=bounds.window.size,
+        )
+    if reason == "above_cut":
+        return say(
+            "above the cut: when {limit} is full, the oldest turns go at once, down to the "
+            "low-water mark ({low_water} %), so that the beginning then stays the same",
+            limit=_limit(bounds),
+            low_water=bounds.low_water,
+        )
+    return say(_SENTENCES.get(reason, reason.replace("_", " ")))
 
 
 def _limit(bounds: Bounds) -> str:
     """What limits the request, in words."""
     if bounds.budget is not None and bounds.budget <= bounds.window.room:
-        return f"the budget of {bounds.budget:,} tokens"
-    return f"the model's window of {bounds.window.size:,} tokens"
+        return say("the budget of {budget:,} tokens", budget=bounds.budget)
+    return say("the model's window of {window:,} tokens", window=bounds.window.size)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,6 +11,7 @@ from chatsite.history.lexical.index import REACH, Index
 # A word in more of the passages than this distinguishes nothing, unless these are few.
 COMMON, FEW = 0.3, 5
 NAMED = 3
+# Stored with receipts, where a deletion of the words finds them: never changed nor translated.
 SHARES, NEAR = "it shares ", "it stands close to where "
 
 

@@ -28,8 +28,8 @@ NEVER_QUOTED: frozenset[Reason] = frozenset(
 STAYS = "it mattered for an earlier message and stays where it was quoted"
 NOTE_STAYS = "a background task wrote it before an earlier message, where it stays quoted"
 ANSWERED = "the message that was answered"
-NO_ROOM = "it matters for this message, but there was no room to quote it"
-LESS = "it matters less for this message than what fills the share for quotes"
+NO_ROOM = "it is relevant, but the room for quotes was used up"
+LESS = "it is less relevant than what fills the share for quotes"
 
 
 @dataclass(frozen=True)

@@ -216,11 +216,11 @@ class TestQuotes:
         hits = Evidence(recall=Recall(hits=(Hit(seq=2, score=9, why="x"), *self.HITS.recall.hits)))  # type: ignore[union-attr]
         decision = decision_on(big, "relevant", tokens=1_000, evidence=hits)
         assert reason_of(decision, 2) == "not_relevant"
-        assert "it matters less" in sentence_of(decision, 2)
+        assert "it is less relevant" in sentence_of(decision, 2)
         assert reason_of(decision, 4) == "relevant"
         full = decision_on(big, "relevant", tokens=400, evidence=hits)
         assert reason_of(full, 2) == "over_budget"
-        assert "no room to quote it" in sentence_of(full, 2)
+        assert "the room for quotes was used up" in sentence_of(full, 2)
 
     def test_a_short_hit_takes_the_room_before_a_long_one_of_little_more_score(self) -> None:
         long = [make_entry(1, "user", 20), make_entry(2, "assistant", 100)]
