@@ -22,7 +22,7 @@ const SPOKEN = /^(title|placeholder|alt|label|aria-(label|description|placeholde
 /** Properties whose texts are for the machine. */
 const CODE = /^(class|className|type|id|for|role|href|src|d|viewBox|method|rel|name|code|key|keys|kind|event|easing|transform|mode|shape|state|align|credentials|headers|about|query|part|autocomplete|inputmode|rootMargin|aria-(?!label$|description$|placeholder$|roledescription$|valuetext$).*|data-.*)$/;
 /** No words: addresses, storage keys, commands to copy, and what only a developer meets. */
-const TECHNICAL = /^(https?:|wss?:|[a-z]+:($|…)|[A-Z_]+=|<a href|the page has no #|noopener |not (valid|allowed)$|… …=|\$)/;
+const TECHNICAL = /^(https?:|wss?:|[a-z]+:($|…)|[A-Z_]+=|<\w+[ >]|the page has no #|noopener |not (valid|allowed)$|… …=|\$)/;
 /** Words in any language. */
 const NAMES = new Set(["Chatsite", "Accept", "GET", "POST", "Content-Type", "X-CSRFToken", "Escape", "Enter", "Tab", "Shift", "Ctrl", "Esc", "Delete", "F2", "Home", "End", "ArrowUp", "ArrowDown", "ArrowLeft", "ArrowRight", "GB", "MB", "kB", "ms"]);
 
