@@ -12,6 +12,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from chatsite.conversations import store
 from chatsite.conversations.files.export import write_export
+from chatsite.conversations.files.readable import write_readable
 from chatsite.errors import BadCommand, NotFound
 from chatsite.events import Cleared, Deleted, Renamed
 from chatsite.turns.answer.sent_requests import rebuild_request
@@ -22,6 +23,8 @@ from chatsite.web.people import is_staff, request_owner, site_of
 from chatsite.wording import say
 
 MESSAGE = "the number of a message"
+# What can be read elsewhere: the ending of the file's name, and its type.
+READABLE = {"markdown": ("md", "text/markdown"), "text": ("txt", "text/plain")}
 
 
 @require_GET
@@ -146,11 +149,25 @@ async def export(request: HttpRequest, id: UUID) -> HttpResponse:
     whole = await site.run(
         store.whole_path, owner=await request_owner(request), conversation=str(id)
     )
+    name = slugify(whole.conversation.title) or "conversation"
+    form = request.GET.get("format", "json")
+    if form in READABLE:
+        known = site.agents.describe(whole.conversation.agent, staff=False)
+        agent = known["name"] if known else whole.conversation.agent
+        marked = form == "markdown"
+        text = await asyncio.to_thread(write_readable, whole, marked=marked, agent=agent)
+        ending, kind = READABLE[form]
+        return _as_file(text.encode(), f"{kind}; charset=utf-8", f"{name}.{ending}")
+    if form != "json":
+        raise BadCommand(say("The format is json, markdown or text."))
     cleanup = cleanup_strategy(site, whole.conversation.agent)
     content = await asyncio.to_thread(write_export, whole, cleanup=cleanup)
-    response = HttpResponse(content, content_type="application/json")
-    name = slugify(whole.conversation.title) or "conversation"
-    response["Content-Disposition"] = f'attachment; filename="{name}.chatsite.json"'
+    return _as_file(content, "application/json", f"{name}.chatsite.json")
+
+
+def _as_file(content: bytes, kind: str, name: str) -> HttpResponse:
+    response = HttpResponse(content, content_type=kind)
+    response["Content-Disposition"] = f'attachment; filename="{name}"'
     return response
 
 

@@ -22,6 +22,13 @@ const PAUSE = 200;
 const GROUPS = [say("Today"), say("This week"), say("Older")];
 const NOT_LOADED = () => h("p", { class: "convs-note" }, say("The list can't be loaded now."));
 
+/** What a conversation is exported as; only the first can be imported again. */
+const FORMS = () => [
+  { form: "", words: say("Export") },
+  { form: "?format=markdown", words: say("Export as Markdown") },
+  { form: "?format=text", words: say("Export as text") },
+];
+
 export class Sidebar {
   /**
    * @param {Page} page
@@ -184,8 +191,9 @@ export class Sidebar {
       h("button", { type: "button", "data-first": first, on: { click: () => (menu.close(), act()) } }, words);
     setChildren(box,
       entry(say("Rename"), () => this.rename(conversation, item), true),
-      h("a", { href: `${this.page.urls.conversations}/${conversation.id}/export`, download: true, on: { click: () => setTimeout(() => menu.close()) } },
-        say("Export")),
+      FORMS().map(({ form, words }) => h("a", {
+        href: `${this.page.urls.conversations}/${conversation.id}/export${form}`, download: true, on: { click: () => setTimeout(() => menu.close()) },
+      }, words)),
       entry(say("Clear"), () => void this.#clear(conversation)),
       entry("Delete", () => void this.#remove(conversation)));
   }

@@ -1,1 +1,0 @@
-import"./chunk-7U3LXA4A.js";

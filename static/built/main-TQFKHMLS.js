@@ -1,0 +1,1 @@
+import"./chunk-BV6PQGTK.js";
