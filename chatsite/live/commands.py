@@ -96,7 +96,8 @@ class Edit(Command):
 
 class Again(Command):
     """Answer the same message once more; `message` is the answer, or the unanswered message.
-    `once`: the model is for this answer, and the conversation keeps its own."""
+    `once`: the model is for this answer, and the conversation keeps its own; `history`: so is this
+    choice of a policy and its settings."""
 
     type: Literal["again"]
     agent: Slug
@@ -104,6 +105,7 @@ class Again(Command):
     message: UUID
     model: ModelName = ""
     once: bool = False
+    history: HistoryChoice | None = None
 
 
 class GoOn(Command):

@@ -202,6 +202,8 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
                 text=command.text,
                 attachments=[str(id) for id in command.attachments],
             )
+        if isinstance(command, Again):
+            request = replace(request, once=command.history)
         return await self.site.turns.again(
             request,
             client_id=client_id,

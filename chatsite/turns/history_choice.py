@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from chatsite.errors import BadCommand, NotFound
+from chatsite.errors import NotFound
 from chatsite.events import HistoryChosen
 from chatsite.history.settings.choosers import Choice
 from chatsite.turns.answer.feed import ConversationFeeds
@@ -52,14 +52,5 @@ class HistoryChoices:
         agent = await self.storage.run(
             self.storage.reads.agent_of, owner=request.owner, conversation=request.conversation
         )
-        contexts = self.drafts.contexts
-        sources = contexts.sources(contexts.of(replace(request, agent=agent)))
-        if refused := sources.refused(new):
-            raise BadCommand(
-                say(
-                    "{name}={raw} can't be chosen: {why}. What was chosen before is kept.",
-                    name=refused.name,
-                    raw=refused.raw,
-                    why=refused.why,
-                )
-            )
+        context = self.drafts.contexts.of(replace(request, agent=agent))
+        self.drafts.require_allowed(context, new)

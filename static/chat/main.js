@@ -16,8 +16,9 @@ import { HistoryChoice } from "./header/history-choice.js";
 import { LinkLine } from "./header/link-line.js";
 import { ModelPicker } from "./header/model-picker.js";
 import { PolicyChip } from "./header/policy-chip.js";
-import { chatAddress, namedMessage } from "./net/address.js";
+import { chatAddress, namedMessage, queryString } from "./net/address.js";
 import { claimTab, takeReason } from "./net/drafts.js";
+import { sendChange } from "./net/http.js";
 import { joinDraft, takeLink } from "./net/link.js";
 import { readPage } from "./net/page-data.js";
 import { bringBackTurns, explain } from "./net/requests.js";
@@ -33,6 +34,7 @@ import { findVerdict } from "./state/state.js";
 import { setWorker } from "./text/background.js";
 import { setHighlighter } from "./text/code.js";
 import { setMaths } from "./text/maths.js";
+import { SecondAnswer } from "./transcript/second-answer.js";
 import { Transcript } from "./transcript/transcript.js";
 import { say, sayCount } from "./words/say.js";
 
@@ -101,7 +103,11 @@ const transcript = new Transcript({
   },
   reuse: ({ content, attachments }) => composer.suggest(content, attachments),
   include,
-  retry: (id, model) => session.retry(id, model),
+  retry: (id, model, memory) => {
+    second.expect(session.state);
+    session.retry(id, model, memory && choice.changed(memory, session.state.decision?.offers?.kept ?? {}));
+  },
+  memories: (turn) => sendChange("POST", `${page.urls.turns}/${turn}/compare`, { query: queryString() }),
   models: () => `${page.urls.models}?${new URLSearchParams({ agent: session.state.agentSlug })}`,
   edit: (id) => branches.edit(id),
   remove: (id) => void branches.remove(id),
@@ -140,6 +146,11 @@ const summary = new Late(async () => {
   const { SummaryWindow } = await import("./transcript/summary-window.js");
   return new SummaryWindow({ page, state: () => session.state });
 });
+const sideBySide = new Late(async () => {
+  const { SideBySide } = await import("./transcript/side-by-side.js");
+  return new SideBySide(page, { state: () => session.state, keep: (id) => void branches.show(id) });
+});
+const second = new SecondAnswer((first, next) => void sideBySide.use((it) => it.open(first, next)));
 const branches = new Branches(page, {
   state: () => session.state,
   edit: (id, fields) => session.edit(id, fields),
@@ -308,6 +319,7 @@ function escape() {
 function show(state, before) {
   transcript.update(state, before);
   branches.update(state, before);
+  second.update(state);
   if (wanted !== null) showWanted();
   // A delta changes only the text that is being written.
   if (state.turn?.lengths !== before.turn?.lengths && state.messages === before.messages) return;

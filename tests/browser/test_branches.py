@@ -130,8 +130,8 @@ def test_a_deleted_message_is_not_sent_and_comes_back_by_undo(talk: Chat, fake: 
 def test_another_model_answers_once_and_the_old_answer_stays(talk: Chat) -> None:
     last, model = talk.answers.last, talk.page.locator("#model").inner_text()
     last.hover()
-    last.get_by_role("button", name="Answer with another model").click()
-    menu = talk.page.get_by_role("dialog", name="Answer with another model")
+    last.get_by_role("button", name="Answer with another model or memory").click()
+    menu = talk.page.get_by_role("dialog", name="Answer with another model or memory")
     menu.get_by_role("button", name="fake-model").click()
     expect(steps(talk.answers.last)).to_contain_text("2 / 2")
     expect(talk.writing).to_have_count(0)

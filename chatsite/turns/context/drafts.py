@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -58,8 +58,26 @@ class Drafts:
         }
 
     async def context(self, request: PageRequest) -> TurnContext:
-        """Who answers, and the settings in force. Raises NotFound, ProviderError."""
-        return self.contexts.of(await self.with_kept_choice(request))
+        """Who answers, and the settings in force. Raises NotFound, ProviderError, and BadCommand
+        for a choice for one answer that wouldn't count."""
+        kept = await self.with_kept_choice(request)
+        if request.once is None:
+            return self.contexts.of(kept)
+        context = self.contexts.of(replace(kept, history=request.once, query=""))
+        self.require_allowed(context, request.once)
+        return context
+
+    def require_allowed(self, context: TurnContext, names: Collection[str]) -> None:
+        """Raise BadCommand for a value of these names of the choice that wouldn't count."""
+        if refused := self.contexts.sources(context).refused(names):
+            raise BadCommand(
+                say(
+                    "{name}={raw} can't be chosen: {why}. What was chosen before is kept.",
+                    name=refused.name,
+                    raw=refused.raw,
+                    why=refused.why,
+                )
+            )
 
     async def with_kept_choice(self, request: PageRequest) -> PageRequest:
         """With the choice that is kept with the conversation; until it has begun, the page's own

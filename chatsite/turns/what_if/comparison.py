@@ -123,6 +123,7 @@ class _ComparedTurn:
         row: dict[str, Any] = {
             "key": alternative.key,
             "words": alternative.label,
+            "in_words": alternative.settings.words,
             "in_force": alternative.in_force,
             "allowed": not alternative.why,
             "why": alternative.why,

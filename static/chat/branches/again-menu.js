@@ -1,27 +1,33 @@
-/** "Answer with another model": the models that may answer once more, in a small menu. */
+/** "Answer otherwise": the models and the memories with which an answer can be tried again, in a small menu. */
 
 import { h, setChildren, setText } from "../elements/dom.js";
 import { icon } from "../elements/icons.js";
 import { Popover } from "../elements/popover.js";
 import { getJson } from "../net/http.js";
+import { capitalize, formatDollars } from "../state/format.js";
 import { describeModel } from "../state/model-facts.js";
-import { say } from "../words/say.js";
+import { say, sayCount } from "../words/say.js";
 
-/** @import { Model, ModelGroup, ModelOffer } from "../types/page.js" */
+/**
+ * @import { ComparisonAnswer, ComparisonRow, Model, ModelGroup, ModelOffer } from "../types/page.js"
+ * @import { ChoiceChanges } from "../types/wire.js"
+ */
 
 /**
  * A button with its menu, as one element.
  * @param {string} address of the models that the agent can be given
- * @param {(model: string) => void} take called with `provider:model`
+ * @param {(model?: string, memory?: ChoiceChanges) => void} take called with `provider:model`, or with what a policy
+ *   changes of the choice that is kept
+ * @param {(() => Promise<ComparisonAnswer>)|null} memories the same turn under every policy; null where nobody knows
  */
-export function againMenu(address, take) {
+export function againMenu(address, take, memories) {
   const button = h("button", {
     type: "button", "data-act": "again-with", "aria-haspopup": "dialog", "aria-expanded": "false",
-    "aria-label": say("Answer with another model"), title: say("Answer with another model"),
+    "aria-label": say("Answer with another model or memory"), title: say("Answer with another model or memory"),
   }, icon("down", 12));
   const element = h("span", { class: "again-with" }, button);
   const popover = new Popover(button, {
-    label: say("Answer with another model"), class: "menu again-pop", free: true,
+    label: say("Answer with another model or memory"), class: "menu again-pop", free: true,
     fill: (box) => void draw(box),
   });
   popover.box.addEventListener("keydown", (event) => walk(popover.box, event));
@@ -35,13 +41,14 @@ export function againMenu(address, take) {
       /** @type {ModelOffer} */
       const offer = await getJson(address);
       if (!note.isConnected) return;
-      if (offer.locked) return setText(note, offer.locked);
-      note.remove();
-      box.append(...offer.groups.map(group), h("p", { class: "pop-note again-foot" },
-        say("It answers this once; the chat keeps its model. The answer that is there stays as a version.")));
+      if (offer.locked) setText(note, offer.locked);
+      else note.remove();
+      box.append(...(offer.locked ? [] : offer.groups.map(group)), h("p", { class: "pop-note again-foot" },
+        say("This applies to one answer; the chat keeps its model and its memory. The answer that is there stays as a version.")));
     } catch (error) {
       setText(note, /** @type {Error} */ (error).message);
     }
+    if (memories) await memories().then(({ rows }) => box.isConnected && box.querySelector(".again-foot")?.before(memory(rows)), () => {});
     popover.placeFree();
     if (document.activeElement === box) box.querySelector("button")?.focus();
   }
@@ -51,6 +58,15 @@ export function againMenu(address, take) {
     return h("section", { class: "menu again-group" }, h("h3", {}, title), models.map(one));
   }
 
+  /** @param {ComparisonRow[]} rows */
+  function memory(rows) {
+    return h("section", { class: "menu again-group" }, h("h3", {}, say("With another memory")), rows.map((row) =>
+      h("button", {
+        type: "button", disabled: !row.allowed || row.in_force, "data-policy": row.key,
+        on: { click: () => (popover.close(), take(undefined, row.changes)) },
+      }, h("b", {}, capitalize(row.in_words)), h("small", {}, describeMemory(row)))));
+  }
+
   /** @param {Model} model */
   function one(model) {
     return h("button", {
@@ -58,6 +74,21 @@ export function againMenu(address, take) {
       on: { click: () => (popover.close(), take(model.name)) },
     }, h("b", {}, model.label), h("small", {}, model.why_not || describeModel(model)));
   }
+}
+
+/**
+ * What an answer would be made from, and about what its request costs: it is a real one.
+ * @param {ComparisonRow} row
+ */
+function describeMemory({ allowed, why, in_force: now, outcome, note }) {
+  if (now) return say("used for this answer");
+  if (!allowed) return capitalize(why);
+  if (!outcome) return note;
+  return [
+    sayCount("{count} message sent", "{count} messages sent", outcome.messages),
+    sayCount("{count} token", "{count} tokens", outcome.tokens),
+    outcome.cost !== null && say("about {cost} and the answer", { cost: formatDollars(outcome.cost) }),
+  ].filter(Boolean).join(" · ");
 }
 
 /**

@@ -50,7 +50,7 @@ export class Popover {
   placeFree() {
     const { top, bottom, right } = this.button.getBoundingClientRect();
     const { offsetHeight: height, offsetWidth: width } = this.box;
-    this.box.style.top = `${bottom + height + 8 > innerHeight ? top - height - 4 : bottom + 4}px`;
+    this.box.style.top = `${Math.max(8, bottom + height + 8 > innerHeight ? top - height - 4 : bottom + 4)}px`;
     this.box.style.left = `${Math.max(8, Math.min(right - width, innerWidth - width - 8))}px`;
   }
 

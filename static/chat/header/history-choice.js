@@ -50,9 +50,19 @@ export class HistoryChoice {
    *   them the conversation itself says it, and is newer
    */
   choose(changes, kept) {
+    this.#choose(this.changed(changes, kept));
+  }
+
+  /**
+   * The whole choice after these changes, which are made to nothing yet.
+   * @param {ChoiceChanges} changes
+   * @param {Choice} kept as for `choose`
+   * @returns {Choice}
+   */
+  changed(changes, kept) {
     const start = hasHistoryParameters() ? kept : this.state?.conversation?.history;
     const all = Object.entries({ ...(this.chosen ?? start), ...changes });
-    this.#choose(Object.fromEntries(all.filter(/** @returns {one is [string, string]} */ (one) => one[1] !== null)));
+    return Object.fromEntries(all.filter(/** @returns {one is [string, string]} */ (one) => one[1] !== null));
   }
 
   /** Leaves everything to the agent again. */

@@ -5,7 +5,10 @@ import { versionSteps } from "../branches/version-steps.js";
 import { copy } from "../elements/clipboard.js";
 import { h, setChildren } from "../elements/dom.js";
 
-/** @import { Version } from "../types/wire.js" */
+/**
+ * @import { ComparisonAnswer } from "../types/page.js"
+ * @import { ChoiceChanges, Version } from "../types/wire.js"
+ */
 
 /**
  * @typedef {{turn: string|null, again: boolean, copies: boolean, versions: Version[][], at: number[]}} Offered
@@ -14,8 +17,9 @@ import { h, setChildren } from "../elements/dom.js";
 
 export class AnswerActions {
   /**
-   * @param {{text: () => string, retry: (model?: string) => void, receipt: ((turn: string) => void)|null,
-   *   show: (id: string) => void, models: () => string}} acts `models` is the address of those that may answer
+   * @param {{text: () => string, retry: (model?: string, memory?: ChoiceChanges) => void, receipt: ((turn: string) => void)|null,
+   *   show: (id: string) => void, models: () => string, memories: (turn: string) => Promise<ComparisonAnswer>}} acts
+   *   `models` is the address of those that may answer, `memories` the turn under every policy
    */
   constructor(acts) {
     this.acts = acts;
@@ -42,14 +46,14 @@ export class AnswerActions {
 
   /** @param {Offered} offered */
   #buttons({ turn, again, copies, versions, at }) {
-    const { text, receipt, show, retry, models } = this.acts;
+    const { text, receipt, show, retry, models, memories } = this.acts;
     const copying = h("button", { type: "button", "data-act": "copy" }, "Copy");
     copying.addEventListener("click", () => copy(text(), copying));
     return [
       ...versions.map((some, index) => versionSteps(some, at[index], show)),
       copies && copying,
       again && h("button", { type: "button", "data-act": "again", on: { click: () => retry() } }, "Try again"),
-      again && againMenu(models(), retry),
+      again && againMenu(models(), retry, turn ? () => memories(turn) : null),
       turn && receipt && h("button", { type: "button", "data-act": "saw", on: { click: () => receipt(turn) } }, "What the model saw"),
     ];
   }

@@ -17,13 +17,14 @@ import { AnswerStep } from "./step.js";
  * @import { Offered } from "./answer-actions.js"
  * @import { Actions as StepActions } from "./step.js"
  * @import { ItemGroup, Item } from "../state/items.js"
- * @import { Model } from "../types/page.js"
- * @import { Decision, Verdict } from "../types/wire.js"
+ * @import { ComparisonAnswer, Model } from "../types/page.js"
+ * @import { ChoiceChanges, Decision, Verdict } from "../types/wire.js"
  */
 
 /**
  * @typedef {StepActions & {inspects: boolean, receipt: (turn: string) => void,
- *   reuse: (item: Item) => void, include: (id: string) => void, retry: (id: string, model?: string) => void,
+ *   reuse: (item: Item) => void, include: (id: string) => void, retry: (id: string, model?: string, memory?: ChoiceChanges) => void,
+ *   memories: (turn: string) => Promise<ComparisonAnswer>,
  *   models: () => string, otherModel: () => Promise<Model|null>, continueAnswer: (id: string) => void,
  *   show: (id: string) => void, toMessage: (seq: number) => void}} Actions
  */
@@ -63,8 +64,9 @@ export class MessageRow {
     });
     this.acts = new AnswerActions({
       text: () => this.group.items.map(({ content }) => content).filter(Boolean).join("\n\n"),
-      retry: (model) => actions.retry(/** @type {string} */ (this.newest.id), model),
+      retry: (model, memory) => actions.retry(/** @type {string} */ (this.newest.id), model, memory),
       models: actions.models,
+      memories: actions.memories,
       receipt: actions.inspects ? actions.receipt : null,
       show: actions.show,
     });

@@ -118,9 +118,10 @@ export class Session {
    * Answers the same message once more.
    * @param {string} message the answer, or the message that has none
    * @param {string} [model] answers this once, as `provider:model`; the conversation keeps its own
+   * @param {Choice} [history] applies to this answer alone
    */
-  retry(message, model) {
-    this.#sendOnce("again", message, model === undefined ? {} : { model, once: true });
+  retry(message, model, history) {
+    this.#sendOnce("again", message, { ...(model !== undefined && { model, once: true }), ...(history && { history }) });
   }
 
   /**

@@ -117,6 +117,8 @@ export interface ExactRequest {
 export interface ComparisonRow {
   key: string;
   words: string;
+  /** As on the chip. */
+  in_words: string;
   in_force: boolean;
   allowed: boolean;
   why: string;

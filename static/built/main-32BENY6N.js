@@ -1,0 +1,1 @@
+import"./chunk-SY6HAH4Z.js";

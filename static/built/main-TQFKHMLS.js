@@ -1,1 +1,0 @@
-import"./chunk-BV6PQGTK.js";
