@@ -29,8 +29,6 @@ HIGHLIGHT = "vendor/highlightjs"
 KATEX = "vendor/katex/katex.min"
 WORKER = "chat/text/worker.js"
 MAIN = "chat/main.js"
-# A link may name anything; so much of an unknown agent's name is repeated.
-LONGEST_NAME = 64
 
 
 @require_safe
@@ -44,7 +42,7 @@ async def chat(request: HttpRequest, conversation: UUID | None = None) -> HttpRe
         await note_visit(request, known)
     agents = site.agents.all(staff=staff)
     asked = request.GET.get("agent", "")
-    unknown = asked if asked and site.agents.describe(asked, staff=False) is None else ""
+    unknown = bool(asked) and site.agents.describe(asked, staff=False) is None
     agent = asked if asked and not unknown else _usual_agent(agents)
     if conversation is not None:
         try:
@@ -52,7 +50,8 @@ async def chat(request: HttpRequest, conversation: UUID | None = None) -> HttpRe
         except NotFound:
             raise Http404 from None
     page = await _page(request, agents=agents, agent=agent, conversation=conversation)
-    page["unknown_agent"] = "" if conversation else unknown[:LONGEST_NAME]
+    # Without its name: nothing of an address is repeated in a page that is compressed.
+    page["unknown_agent"] = unknown and not conversation
     words = page_catalogue(get_language() or settings.LANGUAGE_CODE)
     return render(
         request, "chat.html", {"page": page, "words": words, "chunks": chunk_addresses(MAIN)}

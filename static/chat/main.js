@@ -58,8 +58,8 @@ setMaths(page.static.maths);
 setHighlighter(page.static.highlight ?? {});
 setWorker(page.static.worker ?? "");
 
-const link = takeLink();
-const linkLine = new LinkLine(page);
+const link = takeLink(page.unknown_agent);
+const linkLine = new LinkLine(link.agent);
 const frame = new Frame(page);
 const banner = new Banner();
 const meter = new Meter();

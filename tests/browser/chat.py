@@ -141,6 +141,17 @@ class Chat:
             data=body,
         )
 
+    def restored(self, file: Any) -> str:
+        """Imports a file, also one that takes longer than an answer waits; gives the new id."""
+        response = self.ask("POST", "/conversations/import", file)
+        assert response.ok, response.text()
+        found = response.json()
+        while "conversation" not in found or not found["conversation"]:
+            assert not found.get("problem"), found
+            found = self.ask("GET", "/conversations/import/progress").json()["import"]
+        id: str = found["conversation"]["id"]
+        return id
+
     def stored(self) -> list[dict[str, Any]]:
         """The conversation's messages as the server would save them to a file."""
         response = self.ask("GET", f"/conversations/{self.id}/export")

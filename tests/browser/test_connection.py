@@ -128,7 +128,7 @@ def test_after_kill_9_the_text_up_to_the_last_second_is_there_and_marked_interru
         expect(chat.banner).to_contain_text(AWAY)
         expect(chat.answers.last.locator(".body")).to_contain_text("w19")
         server.start()
-        expect(chat.endings.last).to_contain_text("Interrupted. What was written is kept.")
+        expect(chat.endings.last).to_contain_text("What was written is kept.")
         expect(chat.answers.last.locator(".body")).to_contain_text("w19")
         expect(chat.banner).to_be_hidden()
         assert "w19" in chat.stored()[-1]["content"]

@@ -43,9 +43,7 @@ def open_restored(chat: Chat, messages: list[dict[str, Any]]) -> None:
         "format": "chatsite.conversation", "version": 2, "agent": "demo", "title": "*a_" * 60,
         "messages": messages,
     }  # fmt: skip
-    response = chat.ask("POST", "/conversations/import", file)
-    assert response.ok, response.text()
-    chat.open(f"/chat/{response.json()['conversation']['id']}")
+    chat.open(f"/chat/{chat.restored(file)}")
 
 
 def spoken(*answers: str) -> list[dict[str, Any]]:

@@ -55,7 +55,7 @@ async def test_with_debug_the_page_loads_the_modules_as_they_are_written(tmp_pat
             assert module.text == (ROOT / "static/chat/main.js").read_text()
 
 
-@pytest.mark.parametrize("kind", ["main.css", "main.js"])
+@pytest.mark.parametrize("kind", ["main.css", "chunk.js"])
 async def test_a_file_is_served_compressed_in_part_or_as_not_modified(
     kind: str, server: Server
 ) -> None:

@@ -2,25 +2,27 @@
 
 import { byId, h, setChildren } from "../elements/dom.js";
 import { icon } from "../elements/icons.js";
+import { shorten } from "../state/format.js";
 import { say } from "../words/say.js";
 
 /**
- * @import { Page } from "../types/page.js"
  * @import { State } from "../types/state.js"
  * @import { Decision } from "../types/wire.js"
  */
 
+// A link may name anything; so much of a name is repeated.
+const LONGEST = 64;
 const REFUSED = ["bad", "not allowed", "locked"];
 
 export class LinkLine {
-  /** @param {Page} page */
-  constructor(page) {
+  /** @param {string} agent that the link names and that isn't here; "": there is none */
+  constructor(agent) {
     this.line = byId("link-line");
     this.words = h("div", {});
     this.shown = "";
     /** @type {string[]} what no decision knows of: the agent and the model */
-    this.others = page.unknown_agent
-      ? [say("Your link asked for the agent “{agent}”, which isn't here.", { agent: page.unknown_agent })]
+    this.others = agent
+      ? [say("Your link asked for the agent “{agent}”, which isn't here.", { agent: shorten(agent, LONGEST) })]
       : [];
     const close = h("button", { type: "button", class: "icon", "aria-label": say("Dismiss") }, icon("close", 14));
     close.addEventListener("click", () => (this.line.hidden = true));

@@ -98,9 +98,6 @@ export function useConversationAddress(page, conversation) {
  */
 export function readAddress(page) {
   const rest = location.pathname.slice(page.urls.chat.length + 1);
-  const asked = new URLSearchParams(location.search).get("agent");
-  // The page was made with another agent where there is none of that name.
-  const unknown = page.unknown_agent && asked?.startsWith(page.unknown_agent);
-  const agent = asked && !unknown ? asked : page.agent;
+  const agent = new URLSearchParams(location.search).get("agent") ?? page.agent;
   return { conversation: rest || null, agent };
 }

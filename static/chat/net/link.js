@@ -4,29 +4,32 @@
 const TEXT = ["prompt", "q"];
 const MODEL = "model";
 
-/** @typedef {{text: string, model: string}} Asked "" for what the link doesn't say */
+/** @typedef {{text: string, model: string, agent: string}} Asked "" for what the link doesn't say; `agent`: that isn't here */
 
 /**
  * Reads the text and the model out of the address and takes them out of it, so that a reload doesn't fill the box again
- * and no command carries them.
+ * and no command carries them; and an agent that isn't here, since the page was made with another one.
+ * @param {boolean} unknown whether the agent isn't here
  * @returns {Asked}
  */
-export function takeLink() {
+export function takeLink(unknown) {
   const url = new URL(location.href);
-  const asked = readLink(url.searchParams);
+  const asked = readLink(url.searchParams, unknown);
   const before = url.search;
-  for (const name of [...TEXT, MODEL]) url.searchParams.delete(name);
+  for (const name of [...TEXT, MODEL, ...(unknown ? ["agent"] : [])]) url.searchParams.delete(name);
   if (url.search !== before) history.replaceState(history.state, "", url);
   return asked;
 }
 
 /**
  * @param {URLSearchParams} parameters
+ * @param {boolean} unknown
  * @returns {Asked}
  */
-export function readLink(parameters) {
+export function readLink(parameters, unknown) {
   const text = TEXT.map((name) => parameters.get(name)).find((one) => one?.trim()) ?? "";
-  return { text, model: parameters.get(MODEL)?.trim() ?? "" };
+  const agent = unknown ? parameters.get("agent") ?? "" : "";
+  return { text, model: parameters.get(MODEL)?.trim() ?? "", agent };
 }
 
 /**

@@ -5,8 +5,8 @@ import type { Agent, Role } from "./wire.js";
 export interface Page {
   agents: Agent[];
   agent: string;
-  /** The agent that the link names and that isn't here; "": there is none. */
-  unknown_agent: string;
+  /** The link names an agent that isn't here. */
+  unknown_agent: boolean;
   conversation: string | null;
   /** "guest:…" or "user:…" */
   owner: string;

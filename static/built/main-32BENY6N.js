@@ -1,1 +1,0 @@
-import"./chunk-SY6HAH4Z.js";

@@ -1,0 +1,1 @@
+import"./chunk-H55RVXQO.js";
