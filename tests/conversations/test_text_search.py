@@ -313,7 +313,7 @@ class TestAgainstTheTexts(TestCase):
 
 
 def _edit(chat: str, place: int, text: str) -> None:
-    if found := messages(chat)[place : place + 1]:
+    if found := messages(chat).filter(on_path=True)[place : place + 1]:
         edits.edit_message(owner=ADA, message=str(found[0].id), text=text)
 
 

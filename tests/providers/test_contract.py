@@ -41,7 +41,7 @@ def test_a_provider_names_a_model_and_counts_for_it_before_anything_runs(
 def test_the_small_model_is_labelled_as_one() -> None:
     model = PROVIDERS[-1].model("gpt-4o")
     assert model.label == "SmolLM2 135M, on this machine"
-    assert "demonstration" in model.note and "larger model" in model.note
+    assert "demonstration" in model.note and "often wrong" in model.note
 
 
 async def test_no_server_gets_headers_from_the_environment(
