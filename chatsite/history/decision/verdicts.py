@@ -135,8 +135,8 @@ def _sentence(reason: str, bounds: Bounds) -> str:
         )
     if reason == "above_cut":
         return say(
-            "above the cut: when {limit} is full, the oldest turns go at once, down to the "
-            "low-water mark ({low_water} %), so that the beginning then stays the same",
+            "above the cut: {limit} was exceeded, so the oldest turns went at once, down to "
+            "{low_water}% of the room; the beginning then stays the same",
             limit=_limit(bounds),
             low_water=bounds.low_water,
         )

@@ -8,6 +8,7 @@ import { getJson, sendChange } from "../net/http.js";
 import { formatBytes, formatDuration, formatNumber, formatTime } from "../state/format.js";
 import { CacheStrip } from "./cache-strip.js";
 import { say, sayCount } from "../words/say.js";
+import { term } from "./terms.js";
 
 /**
  * @import { Section } from "./panel.js"
@@ -123,7 +124,7 @@ export class CacheSection {
     const last = found.turns.at(-1);
     const cells = say("{used} of {window} cells", { used: formatNumber(found.used), window: formatNumber(found.window) });
     return [
-      h("h3", {}, say("KV cache"), h("small", {}, last ? say("{cells} · {reused} reused", { cells, reused: formatNumber(last.reused) }) : cells)),
+      h("h3", {}, term("cells", say("KV cache")), h("small", {}, last ? say("{cells} · {reused} reused", { cells, reused: formatNumber(last.reused) }) : cells)),
       ...this.strip.draw(found.strip, found.used, found.free),
       h("dl", { class: "facts small kv-facts" },
         h("dt", {}, say("Session")), h("dd", {}, describePlace(found)),

@@ -244,8 +244,8 @@ def test_a_budget_cuts_whole_turns_down_to_the_low_water_mark() -> None:
     assert decision.cut == decision.horizon == sent(decision)[0]
     assert reasons(decision)[0][2] == "above_cut"
     assert decision.to_dict()["verdicts"][1]["sentence"] == (
-        f"above the cut: when the budget of {HEAD_TOKENS + 100} tokens is full, the oldest turns "
-        "go at once, down to the low-water mark (50 %), so that the beginning then stays the same"
+        f"above the cut: the budget of {HEAD_TOKENS + 100} tokens was exceeded, so the oldest "
+        "turns went at once, down to 50% of the room; the beginning then stays the same"
     )
 
 

@@ -1,1 +1,0 @@
-import"./chunk-H55RVXQO.js";
