@@ -15,9 +15,6 @@ CHAT = ROOT / "static" / "chat"
 TEMPLATES = sorted((ROOT / "templates").rglob("*.html"))
 # Not in the catalogue yet.
 PENDING = {
-    CHAT / "message" / "answer-actions.js",
-    CHAT / "message" / "message-menu.js",
-    CHAT / "message" / "row.js",
     # In the worker there is no catalogue: the page says what comes from there.
     CHAT / "text" / "background.js",
     CHAT / "text" / "parser.js",

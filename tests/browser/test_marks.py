@@ -56,7 +56,7 @@ def test_the_page_explains_why_a_message_was_forgotten_and_a_pin_brings_it_back(
         expect(tab.users.first.locator(".mark")).to_have_text("Still sent: its turn is pinned")
     chat.say("What can I eat?")
     assert sent_texts(fake) == [FACT, "And in winter?", "What can I eat?"]
-    choose(fact, "Why is it sent?")
+    choose(fact, "Why is this sent?")
     why = chat.page.get_by_role("dialog", name="Why is this sent?")
     expect(why).to_contain_text("It came back with your message “What can I eat?” (turn 4")
     why.get_by_role("button", name="Close").click()
@@ -98,13 +98,13 @@ def test_the_messages_above_are_forgotten_and_remembered_again(
     expect(row.get_by_role("button", name="Reply")).to_be_focused()
     for _ in range(3):
         chat.page.keyboard.press("ArrowDown")
-    expect(row.get_by_role("button", name="Forget what is above")).to_be_focused()
+    expect(row.get_by_role("button", name="Forget everything above")).to_be_focused()
     chat.page.keyboard.press("Enter")
     line = chat.page.get_by_role("region", name="Forgotten above")
     expect(line).to_be_visible()
     expect(chat.horizon).to_be_visible()
     assert len(chat.above_the_line()) == 3
-    choose(chat.users.nth(2), "Leave out")
+    choose(chat.users.nth(2), "Don't send")
     expect(chat.users.nth(2).get_by_role("heading")).to_contain_text("left out")
     chat.say("And now?")
     assert sent_texts(fake) == ["Hello.", "And now?"]
@@ -112,6 +112,6 @@ def test_the_messages_above_are_forgotten_and_remembered_again(
     expect(chat.users.nth(2).get_by_role("heading")).to_contain_text("left out")
     line.get_by_role("button", name="Remember again").click()
     expect(line).to_be_hidden()
-    choose(chat.users.nth(2), "Take back in")
+    choose(chat.users.nth(2), "Send again")
     chat.say("And then?")
     assert sent_texts(fake) == [FACT, "Hello.", "And in winter?", "And now?", "And then?"]

@@ -4,6 +4,7 @@ import { againMenu } from "../branches/again-menu.js";
 import { versionSteps } from "../branches/version-steps.js";
 import { copy } from "../elements/clipboard.js";
 import { h, setChildren } from "../elements/dom.js";
+import { say } from "../words/say.js";
 
 /**
  * @import { ComparisonAnswer } from "../types/page.js"
@@ -47,14 +48,14 @@ export class AnswerActions {
   /** @param {Offered} offered */
   #buttons({ turn, again, copies, versions, at }) {
     const { text, receipt, show, retry, models, memories } = this.acts;
-    const copying = h("button", { type: "button", "data-act": "copy" }, "Copy");
+    const copying = h("button", { type: "button", "data-act": "copy" }, say("Copy"));
     copying.addEventListener("click", () => copy(text(), copying));
     return [
       ...versions.map((some, index) => versionSteps(some, at[index], show)),
       copies && copying,
-      again && h("button", { type: "button", "data-act": "again", on: { click: () => retry() } }, "Try again"),
+      again && h("button", { type: "button", "data-act": "again", on: { click: () => retry() } }, say("Try again")),
       again && againMenu(models(), retry, turn ? () => memories(turn) : null),
-      turn && receipt && h("button", { type: "button", "data-act": "saw", on: { click: () => receipt(turn) } }, "What the model saw"),
+      turn && receipt && h("button", { type: "button", "data-act": "saw", on: { click: () => receipt(turn) } }, say("What the model saw")),
     ];
   }
 }

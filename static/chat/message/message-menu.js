@@ -30,11 +30,11 @@ export class MessageMenu {
     const { item } = about();
     this.button = h("button", {
       type: "button", class: "m-more", "aria-haspopup": "dialog", "aria-expanded": "false",
-      "aria-label": `Actions for “${shorten(titleOf(item), 40)}”`,
+      "aria-label": say("Actions for “{message}”", { message: shorten(titleOf(item), 40) }),
     }, icon("more"));
     this.element = h("span", { class: "m-menu" }, this.button);
     this.popover = new Popover(this.button, {
-      label: "What to do with this message", class: "menu", free: true, fill: (box) => this.#fill(box),
+      label: say("What to do with this message"), class: "menu", free: true, fill: (box) => this.#fill(box),
     });
     this.popover.box.addEventListener("keydown", (event) => this.#walk(event));
   }
@@ -91,7 +91,7 @@ const titleOf = ({ content, calls, attachments }) =>
  */
 function menuChoices(item, verdict, { reply, mark, bringBack, why, edit, remove }) {
   const id = /** @type {string} */ (item.id);
-  const question = { label: verdict?.sent ? "Why is it sent?" : "Why did it forget?", act: () => why(item) };
+  const question = { label: verdict?.sent ? say("Why is this sent?") : say("Why did it forget?"), act: () => why(item) };
   // A greeting is never sent, whatever is marked on it.
   if (item.greets) return [question];
   // A tool call goes with its answer, whose text has a menu of its own.
@@ -100,16 +100,16 @@ function menuChoices(item, verdict, { reply, mark, bringBack, why, edit, remove 
     { label: say("Delete"), act: () => remove(id) },
   ];
   const line = item.forgets
-    ? { label: "Remember again", act: () => mark(id, "forget_above", false) }
-    : { label: "Forget what is above", act: () => mark(id, "forget_above", true) };
+    ? { label: say("Remember again"), act: () => mark(id, "forget_above", false) }
+    : { label: say("Forget everything above"), act: () => mark(id, "forget_above", true) };
   // An answer can be left out alone; a tool call only together with the answer that rests on it.
-  const leave = item.calls.length ? "Leave its turn out" : "Leave out";
+  const leave = item.calls.length ? say("Don't send this exchange") : say("Don't send");
   return [
     // A message that only calls tools has nothing to quote.
-    ...(item.content || item.attachments.length ? [{ label: "Reply", act: () => reply(item) }] : []),
-    ...(item.unloaded ? [{ label: "Bring its turn back", act: () => bringBack([item.start]) }] : []),
-    { label: item.pinned ? "Unpin" : "Pin", act: () => mark(id, "pinned", !item.pinned) },
-    { label: item.excluded ? "Take back in" : leave, act: () => mark(id, "excluded", !item.excluded) },
+    ...(item.content || item.attachments.length ? [{ label: say("Reply"), act: () => reply(item) }] : []),
+    ...(item.unloaded ? [{ label: say("Bring this exchange back"), act: () => bringBack([item.start]) }] : []),
+    { label: item.pinned ? say("Unpin") : say("Pin"), act: () => mark(id, "pinned", !item.pinned) },
+    { label: item.excluded ? say("Send again") : leave, act: () => mark(id, "excluded", !item.excluded) },
     ...(item.first && !item.forgets ? [] : [line]),
     question,
     ...changes,

@@ -51,8 +51,8 @@ export class MessageRow {
     this.clock = h("time", {});
     this.body = h("div", { class: "body", dir: "auto" });
     this.mark = new MarkLine({
-      unloaded: { label: "Bring back", act: () => actions.bringBack([this.group.items[0].start]) },
-      unanswered: { label: "Send it along", act: () => actions.include(/** @type {string} */ (this.newest.id)) },
+      unloaded: { label: say("Bring back"), act: () => actions.bringBack([this.group.items[0].start]) },
+      unanswered: { label: say("Send it along"), act: () => actions.include(/** @type {string} */ (this.newest.id)) },
     });
     this.note = h("p", { class: "file-note", hidden: true });
     this.warning = h("p", { class: "ending", hidden: true });
@@ -189,7 +189,7 @@ export class MessageRow {
     const pinned = items.some((one) => one.pinned);
     const excluded = items.some((one) => one.excluded);
     const edited = items.some((one) => one.edited);
-    const words = [item.background && "written by a background task", pinned && "pinned", excluded && "left out",
+    const words = [item.background && say("written by a background task"), pinned && say("pinned"), excluded && say("left out"),
       edited && (item.role === "user" ? say("edited") : say("edited by you"))]
       .filter(Boolean).join(", ");
     const drawing = pinned ? "pin" : excluded ? "slash" : null;
@@ -224,7 +224,7 @@ export class MessageRow {
 
 /** @param {Item} item */
 function describeState({ hint, reading, writing, waiting }) {
-  if (hint) return "waiting…";
-  if (reading) return `reading ${formatNumber(reading.read)} of ${formatNumber(reading.total)} tokens…`;
-  return writing ? "writing…" : waiting ? "sending…" : "";
+  if (hint) return say("waiting…");
+  if (reading) return say("reading {read} of {total} tokens…", { read: formatNumber(reading.read), total: formatNumber(reading.total) });
+  return writing ? say("writing…") : waiting ? say("sending…") : "";
 }
