@@ -22,7 +22,7 @@ LADDER = (
     {"net", "elements"},
     {"text", "branches"},
     {"message", "shell"},
-    {"transcript", "composer", "header", "sidebar", "panel"},
+    {"transcript", "composer", "header", "sidebar", "panel", "palette"},
     {""},
 )
 STEP = {folder: step for step, folders in enumerate(LADDER) for folder in folders}

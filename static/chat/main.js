@@ -25,6 +25,7 @@ import { bringBackTurns, explain } from "./net/requests.js";
 import { Session } from "./net/session.js";
 import { announceChanges } from "./shell/announcements.js";
 import { Banner } from "./shell/banner.js";
+import { commandTable } from "./shell/commands.js";
 import { Frame } from "./shell/frame.js";
 import { Shortcuts } from "./shell/shortcuts.js";
 import { Account } from "./sidebar/account.js";
@@ -161,7 +162,7 @@ const branches = new Branches(page, {
 });
 const me = new Account(page, {
   restored: ({ id, agent }) => open({ conversation: id, agent }),
-  keys: () => keys.show(),
+  keys: () => void shortcutList.use((one) => one.show()),
 });
 const sidebar = new Sidebar(page, {
   open: ({ id, agent }) => open({ conversation: id, agent }),
@@ -188,7 +189,15 @@ const session = new Session(page, {
   history: () => choice.chosen ?? {},
 });
 
-const keys = new Shortcuts({
+const shortcutList = new Late(async () => new (await import("./shell/shortcut-list.js")).ShortcutList(keys));
+const palette = new Late(async () => {
+  const [{ Palette }, { paletteSources }] = await Promise.all([import("./palette/palette.js"), import("./palette/sources.js")]);
+  return new Palette(paletteSources({
+    page, open, state: () => session.state, commands: () => keys.commands, models: () => models.all,
+    model: (model) => models.select(model), memory: (changes) => chip.choose(changes),
+  }));
+});
+const keys = new Shortcuts(commandTable({
   newChat: () => open({ agent: session.state.agentSlug }),
   search: () => {
     frame.showSidebar(true, { focus: false });
@@ -205,7 +214,15 @@ const keys = new Shortcuts({
     const code = [...document.querySelectorAll("#col .code code")].at(-1);
     if (code) void copy(code.textContent ?? "");
   },
-}, escape);
+  lastAnswer: () => {
+    const last = session.state.messages.findLast(({ role, content }) => role === "assistant" && content);
+    if (last) void copy(last.content ?? "");
+  },
+  palette: () => void palette.use((one) => one.show()),
+  policy: () => byId("chip").click(),
+  model: () => byId("model-open").click(),
+  list: () => void shortcutList.use((one) => one.show()),
+}), escape);
 
 byId("new").addEventListener("click", (/** @type {MouseEvent} */ event) => {
   if (event.ctrlKey || event.metaKey || event.shiftKey) return;

@@ -64,3 +64,25 @@ def test_the_empty_chat_and_the_account_pages_have_no_serious_fault(visit: Visit
     for path in ("/accounts/login/", "/accounts/signup/"):
         chat.page.goto(path)
         assert violations(chat.page) == [], path
+
+
+@pytest.mark.parametrize("size", [{}, {"viewport": NARROW}], ids=["wide", "narrow"])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_new_chat_and_what_opens_over_it_have_no_serious_fault(
+    scheme: Literal["light", "dark"], size: dict[str, object], visit: Visit
+) -> None:
+    chat = visit(color_scheme=scheme, **size).open("/chat?historyPolicy=lastn")
+    expect(chat.page.locator("#link-line")).to_be_visible()
+    assert violations(chat.page) == [], "with a refused link"
+    for keys, name in (
+        ("Control+KeyK", "Find a chat or an action"),
+        ("Control+Slash", "Keyboard shortcuts"),
+    ):
+        chat.page.keyboard.press(keys)
+        expect(chat.page.get_by_role("dialog", name=name)).to_be_visible()
+        assert violations(chat.page) == [], name
+        chat.page.keyboard.press("Escape")
+    chat.begin("Tell me much. [[tokens=900;rate=40]]", shows="w3")
+    chat.write("And then?")
+    expect(chat.page.locator("#queue")).to_be_visible()
+    assert violations(chat.page) == [], "with a message that waits"

@@ -12,6 +12,7 @@ ALSO_ALLOWED = (
     f"{PART}.values",
     f"{PART}.files.export",
     f"{PART}.files.export_format",
+    f"{PART}.files.readable",
     f"{PART}.database.lock",
 )
 NO_UNIT_OF_WORK = {f"{PART}.upkeep.outside_messages.{name}" for name in ("ROLES", "SOURCES")}

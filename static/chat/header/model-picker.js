@@ -51,6 +51,11 @@ export class ModelPicker {
     return this.choice?.name ?? null;
   }
 
+  /** What is offered, as far as it is loaded. */
+  get all() {
+    return this.offer && !this.offer.locked ? this.offer.groups.flatMap(({ models }) => models) : [];
+  }
+
   /** @param {string} conversation */
   enter(conversation) {
     this.popover.close({ focus: false });

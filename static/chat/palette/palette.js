@@ -1,0 +1,130 @@
+/** The palette: chats, actions, agents, models and memories in one list, found by typing. */
+
+import { h, setChildren } from "../elements/dom.js";
+import { showError } from "../elements/toast.js";
+import { say } from "../words/say.js";
+import { keyNames } from "../shell/shortcuts.js";
+
+/** @import { Keys } from "../state/keys.js" */
+
+/**
+ * @typedef {{group: string, words: string, more?: string, keys?: Keys|null, act: () => void}} Entry
+ * @typedef {{entries: () => Entry[], chats: (text: string) => Promise<Entry[]>}} Sources `chats`: those with the words, or
+ *   the newest
+ */
+
+const MOST = 40;
+// In ms after the last key, before chats are searched.
+const PAUSE = 150;
+
+export class Palette {
+  /** @param {Sources} sources */
+  constructor(sources) {
+    this.sources = sources;
+    this.input = h("input", {
+      type: "text", class: "palette-find", role: "combobox", "aria-expanded": "true", "aria-controls": "palette-list", "aria-autocomplete": "list",
+      "aria-label": say("Find a chat or an action"), placeholder: say("Find a chat or an action"), autocomplete: "off", spellcheck: "false",
+    });
+    this.list = h("div", { class: "palette-list", id: "palette-list", role: "listbox", "aria-label": say("What was found") });
+    this.dialog = h("dialog", { class: "box palette", id: "palette", "aria-label": say("Find a chat or an action") }, this.input, this.list);
+    document.body.append(this.dialog);
+    /** @type {Entry[]} */
+    this.fixed = [];
+    /** @type {Entry[]} */
+    this.chats = [];
+    /** @type {Entry[]} */
+    this.shown = [];
+    this.at = 0;
+    this.timer = 0;
+    this.question = 0;
+    this.input.addEventListener("input", () => this.#typed());
+    this.dialog.addEventListener("keydown", (event) => this.#pressed(event));
+    this.dialog.addEventListener("click", (event) => event.target === this.dialog && this.dialog.close());
+  }
+
+  show() {
+    this.input.value = "";
+    this.fixed = this.sources.entries();
+    this.chats = [];
+    this.dialog.showModal();
+    this.#draw();
+    void this.#search();
+  }
+
+  #typed() {
+    this.at = 0;
+    this.fixed = this.sources.entries(); // models and memories may have arrived meanwhile
+    this.#draw();
+    clearTimeout(this.timer);
+    this.timer = window.setTimeout(() => void this.#search(), PAUSE);
+  }
+
+  async #search() {
+    const mine = (this.question += 1);
+    try {
+      const found = await this.sources.chats(this.input.value.trim());
+      if (mine !== this.question || !this.dialog.open) return;
+      this.chats = found;
+      this.#draw();
+    } catch (error) {
+      showError(error);
+    }
+  }
+
+  #draw() {
+    const wanted = this.input.value.toLowerCase().split(/\s+/).filter(Boolean);
+    const actions = this.fixed.filter(({ words, group }) => wanted.every((word) => `${words} ${group}`.toLowerCase().includes(word)));
+    this.shown = [...(wanted.length ? [...actions, ...this.chats] : [...this.chats, ...actions])].slice(0, MOST);
+    this.at = Math.max(0, Math.min(this.at, this.shown.length - 1));
+    let group = "";
+    setChildren(this.list, this.shown.length === 0 && h("p", { class: "pop-note" }, say("Nothing found.")),
+      this.shown.flatMap((entry, index) => {
+        const head = entry.group !== group && h("div", { class: "palette-group", role: "presentation" }, entry.group);
+        group = entry.group;
+        return [head, this.#row(entry, index)];
+      }));
+    this.#mark();
+  }
+
+  /**
+   * @param {Entry} entry
+   * @param {number} index
+   */
+  #row(entry, index) {
+    return h("div", { class: "palette-row", role: "option", id: `palette-${index}`, on: { click: () => this.#take(index) } },
+      h("span", {}, entry.words), entry.more && h("small", {}, entry.more),
+      entry.keys && h("span", { class: "palette-keys", "aria-hidden": "true" }, keyNames(entry.keys).map((key) => h("kbd", {}, key))));
+  }
+
+  #mark() {
+    for (const row of this.list.querySelectorAll("[role=option]")) {
+      const on = row.id === `palette-${this.at}`;
+      row.setAttribute("aria-selected", String(on));
+      if (on) row.scrollIntoView({ block: "nearest" });
+    }
+    if (this.shown.length) this.input.setAttribute("aria-activedescendant", `palette-${this.at}`);
+    else this.input.removeAttribute("aria-activedescendant");
+  }
+
+  /** @param {KeyboardEvent} event */
+  #pressed(event) {
+    if (event.isComposing) return;
+    const by = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (by && this.shown.length) {
+      event.preventDefault();
+      this.at = (this.at + by + this.shown.length) % this.shown.length;
+      this.#mark();
+    } else if (event.key === "Enter") {
+      event.preventDefault();
+      this.#take(this.at);
+    }
+  }
+
+  /** @param {number} index */
+  #take(index) {
+    const entry = this.shown[index];
+    if (!entry) return;
+    this.dialog.close();
+    entry.act();
+  }
+}
