@@ -27,6 +27,7 @@ import { announceChanges } from "./shell/announcements.js";
 import { Banner } from "./shell/banner.js";
 import { commandTable } from "./shell/commands.js";
 import { Frame } from "./shell/frame.js";
+import { Notices } from "./shell/notices.js";
 import { Shortcuts } from "./shell/shortcuts.js";
 import { Account } from "./sidebar/account.js";
 import { Sidebar } from "./sidebar/sidebar.js";
@@ -160,7 +161,9 @@ const branches = new Branches(page, {
   keep: (text) => composer.restore({ text, reply: null, attachments: [] }),
   hold: (seq, top) => transcript.hold(seq, top),
 });
+const notices = new Notices();
 const me = new Account(page, {
+  notices,
   restored: ({ id, agent }) => open({ conversation: id, agent }),
   keys: () => void shortcutList.use((one) => one.show()),
 });
@@ -354,6 +357,7 @@ function show(state, before) {
   announceChanges(state, before);
   tellUnloaded(state, before);
   summary.part?.update();
+  notices.update(state, before);
   title(state);
   if (state.refusal && state.refusal !== before.refusal) composer.showNotice(state.refusal.message);
   else if (state.problem !== before.problem) composer.showNotice(state.problem?.message ?? "", { quiet: true });
@@ -362,7 +366,7 @@ function show(state, before) {
 /** @param {State} state */
 function title(state) {
   const words = state.conversation?.title || say("New chat");
-  document.title = say("{words} · Chatsite", { words });
+  document.title = notices.mark(say("{words} · Chatsite", { words }));
   setText(byId("title"), words);
   byId("new", HTMLAnchorElement).href = chatAddress(page, { agent: state.agentSlug });
 }

@@ -8,6 +8,7 @@ import { RestoreLine } from "./restore-line.js";
 import { say, sayCount } from "../words/say.js";
 
 /**
+ * @import { Notices } from "../shell/notices.js"
  * @import { Page } from "../types/page.js"
  * @import { Conversation } from "../types/wire.js"
  */
@@ -15,7 +16,7 @@ import { say, sayCount } from "../words/say.js";
 export class Account {
   /**
    * @param {Page} page
-   * @param {{restored: (conversation: Conversation) => void, keys: () => void}} actions
+   * @param {{restored: (conversation: Conversation) => void, keys: () => void, notices: Notices}} actions
    */
   constructor(page, actions) {
     this.page = page;
@@ -52,6 +53,7 @@ export class Account {
     setChildren(
       box,
       this.#themes(),
+      "Notification" in window && this.#noticeSwitch(),
       entry(say("Import a chat"), () => this.file.click()),
       h("a", { href: urls.account }, user.signed_in ? say("Your account and data") : say("Your data")),
       entry(say("Keyboard shortcuts"), () => this.actions.keys()),
@@ -62,6 +64,19 @@ export class Account {
         : h("a", { href: `${urls.login}?next=${next}` }, say("Sign in")),
       !user.signed_in && signup && h("a", { href: `${urls.signup}?next=${next}` }, say("Create an account")),
     );
+  }
+
+  #noticeSwitch() {
+    const { notices } = this.actions;
+    const box = h("input", { type: "checkbox" });
+    box.checked = notices.on;
+    const refused = h("span", { class: "me-note", role: "status" });
+    box.addEventListener("change", async () => {
+      const wished = box.checked;
+      box.checked = await notices.switch(wished);
+      setText(refused, wished && !box.checked ? say("Your browser doesn't allow notices from this site.") : "");
+    });
+    return h("div", { class: "me-notices" }, h("label", {}, box, h("span", {}, say("Notify me when a long answer is done"))), refused);
   }
 
   #themes() {

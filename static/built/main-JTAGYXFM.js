@@ -1,0 +1,1 @@
+import"./chunk-W7LNKSEG.js";
