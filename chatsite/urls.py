@@ -50,6 +50,7 @@ urlpatterns = [
     path("messages/<uuid:id>/text", messages.edit_message, name="message-text"),
     path("messages/<uuid:id>/restore", messages.restore_message, name="message-restore"),
     path("messages/<uuid:id>/show", messages.show, name="show"),
+    path("messages/<uuid:id>/copy", messages.copy, name="message-copy"),
     path("messages/<uuid:id>/why", marks.why_forgotten, name="why"),
     path("turns/<uuid:id>/receipt", api.receipt, name="receipt"),
     path("turns/<uuid:id>/request", api.sent_request, name="request"),

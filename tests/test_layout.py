@@ -63,6 +63,7 @@ INSIDE: Mapping[str, tuple[str, ...]] = {
         "cache",
         "turn",
         "upkeep",
+        "copies",
         "store",
     ),
     "turns": (

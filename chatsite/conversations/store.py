@@ -20,6 +20,7 @@ from chatsite.conversations.cache.saved_sessions import (
     session_files,
     touch_session,
 )
+from chatsite.conversations.copies import copy_path, read_for_copy
 from chatsite.conversations.database.work import StorageThreads, answers
 from chatsite.conversations.files.uploads import (
     attachments_of,
@@ -131,6 +132,7 @@ __all__ = [
     "choose_history",
     "clear_conversation",
     "conversations_of",
+    "copy_path",
     "current_owner",
     "delete_conversation",
     "delete_message",
@@ -172,6 +174,7 @@ __all__ = [
     "provider_reference",
     "purge",
     "questions_since",
+    "read_for_copy",
     "read_session",
     "receipt_of",
     "release_piece",

@@ -40,6 +40,19 @@ class Folder:
                 os.replace(beside, path.with_suffix(ending))
         os.replace(came, path)
 
+    def share(self, id: str, new: str) -> bool:
+        """Give a file, with the copies beside it, a second id; False where it isn't there. No file
+        is ever changed, so that both can be the same bytes on the disk."""
+        path, to = self.path(id), self.path(new)
+        _made(to.parent)
+        for ending in ("", *SENT_ENDINGS):
+            try:
+                os.link(path.with_suffix(ending), to.with_suffix(ending))
+            except FileNotFoundError:
+                if not ending:
+                    return False
+        return True
+
     def sent(self, id: str) -> tuple[Path, str] | None:
         """The copy that is sent instead of the file and its type, None where the file itself is
         sent."""

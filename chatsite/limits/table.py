@@ -131,6 +131,7 @@ ROUTES: dict[str, Route] = {
     "message-restore": Route(CHANGES),
     "why": Route(HEAVY_READS),
     "show": Route(CHANGES),
+    "message-copy": Route(IMPORTS, SMALL_BODY),
     "receipt": Route(READS),
     "request": Route(HEAVY_READS),
     "login": Route(SIGN_INS, SMALL_BODY),

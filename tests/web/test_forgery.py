@@ -25,6 +25,7 @@ CHANGING = {
     "message-text": ("PUT",),
     "message-restore": ("POST",),
     "show": ("POST",),
+    "message-copy": ("POST",),
     "compare-draft": ("POST",),
     "compare-turn": ("POST",),
     "summary": ("POST",),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from uuid import uuid4
 
 import pytest
 from django.urls import URLPattern, URLResolver, reverse
@@ -53,6 +54,7 @@ OWNED: dict[str, tuple[Case, ...]] = {
     "message-restore": (Case(method="POST", owner_gets=404),),
     "why": (Case(query="?query=historyPolicy%3Dnone&draft=And"),),
     "show": (Case(method="POST"),),
+    "message-copy": (Case(method="POST", body=f'{{"conversation": "{uuid4()}"}}'),),
     "receipt": (Case(),),
     "request": (Case(owner_gets=404),),  # for staff alone, where DEBUG is off
     "compare-draft": (Case(method="POST", body='{"draft": "And?"}'),),

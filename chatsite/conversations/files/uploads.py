@@ -83,6 +83,20 @@ def store_upload(owner: Owner, *, name: str, taken: ReceivedFile) -> Attachment:
     return _attachment(row, characters=len(taken.text))
 
 
+def copy_uploads(owner: Owner, ids: Sequence[str], row: Conversation) -> dict[str, str]:
+    """Files of this owner once more, for the conversation `row`, within the caller's transaction:
+    their new ids by the old ones, without those that aren't stored any more. The bytes are shared,
+    and stay until the last one goes."""
+    found = {}
+    for upload in _theirs(owner).filter(id__in=[uuid.UUID(id) for id in ids]):
+        old, upload.id = str(upload.id), uuid.uuid4()
+        upload.conversation, upload.created = row, timezone.now()
+        if upload_folder().share(old, str(upload.id)):
+            upload.save(force_insert=True)
+            found[old] = str(upload.id)
+    return found
+
+
 def discard_upload(owner: Owner, *, id: str) -> None:
     """Delete a file that wasn't sent. Raises NotFound, Refused for one that was sent."""
     with transaction.atomic():

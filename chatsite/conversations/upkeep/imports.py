@@ -31,13 +31,15 @@ def begin_import(
     title: str,
     characters: int = 0,
     history: Mapping[str, str] = MappingProxyType({}),
+    id: str = "",
 ) -> str:
-    """A new conversation that nobody finds yet; its id. `history` is the choice to keep with it.
+    """A new conversation that nobody finds yet; its id, `id` where one is given. `history` is the
+    choice to keep with it.
     Raises Refused where as many `characters` exceed the owner's quota."""
     require_words(owner, characters)
     now = timezone.now()
     row = Conversation(
-        id=uuid.uuid4(),
+        id=uuid.UUID(id) if id else uuid.uuid4(),
         user_id=owner.user,
         guest=owner.guest,
         agent=agent,

@@ -65,6 +65,21 @@ async def show(request: HttpRequest, id: UUID) -> HttpResponse:
     return JsonResponse({"seq": changed.seq})
 
 
+@require_POST
+@answers_errors
+async def copy(request: HttpRequest, id: UUID) -> HttpResponse:
+    """`{"conversation": "<new id>"}`: the path up to this message as a new conversation with this
+    id; the same request again has the same result."""
+    try:
+        new = str(UUID(json_fields(request).get("conversation")))
+    except (ValueError, TypeError, AttributeError):
+        raise BadCommand(say("conversation is the id of the new conversation.")) from None
+    site, owner = site_of(request), await request_owner(request)
+    path = await site.run(store.read_for_copy, owner=owner, message=str(id))
+    made = await site.run(store.copy_path, owner=owner, copy=path, id=new)
+    return JsonResponse({"conversation": made.to_dict()})
+
+
 async def _answer(site: Site, owner: Owner, change: store.TextChange) -> HttpResponse:
     """Tell all pages; the response is the event that they get."""
     site.recaller.forget(change.conversation)

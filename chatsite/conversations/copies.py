@@ -1,0 +1,164 @@
+"""Copies the path of a conversation up to a message into a new one, which goes its own way.
+
+What was said, its marks, files and token counts are copied; receipts and other versions stay where
+they are.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.db.models import Q
+from django.utils import timezone
+
+from chatsite.conversations.active_path import add_to_totals
+from chatsite.conversations.database.rows import conversation_view, message_of
+from chatsite.conversations.database.statements import CONVERSATION_TOTALS, MESSAGES
+from chatsite.conversations.database.work import ROWS, Pieces, in_pieces
+from chatsite.conversations.files.quota import characters_of
+from chatsite.conversations.files.uploads import copy_uploads, require_quota
+from chatsite.conversations.models import ON_PATH, Conversation, Message
+from chatsite.conversations.reads.ownership import (
+    find_conversation,
+    messages_on_path,
+    owned_conversation,
+    owns,
+)
+from chatsite.conversations.upkeep.imports import begin_import
+from chatsite.conversations.values.owners import Owner
+from chatsite.errors import NotFound, Refused
+from chatsite.kv import LOADED, UNLOADED
+from chatsite.views import ConversationView
+from chatsite.wording import say
+
+_COLUMNS = tuple(field.attname for field in Message._meta.concrete_fields)
+# What belongs to one row, or to what isn't copied.
+_OWN: dict[str, Any] = {
+    "turn_id": None,
+    "kv_size": -1,
+    "kv_start_position": -1,
+    "deleted": None,
+    "forgot_above": None,
+    "words_row": None,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PathCopy:
+    """A path to be copied: its conversation, and its messages from the first one on."""
+
+    source: Conversation
+    messages: Sequence[Message]
+
+
+def read_for_copy(*, owner: Owner, message: str) -> PathCopy:
+    """The path up to this message, with the results of its tool calls: no call is without one.
+
+    Raises NotFound unless the message is on the path of a conversation of this owner, Refused while
+    it is being written.
+    """
+    found = Message.objects.filter(
+        ON_PATH, owner.filter("conversation__"), id=uuid.UUID(message), deleted=None
+    ).first()
+    if found is None:
+        raise NotFound(say("There is no such message."))
+    source = owned_conversation(owner, str(found.conversation_id))
+    path = messages_on_path(source)
+    after = path.filter(~Q(role="tool"), seq__gt=found.seq).order_by("seq")
+    end = after.values_list("seq", flat=True).first() or source.next_seq
+    last = end if found.calls or found.role == "tool" else found.seq + 1
+    rows = list(path.filter(seq__lt=last).order_by("seq").iterator(chunk_size=500))
+    if any(row.state == "running" and row.role != "user" for row in rows):
+        raise Refused(say("This answer is still being written. Copy it when it is finished."))
+    return PathCopy(source=source, messages=rows)
+
+
+@in_pieces
+def copy_path(*, owner: Owner, copy: PathCopy, id: str) -> Pieces[ConversationView]:
+    """The new conversation, under an id of the caller's choice: the same id gives the same copy.
+
+    Nobody finds it before its last message is stored. Raises Refused where a quota is exceeded, or
+    while the same copy is being made; NotFound where the id is taken.
+    """
+    there = find_conversation(id, locked=True)
+    if there is not None:
+        return _made_already(owner, there)
+    source, files = copy.source, [item for row in copy.messages for item in row.attachments]
+    require_quota(owner, size=sum(int(item["size"]) for item in files))
+    begin_import(
+        id=id,
+        owner=owner,
+        agent=source.agent,
+        title=say("{title} (copy)", title=source.title[:190]),
+        characters=sum(characters_of(message_of(row)) for row in copy.messages),
+        history=source.history,
+    )
+    ids: dict[uuid.UUID, uuid.UUID] = {}
+    for start in range(0, len(copy.messages), ROWS):
+        _add(owner, id, copy.messages[start : start + ROWS], ids)
+        yield
+    row = _under_way(id)
+    row.deleted, row.importing, row.updated = None, False, timezone.now()
+    row.model, row.summary_on = source.model, source.summary_on
+    last = copy.messages[-1].seq
+    row.forget_above = source.forget_above if source.forget_above <= last else 0
+    row.save()
+    return conversation_view(row)
+
+
+def _made_already(owner: Owner, there: Conversation) -> ConversationView:
+    if not owns(owner, there):
+        raise NotFound(say("There is no such conversation."))
+    if there.importing:
+        raise Refused(say("This copy is still being made."))
+    if there.deleted is not None:
+        raise NotFound(say("There is no such conversation."))
+    return conversation_view(there)
+
+
+def _add(
+    owner: Owner, id: str, messages: Sequence[Message], ids: dict[uuid.UUID, uuid.UUID]
+) -> None:
+    """Copy some messages; `ids` are the new ids of those above, by the old ones."""
+    row = _under_way(id)
+    above = next(reversed(ids.values()), None)
+    files = copy_uploads(
+        owner, [str(item["id"]) for one in messages for item in one.attachments], row
+    )
+    added = []
+    for one in messages:
+        ids[one.id] = uuid.uuid4()
+        same = {name: getattr(one, name) for name in _COLUMNS} | _OWN
+        new = Message(
+            **same
+            | {
+                "id": ids[one.id],
+                "conversation_id": row.id,
+                "parent_id": above,
+                "reply_to": ids.get(one.reply_to) if one.reply_to else None,
+                "kv_status": LOADED if one.kv_status == LOADED else UNLOADED,
+                # A file that is gone stays gone, as after an import.
+                "attachments": [
+                    item | {"id": files.get(item["id"], item["id"])} for item in one.attachments
+                ],
+            }
+        )
+        above = new.id
+        added.append(new)
+        add_to_totals(row, new)
+    # They keep their numbers, which marks and quotes refer to.
+    row.next_seq = added[-1].seq + 1
+    row.marked += sum(one.pinned or one.excluded for one in added)
+    row.characters += sum(characters_of(message_of(one)) for one in added)
+    MESSAGES.insert(added)
+    CONVERSATION_TOTALS.update(row)
+
+
+def _under_way(id: str) -> Conversation:
+    row = Conversation.objects.select_for_update().filter(id=id, importing=True).first()
+    if row is None:
+        raise NotFound(say("This copy was given up."))
+    return row
