@@ -21,7 +21,8 @@ LADDER = (
     {"state"},
     {"net", "elements"},
     {"text", "branches"},
-    {"message", "shell"},
+    {"actions", "shell"},
+    {"message"},
     {"transcript", "composer", "header", "sidebar", "panel", "palette"},
     {""},
 )

@@ -2,6 +2,7 @@
 
 import "./words/from-page.js";
 import { Branches } from "./branches/branches.js";
+import { continueInNewChat } from "./branches/copy.js";
 import { Composer } from "./composer/composer.js";
 import { Meter } from "./composer/meter.js";
 import { Queue } from "./composer/queue.js";
@@ -112,6 +113,7 @@ const transcript = new Transcript({
   memories: (turn) => sendChange("POST", `${page.urls.turns}/${turn}/compare`, { query: queryString() }),
   models: () => `${page.urls.models}?${new URLSearchParams({ agent: session.state.agentSlug })}`,
   edit: (id) => branches.edit(id),
+  fork: (id) => void continueInNewChat(`${page.urls.messages}/${id}`, ({ id: conversation, agent }) => open({ conversation, agent })),
   remove: (id) => void branches.remove(id),
   continueAnswer: (id) => session.continueAnswer(id),
   show: (id) => void branches.show(id),

@@ -97,6 +97,15 @@ class Chat:
         )
         return [(who, text) for who, text in found]
 
+    def load_all(self) -> None:
+        """Scrolls up until the first message is there."""
+        self.page.wait_for_function(
+            """() => {
+              document.querySelector("#log").scrollTop = 0;
+              return !document.querySelector("#col > .more");
+            }"""
+        )
+
     def above_the_line(self) -> list[str]:
         """The text of the messages above the horizon."""
         found: list[str] = self.page.evaluate(

@@ -31,7 +31,7 @@ def test_a_fact_lost_after_sixty_turns_is_explained_and_found_again(
     assert not knows(fake.requests[-1])
 
     # "Why did it forget?" names the rule, when it applied first, and who set it.
-    page.get_by_role("button", name="Show earlier messages").click()
+    chat.load_all()
     early_turn = chat.users.filter(has_text=BERTH)
     expect(early_turn).to_have_class("m user out")
     early_turn.hover()

@@ -132,7 +132,7 @@ def test_a_turn_that_is_found_again_and_why_it_was_lost(
 
 def open_why_dialog(chat: Chat) -> None:
     early_turn = chat.users.filter(has_text=BERTH)
-    chat.page.get_by_role("button", name="Show earlier messages").click()
+    chat.load_all()
     early_turn.hover()
     early_turn.get_by_role("button", name="Actions for").click()
     early_turn.get_by_role("button", name="Why did it forget?").click()

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
 import { apply } from "../../static/chat/state/apply.js";
-import { contextStatus, groupItems } from "../../static/chat/state/items.js";
+import { contextStatus, groupItems, newestGroup, sameItems } from "../../static/chat/state/items.js";
 import { addPending, initialState } from "../../static/chat/state/state.js";
 import { AGENT, answer, decision, message, snapshot, turnView, verdict } from "./records.js";
 
@@ -19,6 +19,27 @@ describe("an empty chat", () => {
   it("shows the agent's greeting", () => {
     const [first] = items(open([]));
     assert.deepEqual([first.role, first.name, first.content, first.id], ["assistant", "Demo", "Hello.", null]);
+  });
+});
+
+describe("the newest group", () => {
+  const talk = [message("u", 1), CALLING, RESULT, answer("a2", 4), message("v", 5)];
+  const calls = { ...CALLING, id: "b1", seq: 6 };
+  const states = [
+    open([]), open([message("u", 1)]), open(talk), open([...talk, answer("b", 6)]), open([...talk, calls, { ...RESULT, id: "s", seq: 7 }]),
+    open(talk, { turn: turnView({ text: "Half" }) }), addPending(open(talk), { client_id: "p", text: "Hi", at: "" }),
+    open([...talk, message("w", 6, { source: "scheduled" })]), open([message("u", 1), answer("a", 2)], { turn: turnView() }),
+  ];
+  for (const [index, state] of states.entries()) {
+    it(`is found without the others (${index})`, () => assert.deepEqual(newestGroup(state), groupItems(state).at(-1)));
+  }
+
+  it("is the same as another one where nothing that is shown differs", () => {
+    const [one, again] = [open(talk), open(talk)].map((state) => groupItems(state)[0]);
+    assert.notEqual(one, again);
+    assert.ok(sameItems(one, again));
+    assert.ok(!sameItems(one, groupItems(open([message("u", 1, { content: "Other" }), ...talk.slice(1)]))[0]));
+    assert.ok(!sameItems(one, { ...again, last: true }));
   });
 });
 

@@ -15,7 +15,7 @@ export class Popover {
     this.button = button;
     this.fill = fill;
     this.free = free;
-    this.box = h("div", { class: `pop ${name} ${free ? "free" : ""}`, role: "dialog", "aria-label": label, tabindex: "-1", hidden: true });
+    this.box = h("div", { class: `pop ${name} ${free ? "free" : ""}`, role: "dialog", "aria-label": label, tabindex: "-1", hidden: true, popover: free && "manual" });
     button.after(this.box);
     button.addEventListener("click", () => this.toggle());
     this.box.addEventListener("focusout", (event) => {
@@ -37,7 +37,10 @@ export class Popover {
     for (const other of [...open]) other.close({ focus: false });
     this.fill(this.box);
     this.box.hidden = false;
-    if (this.free) this.placeFree();
+    if (this.free) {
+      this.box.showPopover();
+      this.placeFree();
+    }
     this.button.setAttribute("aria-expanded", "true");
     open.push(this);
     const first = /** @type {HTMLElement|null} */ (
@@ -48,10 +51,10 @@ export class Popover {
 
   /** Below the button where there is room, above it otherwise. */
   placeFree() {
-    const { top, bottom, right } = this.button.getBoundingClientRect();
+    const { top, bottom, left } = this.button.getBoundingClientRect();
     const { offsetHeight: height, offsetWidth: width } = this.box;
     this.box.style.top = `${Math.max(8, bottom + height + 8 > innerHeight ? top - height - 4 : bottom + 4)}px`;
-    this.box.style.left = `${Math.max(8, Math.min(right - width, innerWidth - width - 8))}px`;
+    this.box.style.left = `${Math.max(8, Math.min(left, innerWidth - width - 8))}px`;
   }
 
   close({ focus = true } = {}) {
@@ -59,6 +62,7 @@ export class Popover {
     const { activeElement } = document;
     const held = this.box.contains(activeElement) || activeElement === document.body;
     this.box.hidden = true;
+    if (this.free && this.box.isConnected) this.box.hidePopover();
     this.box.replaceChildren();
     this.button.setAttribute("aria-expanded", "false");
     open.splice(open.indexOf(this), 1);

@@ -1,32 +1,29 @@
 /** A message, or an answer with the tool calls that led to it, as an element that can be updated. */
 
+import { ActionRow } from "../actions/action-row.js";
 import { h, setChildren, setText } from "../elements/dom.js";
 import { icon } from "../elements/icons.js";
 import { formatNumber, formatTime } from "../state/format.js";
 import { contextStatus } from "../state/items.js";
 import { say } from "../words/say.js";
-import { AnswerActions } from "./answer-actions.js";
 import { attachmentList } from "./attachments.js";
 import { describeEnding, Ending } from "./ending.js";
 import { MarkLine } from "./mark-line.js";
-import { MessageMenu } from "./message-menu.js";
 import { quoteLink } from "./quote.js";
 import { AnswerStep } from "./step.js";
 
 /**
- * @import { Offered } from "./answer-actions.js"
- * @import { Actions as StepActions } from "./step.js"
+ * @import { Doing } from "../actions/table.js"
+ * @import { ViewMemory } from "./reasoning.js"
  * @import { ItemGroup, Item } from "../state/items.js"
- * @import { ComparisonAnswer, Model } from "../types/page.js"
- * @import { ChoiceChanges, Decision, Verdict } from "../types/wire.js"
+ * @import { Model } from "../types/page.js"
+ * @import { Decision } from "../types/wire.js"
  */
 
 /**
- * @typedef {StepActions & {inspects: boolean, receipt: (turn: string) => void,
- *   reuse: (item: Item) => void, include: (id: string) => void, retry: (id: string, model?: string, memory?: ChoiceChanges) => void,
- *   memories: (turn: string) => Promise<ComparisonAnswer>,
- *   models: () => string, otherModel: () => Promise<Model|null>, continueAnswer: (id: string) => void,
- *   show: (id: string) => void, toMessage: (seq: number) => void}} Actions
+ * @typedef {Doing & {memory: ViewMemory, reuse: (item: Item) => void, include: (id: string) => void,
+ *   otherModel: () => Promise<Model|null>, continueAnswer: (id: string) => void,
+ *   toMessage: (seq: number) => void}} Actions
  */
 
 export class MessageRow {
@@ -40,10 +37,8 @@ export class MessageRow {
     const [first] = group.items;
     /** @type {Map<string, AnswerStep>} the messages of an answer */
     this.steps = new Map();
-    /** @type {Verdict|null} */
-    this.verdict = null;
-    /** @type {MessageMenu|null} */
-    this.menu = null;
+    /** @type {Decision|null} */
+    this.decision = null;
     this.labels = h("span", { class: "m-label", hidden: true });
     this.head = h("div", { class: "m-head" });
     this.quoted = h("div", { hidden: true });
@@ -62,14 +57,7 @@ export class MessageRow {
       other: actions.otherModel,
       continue: () => actions.continueAnswer(/** @type {string} */ (this.newest.id)),
     });
-    this.acts = new AnswerActions({
-      text: () => this.group.items.map(({ content }) => content).filter(Boolean).join("\n\n"),
-      retry: (model, memory) => actions.retry(/** @type {string} */ (this.newest.id), model, memory),
-      models: actions.models,
-      memories: actions.memories,
-      receipt: actions.inspects ? actions.receipt : null,
-      show: actions.show,
-    });
+    this.acts = new ActionRow(actions);
     setChildren(this.head, h("h2", { class: "who" }, first.name, this.stateText, this.labels, this.clock));
     this.element = h("article", { class: `m ${first.role}`, tabindex: "-1" }, this.head, this.quoted, this.body,
       this.note, this.mark.element, this.warning, this.ending.element, this.acts.element);
@@ -98,7 +86,7 @@ export class MessageRow {
     else this.#drawSteps(group.items);
     this.#sayEnding(group);
     this.#sayMarks(first);
-    this.acts.update(this.#offered(group));
+    this.#offer();
   }
 
   /**
@@ -108,8 +96,8 @@ export class MessageRow {
   updateStatus(decision) {
     const all = this.group.items.map((item) => contextStatus(decision, item));
     const [first] = all;
-    this.verdict = first.verdict;
-    this.menu?.refresh();
+    this.decision = decision;
+    this.#offer();
     this.element.classList.toggle("out", all.every(({ out }) => out));
     if (this.steps.size) this.group.items.forEach(({ key }, index) => this.steps.get(key)?.updateStatus(all[index]));
     else this.mark.update(first.mark);
@@ -138,12 +126,10 @@ export class MessageRow {
     for (const [key, step] of this.steps) {
       if (wanted.has(key)) continue;
       step.element.remove();
-      step.menu?.element.remove();
       this.steps.delete(key);
     }
     const elements = items.map(({ key }) => /** @type {AnswerStep} */ (this.steps.get(key)).element);
     if (elements.some((element, index) => this.body.children[index] !== element)) setChildren(this.body, elements);
-    for (const [index, { key }] of items.entries()) this.#placeMenu(/** @type {AnswerStep} */ (this.steps.get(key)), index);
   }
 
   /**
@@ -158,18 +144,6 @@ export class MessageRow {
     return found[1];
   }
 
-  /**
-   * A mark on any tool call marks the whole turn, so the first call's menu serves all of them.
-   * @param {AnswerStep} step
-   * @param {number} index
-   */
-  #placeMenu({ menu, item, element }, index) {
-    if (!menu) return;
-    const place = index ? element : this.head;
-    if (index && item.calls.length && !item.pinned && !item.excluded) menu.element.remove();
-    else if (menu.element.parentNode !== place) place.append(menu.element);
-  }
-
   /** @param {ItemGroup} group */
   #sayEnding(group) {
     const { role, problem, state } = this.newest;
@@ -181,7 +155,7 @@ export class MessageRow {
   }
 
   /**
-   * Its marks, the message it replies to, and the menu once it is stored.
+   * Its marks, and the message it replies to.
    * @param {Item} item
    */
   #sayMarks(item) {
@@ -197,28 +171,13 @@ export class MessageRow {
     this.labels.hidden = !words;
     this.quoted.hidden = !item.reply;
     if (item.reply && !this.quoted.firstChild) setChildren(this.quoted, quoteLink(item.reply, this.actions.toMessage));
-    if (this.menu || item.id === null || item.role !== "user") return;
-    this.menu = new MessageMenu(() => ({ item: this.group.items[0], verdict: this.verdict }), this.actions);
-    this.head.append(this.menu.element);
   }
 
-  /**
-   * @param {ItemGroup} group
-   * @returns {Offered|null}
-   */
-  #offered({ items, last }) {
-    const { newest } = this;
-    if (newest.writing || newest.seq === null) return null;
-    const several = items.filter(({ versions }) => versions.length > 1);
-    const answers = newest.role === "assistant";
-    const offered = {
-      turn: answers ? newest.turn : null, again: false, copies: answers,
-      versions: several.map(({ versions }) => versions),
-      at: several.map(({ id, versions }) => versions.findIndex((one) => one.id === id)),
-    };
-    if (!answers) return several.length ? offered : null;
-    const again = last && !newest.greets && !newest.background && !describeEnding(this.group)?.choices.length;
-    return { ...offered, again };
+  #offer() {
+    const { group, newest, decision } = this;
+    const again = group.last && newest.role === "assistant" && !newest.greets && !newest.background
+      && !describeEnding(group)?.choices.length;
+    this.acts.update(group, { again, verdict: (item) => contextStatus(decision, item).verdict });
   }
 }
 

@@ -3,34 +3,22 @@
 import { h } from "../elements/dom.js";
 import { FormattedText } from "../text/formatted-text.js";
 import { MarkLine } from "./mark-line.js";
-import { MessageMenu } from "./message-menu.js";
 import { Reasoning } from "./reasoning.js";
 import { ToolCallLines } from "./tool-calls.js";
 import { WaitingLine } from "./waiting-line.js";
 
 /**
- * @import { MenuActions } from "./message-menu.js"
  * @import { ViewMemory } from "./reasoning.js"
  * @import { Item, ContextStatus } from "../state/items.js"
- * @import { Verdict } from "../types/wire.js"
- */
-
-/**
- * @typedef {MenuActions & {memory: ViewMemory}} Actions
  */
 
 export class AnswerStep {
   /**
    * @param {Item} item
-   * @param {Actions} actions
+   * @param {{memory: ViewMemory}} actions
    */
   constructor(item, actions) {
-    this.actions = actions;
     this.item = item;
-    /** @type {Verdict|null} */
-    this.verdict = null;
-    /** @type {MessageMenu|null} */
-    this.menu = null;
     this.reasoning = new Reasoning(actions.memory);
     this.text = new FormattedText();
     this.calls = new ToolCallLines(actions.memory.open);
@@ -53,14 +41,10 @@ export class AnswerStep {
     this.text.element.hidden = !content && (!writing || idle || Boolean(reasoning || coming.length || hint));
     this.calls.update(item.key, item.calls, coming);
     this.waiting.update(hint);
-    if (this.menu || item.id === null) return;
-    this.menu = new MessageMenu(() => ({ item: this.item, verdict: this.verdict }), this.actions);
   }
 
   /** @param {ContextStatus} standing */
-  updateStatus({ out, mark, verdict }) {
-    this.verdict = verdict;
-    this.menu?.refresh();
+  updateStatus({ out, mark }) {
     this.element.classList.toggle("out", out);
     this.mark.update(mark);
   }

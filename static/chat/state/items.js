@@ -81,6 +81,40 @@ export function groupItems(state) {
 }
 
 /**
+ * The last of the groups. Nothing before the newest question changes it, so that the text of a running answer costs no
+ * more in a long chat than in a short one.
+ * @param {State} state
+ */
+export function newestGroup(state) {
+  const { messages } = state;
+  const asked = messages.findLastIndex(isQuestion);
+  const whole = asked <= 0 || messages.findIndex(isQuestion) === asked;
+  return groupItems(whole ? state : { ...state, messages: messages.slice(asked), earlier: true }).at(-1);
+}
+
+/**
+ * Whether two groups show the same.
+ * @param {ItemGroup} one
+ * @param {ItemGroup} other
+ */
+export const sameItems = (one, other) => one.key === other.key && one.last === other.last
+  && one.items.length === other.items.length && one.items.every((item, index) => isSame(item, other.items[index]));
+
+/**
+ * @param {Item} one
+ * @param {Item} other
+ */
+function isSame(one, other) {
+  for (const [name, value] of Object.entries(one)) {
+    const found = /** @type {Record<string, unknown>} */ (other)[name];
+    if (value === found) continue;
+    if (!Array.isArray(value) || !Array.isArray(found) || value.length !== found.length) return false;
+    if (value.some((part, index) => part !== found[index])) return false;
+  }
+  return true;
+}
+
+/**
  * Why an answer broke off is stored with its question; it is told once, under what was written of the answer.
  * @param {ItemGroup[]} groups
  */
@@ -174,6 +208,9 @@ function storedItems(state, name) {
 }
 
 /** @param {Message} message */
+const isQuestion = (message) => message.role === "user" && !isBackground(message);
+
+/** @param {Message} message */
 const isBackground = (message) => BACKGROUND.includes(message.source);
 
 /**
@@ -210,7 +247,9 @@ function turnStarts(shown) {
  * @param {number} index of the user message
  */
 function isUnanswered(state, shown, index) {
-  const next = shown.slice(index + 1).find((message) => !isBackground(message));
+  let after = index + 1;
+  while (after < shown.length && isBackground(shown[after])) after += 1;
+  const next = shown[after];
   return next ? next.role === "user" : state.turn === null;
 }
 

@@ -6,7 +6,11 @@ import { plainNote, renderBlocks, renderPlain } from "./markdown.js";
 import { parseMarkdown } from "./parser.js";
 import { Stream } from "./stream.js";
 
-/** @import { Parsed } from "./parser.js" */
+/**
+ * @import { Block } from "./blocks.js"
+ * @import { Drawn } from "./markdown.js"
+ * @import { Parsed } from "./parser.js"
+ */
 
 export class FormattedText {
   constructor() {
@@ -33,27 +37,57 @@ export class FormattedText {
     if (text === this.shown) return;
     this.shown = text;
     const { stream } = this;
+    const drawn = stream?.blocks ?? [];
     this.stream = null;
     stream?.end(text);
     const parsed = parseMarkdown(text, () => this.shown === text && this.element.isConnected);
-    if (!(parsed instanceof Promise)) this.#put(text, parsed);
+    if (!(parsed instanceof Promise)) this.#put(text, parsed, drawn);
     else {
       if (!stream) this.element.replaceChildren(h("div", { class: "plain unparsed" }, text));
-      void parsed.then((found) => this.shown === text && this.#put(text, found));
+      void parsed.then((found) => this.shown === text && this.#put(text, found, drawn));
     }
   }
 
   /**
    * @param {string} text
    * @param {Parsed} parsed
+   * @param {Drawn[]} drawn blocks that are in the element already: those that are the same stay there, with what is
+   *   selected and coloured in them
    */
-  #put(text, parsed) {
+  #put(text, parsed, drawn) {
     if (!("blocks" in parsed)) return this.element.replaceChildren(plainNote(parsed.plain), renderPlain(text));
     try {
-      this.element.replaceChildren(renderBlocks(parsed.blocks));
+      this.#arrange(parsed.blocks, drawn);
     } catch (error) {
       console.error(error);
-      this.#put(text, { plain: UNREADABLE });
+      this.#put(text, { plain: UNREADABLE }, []);
+    }
+  }
+
+  /**
+   * @param {Block[]} blocks
+   * @param {Drawn[]} drawn
+   */
+  #arrange(blocks, drawn) {
+    /** @type {ChildNode[]} */
+    const wanted = [];
+    /** @type {Block[]} */
+    const fresh = [];
+    const render = () => fresh.length && wanted.push(...renderBlocks(fresh.splice(0)).childNodes);
+    for (const [index, block] of blocks.entries()) {
+      if (drawn[index]?.html !== block.html) fresh.push(block);
+      else {
+        render();
+        wanted.push(...drawn[index].nodes);
+      }
+    }
+    render();
+    const kept = new Set(wanted);
+    for (const child of [...this.element.childNodes]) if (!kept.has(child)) child.remove();
+    let place = this.element.firstChild;
+    for (const node of wanted) {
+      if (place === node) place = node.nextSibling;
+      else this.element.insertBefore(node, place);
     }
   }
 }

@@ -9,7 +9,10 @@ import { decorateCode } from "./code.js";
 import { drawFormulas } from "./maths.js";
 import { say } from "../words/say.js";
 
-/** @import { Block } from "./blocks.js" */
+/**
+ * @import { Block } from "./blocks.js"
+ * @typedef {{html: string, nodes: ChildNode[]}} Drawn a block with what it became in the page
+ */
 
 const ALLOWED = {
   ALLOWED_TAGS: [
@@ -42,6 +45,12 @@ export function renderBlocks(blocks, { streaming = false } = {}) {
   for (const pre of fragment.querySelectorAll("pre")) decorateCode(pre, { colour: !streaming });
   return fragment;
 }
+
+/**
+ * @param {Block} block
+ * @returns {Drawn}
+ */
+export const drawBlock = (block) => ({ html: block.html, nodes: [...renderBlocks([block]).childNodes] });
 
 /** @param {HTMLAnchorElement} link */
 function secureLink(link) {

@@ -5,11 +5,12 @@
 
 import { h } from "../elements/dom.js";
 import { LONGEST, UNREADABLE } from "./blocks.js";
-import { plainNote, renderBlocks, renderPlain } from "./markdown.js";
+import { drawBlock, plainNote, renderBlocks, renderPlain } from "./markdown.js";
 import { parseMarkdown } from "./parser.js";
 
 /**
  * @import { Block } from "./blocks.js"
+ * @import { Drawn } from "./markdown.js"
  * @import { Parsed } from "./parser.js"
  */
 
@@ -23,6 +24,8 @@ export class Stream {
     this.body = body;
     this.text = "";
     this.committed = 0;
+    /** @type {Drawn[]} the committed blocks */
+    this.blocks = [];
     /** How many characters are shown. */
     this.drawn = 0;
     this.rested = 0;
@@ -66,6 +69,7 @@ export class Stream {
   #restart() {
     this.text = "";
     this.committed = 0;
+    this.blocks = [];
     this.drawn = 0;
     this.plain = null;
     this.tail.replaceChildren();
@@ -128,7 +132,11 @@ export class Stream {
 
   /** @param {Block[]} blocks */
   #commit(blocks) {
-    this.tail.before(renderBlocks(blocks));
+    for (const block of blocks) {
+      const drawn = drawBlock(block);
+      this.tail.before(...drawn.nodes);
+      this.blocks.push(drawn);
+    }
     this.tail.replaceChildren();
     for (const { length } of blocks) this.committed += length;
   }

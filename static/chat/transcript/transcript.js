@@ -1,13 +1,15 @@
 /** The messages, the horizon among them, and the scrolling. */
 
 import { byId, h, reducedMotion, setChildren } from "../elements/dom.js";
+import { icon } from "../elements/icons.js";
 import { MessageRow } from "../message/row.js";
-import { groupItems } from "../state/items.js";
+import { groupItems, newestGroup, sameItems } from "../state/items.js";
 import { describeSummary, sendsSummary } from "../state/summary.js";
 import { drawEmptyChat } from "./empty-chat.js";
 import { ForgetLine } from "./forget-line.js";
 import { Horizon } from "./horizon.js";
 import { PlainRow } from "./plain-row.js";
+import { ReadingPlace } from "./reading-place.js";
 import { say } from "../words/say.js";
 
 /**
@@ -20,6 +22,8 @@ import { say } from "../words/say.js";
 
 const NEAR = 48;
 const FURTHEST = 40;
+// The column, and beside it the arrow that leads to the newest message.
+const ROOMY = 830;
 
 export class Transcript {
   /**
@@ -37,16 +41,24 @@ export class Transcript {
     this.log = byId("log");
     this.column = byId("col");
     this.newest = byId("newest");
+    setChildren(this.newest, icon("arrow", 18));
+    this.place = new ReadingPlace(this.log, this.column);
+    /** @type {Promise<void>|null} */
+    this.loading = null;
+    // Older messages couldn't be loaded: the button asks again, scrolling doesn't.
+    this.stuck = false;
     this.horizon = new Horizon({ summary: () => this.actions.summary(), change: () => this.actions.policy() });
     this.log.after(this.horizon.mark);
     this.marker = new ForgetLine(() => this.actions.remember());
     /** @type {Map<string, MessageRow|PlainRow>} */
     this.rows = new Map();
+    /** @type {Set<MessageRow|PlainRow>} rows whose marks aren't up to date */
+    this.changed = new Set();
     this.atBottom = true;
     this.lastTop = 0;
     this.intro = h("div", { class: "intro" });
     this.prompts = h("div", { class: "prompts" });
-    this.more = h("button", { type: "button", class: "more", on: { click: () => this.showEarlier() } },
+    this.more = h("button", { type: "button", class: "more", on: { click: () => void (this.loading ?? this.showEarlier()) } },
       say("Show earlier messages"));
     setChildren(this.column);
     this.log.addEventListener("scroll", () => this.#scrolled(), { passive: true });
@@ -68,8 +80,10 @@ export class Transcript {
       || !this.rows.size;
     if (moved) this.#arrange(state);
     else if (state.turn !== before.turn) this.#stream(state);
-    if (moved || state.decision !== before.decision || state.summary !== before.summary) this.#mark(state);
+    const marks = moved || state.decision !== before.decision || state.summary !== before.summary;
+    if (marks) this.#mark(state, before);
     if (state.pending.length > before.pending.length) this.scrollToNewest();
+    else if (marks && !this.atBottom) this.place.hold();
   }
 
   scrollToNewest() {
@@ -79,18 +93,26 @@ export class Transcript {
   }
 
   /**
-   * Loads older messages and keeps the reader's place.
+   * Loads older messages.
    * @param {number} [until] the message that is wanted
    */
   async showEarlier(until) {
+    while (this.loading) await this.loading;
+    this.loading = this.#loadEarlier(until).finally(() => (this.loading = null));
+    await this.loading;
+  }
+
+  /** @param {number} [until] */
+  async #loadEarlier(until) {
+    const first = this.state?.messages[0]?.seq;
     this.more.disabled = true;
-    const fromEnd = this.log.scrollHeight - this.log.scrollTop;
+    this.place.note();
     try {
       await this.actions.earlier(until);
     } finally {
       this.more.disabled = false;
     }
-    this.log.scrollTop = this.log.scrollHeight - fromEnd;
+    this.stuck = first === this.state?.messages[0]?.seq;
   }
 
   /** Goes to the horizon, loading older messages if needed; false where there is none. */
@@ -145,14 +167,21 @@ export class Transcript {
   /** @param {HTMLElement} element */
   scrollTo(element) {
     this.atBottom = false;
-    element.scrollIntoView({ block: "center", behavior: reducedMotion() ? "auto" : "smooth" });
+    const { top, bottom } = element.getBoundingClientRect();
+    // Far away lie rows whose height isn't known yet: a way that is drawn would end elsewhere.
+    const far = bottom < -innerHeight || top > 2 * innerHeight;
+    element.scrollIntoView({ block: "center", behavior: far || reducedMotion() ? "instant" : "smooth" });
+    if (far) this.place.keep(element);
     element.focus({ preventScroll: true });
   }
 
   #clear() {
     this.rows.clear();
+    this.changed.clear();
     this.horizon.remove();
     setChildren(this.column);
+    this.place.forget();
+    this.stuck = false;
     this.atBottom = true;
   }
 
@@ -187,6 +216,7 @@ export class Transcript {
   #row(group) {
     let row = this.rows.get(group.key);
     try {
+      if (row instanceof MessageRow && sameItems(row.group, group)) return row;
       if (row) row.update(group);
       else row = new MessageRow(group, this.actions);
     } catch (error) {
@@ -194,6 +224,7 @@ export class Transcript {
       row = new PlainRow(group);
     }
     this.rows.set(group.key, row);
+    this.changed.add(row);
     return row;
   }
 
@@ -216,14 +247,20 @@ export class Transcript {
 
   /** @param {State} state */
   #stream(state) {
-    const group = groupItems(state).at(-1);
+    const group = newestGroup(state);
     if (group && !this.#row(group).element.isConnected) this.#arrange(state);
   }
 
-  /** @param {State} state */
-  #mark(state) {
+  /**
+   * Shows on each message what the decision says of it; where the decision is the one of before, on those that changed.
+   * @param {State} state
+   * @param {State} before
+   */
+  #mark(state, before) {
     const { decision } = state;
-    for (const row of this.rows.values()) row.updateStatus(decision);
+    const rows = decision === before.decision ? this.changed : this.rows.values();
+    for (const row of rows) row.updateStatus(decision);
+    this.changed.clear();
     this.#placeHorizon(state);
   }
 
@@ -262,13 +299,23 @@ export class Transcript {
     else if (scrollTop < this.lastTop) this.atBottom = false;
     this.lastTop = scrollTop;
     this.newest.hidden = this.atBottom;
+    if (this.atBottom) return;
+    this.place.note();
+    if (scrollTop < clientHeight && this.state?.earlier && !this.loading && !this.stuck) void this.showEarlier();
   }
 
   #settle() {
     if (this.intro.isConnected) return;
     this.horizon.point(this.log);
-    if (this.atBottom) this.log.scrollTop = this.log.scrollHeight;
-    else this.#scrolled();
+    this.log.parentElement?.classList.toggle("tight", this.log.clientWidth < ROOMY);
+    if (this.atBottom) {
+      this.log.scrollTop = this.log.scrollHeight;
+      // Where what is there got shorter nobody scrolled up.
+      this.lastTop = this.log.scrollTop;
+    } else {
+      this.place.hold();
+      this.#scrolled();
+    }
   }
 }
 

@@ -1,1 +1,0 @@
-import"./chunk-W7LNKSEG.js";

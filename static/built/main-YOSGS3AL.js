@@ -1,0 +1,1 @@
+import"./chunk-DCT6MA6E.js";

@@ -1,0 +1,119 @@
+/** What can be done with a message: one line for each action. The row under a message and its menu both read it. */
+
+import { copy } from "../elements/clipboard.js";
+import { say } from "../words/say.js";
+
+/**
+ * @import { IconName } from "../elements/icons.js"
+ * @import { Item, ItemGroup } from "../state/items.js"
+ * @import { ComparisonAnswer } from "../types/page.js"
+ * @import { ChoiceChanges, MarkName, Verdict } from "../types/wire.js"
+ */
+
+/**
+ * What the page does for an action. `receipt` needs `inspects`; `models` is the address of those that may answer,
+ * `memories` the turn under every policy.
+ * @typedef {{inspects: boolean, receipt: (turn: string) => void, show: (id: string) => void,
+ *   retry: (id: string, model?: string, memory?: ChoiceChanges) => void, models: () => string,
+ *   memories: (turn: string) => Promise<ComparisonAnswer>, reply: (item: Item) => void, why: (item: Item) => void,
+ *   mark: (id: string, mark: MarkName, on: boolean) => void, bringBack: (turns: number[]) => void,
+ *   edit: (id: string) => void, fork: (id: string) => void, remove: (id: string) => void}} Doing
+ */
+
+/**
+ * The message that an action is for, and its group; `again`: the question can be asked again.
+ * @typedef {{item: Item, group: ItemGroup, verdict: Verdict|null, again: boolean}} About
+ */
+
+/**
+ * `drawing`: it stands in the row with this icon, and with `words` also its name where there is room; without a
+ * drawing it stands in the menu. `confirms`: `act` answers whether it worked, which the button shows for a moment.
+ * @typedef {{name: string, label: (about: About) => string, drawing?: (about: About) => IconName|null, words?: boolean,
+ *   confirms?: boolean, offered: (about: About, doing: Doing) => boolean, act: (about: About, doing: Doing) => unknown}} Action
+ */
+
+/** @param {About} about */
+const isMine = ({ item }) => item.role === "user" && !item.background;
+
+/**
+ * A greeting is never sent, whatever is marked on it.
+ * @param {About} about
+ */
+const isSaid = ({ item }) => item.id !== null && !item.greets;
+
+/** @param {Item} item */
+const idOf = ({ id }) => /** @type {string} */ (id);
+
+/** @param {ItemGroup} group */
+export const textOf = ({ items }) => items.map(({ content }) => content).filter(Boolean).join("\n\n");
+
+/** @type {Action[]} in the order of the row, and of the menu */
+export const ACTIONS = [
+  {
+    name: "copy", label: () => say("Copy"), drawing: () => "copy", confirms: true,
+    offered: ({ group }) => Boolean(textOf(group)), act: ({ group }) => copy(textOf(group)),
+  },
+  {
+    // An answer is edited more rarely than it is asked for again. A tool call goes with its answer.
+    name: "edit", label: () => say("Edit"), drawing: (about) => (isMine(about) ? "pencil" : null),
+    offered: (about) => isSaid(about) && !about.item.background && !about.item.calls.length,
+    act: ({ item }, { edit }) => edit(idOf(item)),
+  },
+  {
+    name: "again", label: () => say("Try again"), drawing: () => "again", words: true,
+    offered: ({ again }) => again, act: ({ item }, { retry }) => retry(idOf(item)),
+  },
+  {
+    name: "saw", label: () => say("What the model saw"), drawing: () => "eye", words: true,
+    offered: ({ item }, { inspects }) => inspects && item.turn !== null,
+    act: ({ item }, { receipt }) => receipt(/** @type {string} */ (item.turn)),
+  },
+  {
+    // A message that only calls tools has nothing to quote.
+    name: "reply", label: () => say("Reply"),
+    offered: (about) => isSaid(about) && Boolean(about.item.content || about.item.attachments.length),
+    act: ({ item }, { reply }) => reply(item),
+  },
+  {
+    name: "back", label: () => say("Bring this exchange back"),
+    offered: (about) => isSaid(about) && about.item.unloaded, act: ({ item }, { bringBack }) => bringBack([item.start]),
+  },
+  {
+    name: "pin", label: ({ item }) => (item.pinned ? say("Unpin") : say("Pin")),
+    offered: isSaid, act: ({ item }, { mark }) => mark(idOf(item), "pinned", !item.pinned),
+  },
+  {
+    // An answer can be left out alone; a tool call only together with the answer that rests on it.
+    name: "leave", label: ({ item }) => (item.excluded ? say("Send again") : item.calls.length ? say("Don't send this exchange") : say("Don't send")),
+    offered: isSaid, act: ({ item }, { mark }) => mark(idOf(item), "excluded", !item.excluded),
+  },
+  {
+    name: "forget", label: ({ item }) => (item.forgets ? say("Remember again") : say("Forget everything above")),
+    offered: (about) => isSaid(about) && (about.item.forgets || !about.item.first),
+    act: ({ item }, { mark }) => mark(idOf(item), "forget_above", !item.forgets),
+  },
+  {
+    name: "why", label: ({ verdict }) => (verdict?.sent ? say("Why is this sent?") : say("Why did it forget?")),
+    offered: isSaid, act: ({ item }, { why }) => why(item),
+  },
+  {
+    name: "fork", label: () => say("Continue in a new chat"),
+    offered: isSaid, act: ({ item }, { fork }) => fork(idOf(item)),
+  },
+  {
+    name: "delete", label: () => say("Delete"),
+    offered: (about) => isSaid(about) && !about.item.calls.length, act: ({ item }, { remove }) => remove(idOf(item)),
+  },
+];
+
+/**
+ * @param {About} about
+ * @param {Doing} doing
+ */
+export const rowActions = (about, doing) => ACTIONS.filter((one) => one.drawing?.(about) && one.offered(about, doing));
+
+/**
+ * @param {About} about
+ * @param {Doing} doing
+ */
+export const menuActions = (about, doing) => ACTIONS.filter((one) => !one.drawing?.(about) && one.offered(about, doing));
