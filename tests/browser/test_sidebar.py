@@ -130,7 +130,7 @@ def test_the_list_goes_on_without_end_while_conversations_move_up(
     chat: Chat, server: Server
 ) -> None:
     chat.say("The first one")
-    many(server, 340)
+    many(server, 340, like=chat.id)
     chat.reload()
     expect(chat.conversations).to_have_count(100)
     expect(chat.page.locator("#me-open")).to_contain_text("100+ conversations")
@@ -152,12 +152,12 @@ def test_the_list_goes_on_without_end_while_conversations_move_up(
     assert sorted(titles) == sorted([*(f"chat {n}" for n in range(340)), "The first one"])
 
 
-def many(server: Server, count: int) -> None:
-    """Further conversations of whoever wrote last, each a minute older than the one before."""
+def many(server: Server, count: int, *, like: str) -> None:
+    """Further conversations of the owner of this one, each a minute older than the one before."""
     with closing(sqlite3.connect(server.folder / "chatsite.sqlite3")) as database:
         database.row_factory = sqlite3.Row
-        newest = "SELECT * FROM conversations_conversation ORDER BY updated DESC LIMIT 1"
-        row = dict(database.execute(newest).fetchone())
+        found = "SELECT * FROM conversations_conversation WHERE id = ?"
+        row = dict(database.execute(found, (uuid.UUID(like).hex,)).fetchone())
         began = datetime.now(UTC)
         for number in range(count):
             row["id"], row["title"] = uuid.uuid4().hex, f"chat {number}"
