@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from chatsite.conversations import store, summaries
 from chatsite.conversations.models import Message, Summary
-from chatsite.conversations.reads import accounts, loading, queries, summary_queries
+from chatsite.conversations.reads import accounts, loading, queries, receipts, summary_queries
 from chatsite.conversations.upkeep import deletions, edits
 from chatsite.errors import NotFound, TurnRunning
 from chatsite.history import Everything
@@ -156,6 +156,23 @@ def test_an_hour_later_its_words_are_gone_and_what_was_below_it_stays(chat: str)
     with pytest.raises(NotFound):
         deletions.restore_message(owner=ADA, message=gone)
     assert stored_totals(chat) == counted_totals(chat)
+
+
+def test_a_request_whose_own_messages_are_all_gone_isnt_built_in_part(chat: str) -> None:
+    begun = begin(chat, "And the moon?")
+    store.end_turn(
+        turn=begun.turn,
+        state="failed",
+        text="",
+        tokens=None,
+        receipt={"layout": [{"first": 1, "last": 7}]},
+    )
+    kept = receipts.request_parts(owner=ADA, turn=begun.turn)
+    assert [entry.seq for entry in kept.entries] == [1, 2, 3, 4, 5, 6, 7]
+    deletions.delete_message(owner=ADA, message=message_id(chat, 7))
+    deletions.purge_messages(now=timezone.now() + timedelta(hours=2))
+    with pytest.raises(NotFound, match="deleted for good"):
+        receipts.request_parts(owner=ADA, turn=begun.turn)
 
 
 def test_others_and_a_running_answer_change_nothing(chat: str) -> None:
