@@ -164,6 +164,7 @@ class Marked(Record):
     message: str
     pinned: bool
     excluded: bool
+    bookmarked: bool
     forget_above: int
     state: State
 

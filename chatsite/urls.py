@@ -25,6 +25,7 @@ urlpatterns = [
     path("chat/<uuid:conversation>", pages.chat, name="conversation-page"),
     path("conversations", api.conversations, name="conversations"),
     path("conversations/search", api.search, name="search"),
+    path("conversations/bookmarks", api.bookmarks, name="bookmarks"),
     path("conversations/import", imports.import_file, name="import"),
     path("conversations/import/progress", imports.import_progress, name="import-progress"),
     path("conversations/<uuid:id>", api.conversation, name="conversation"),

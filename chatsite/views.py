@@ -30,8 +30,9 @@ class ConversationView(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchHit(Record):
-    """A title or a message where a search found its words. `parts` is the text around them, each
-    with whether it was found. Of a title `seq` is None and `at` the conversation's last change."""
+    """A title or a message where a search found its words, or a bookmarked message. `parts` is the
+    text around them, each with whether it was found. Of a title `seq` is None and `at` the
+    conversation's last change."""
 
     conversation: str
     title: str
@@ -110,6 +111,7 @@ class MessageView(Record):
     finish_reason: str = ""
     pinned: bool = False
     excluded: bool = False
+    bookmarked: bool = False
     reply: Quote | None = None
     problem: Problem | None = None
     versions: tuple[Version, ...] = ()
@@ -130,6 +132,7 @@ class MessageView(Record):
             "finish_reason": self.finish_reason,
             "pinned": self.pinned,
             "excluded": self.excluded,
+            "bookmarked": self.bookmarked,
             "reply": encode(self.reply),
             "problem": encode(self.problem),
             "calls": encode(message.calls),

@@ -1,7 +1,7 @@
 """Copies the path of a conversation up to a message into a new one, which goes its own way.
 
-What was said, its marks, files and token counts are copied; receipts and other versions stay where
-they are.
+What was said, its marks, files and token counts are copied; receipts, bookmarks and other versions
+stay where they are.
 """
 
 from __future__ import annotations
@@ -42,6 +42,7 @@ _OWN: dict[str, Any] = {
     "kv_start_position": -1,
     "deleted": None,
     "forgot_above": None,
+    "bookmarked": False,
     "words_row": None,
 }
 

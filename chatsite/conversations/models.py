@@ -165,7 +165,8 @@ class Message(models.Model):
     Messages below the same one are versions of one place: answers that were tried again, questions
     that were changed. `edited` is when a person last changed the text. A message that is `deleted`
     keeps its place in the tree, off the path, until it is removed for good; `forgot_above` says
-    that the marker "forget what is above" stood at it.
+    that the marker "forget what is above" stood at it. `bookmarked` is for a person alone, and
+    changes nothing that is sent.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4)
@@ -190,6 +191,7 @@ class Message(models.Model):
     reply_to = models.UUIDField(null=True, blank=True)
     pinned = models.BooleanField(default=False)
     excluded = models.BooleanField(default=False)
+    bookmarked = models.BooleanField(default=False)
     state = models.CharField(max_length=12, choices=STATES, default="complete")
     finish_reason = models.CharField(max_length=20, blank=True, default="")
     created = models.DateTimeField()
@@ -219,6 +221,9 @@ class Message(models.Model):
                 fields=["conversation", "on_path", "turn_seq"],
                 name="message_marked",
                 condition=Q(pinned=True) | Q(excluded=True),
+            ),
+            models.Index(
+                fields=["conversation"], name="message_bookmarked", condition=Q(bookmarked=True)
             ),
             models.Index(
                 fields=["conversation"], name="message_root", condition=Q(parent__isnull=True)

@@ -67,7 +67,7 @@ from chatsite.conversations.reads.summary_queries import (
     summary_versions,
     unsummarised_path,
 )
-from chatsite.conversations.reads.text_search import search_text
+from chatsite.conversations.reads.text_search import bookmarked_messages, search_text
 from chatsite.conversations.search_indexes import load_index, save_index_part
 from chatsite.conversations.summaries import fold_summary, rewrite_summary, switch_summary
 from chatsite.conversations.turn.begin import begin_turn
@@ -103,6 +103,7 @@ from chatsite.conversations.upkeep.lifecycle import (
 )
 from chatsite.conversations.upkeep.maintenance import Maintenance, purge, remove_imports
 from chatsite.conversations.upkeep.marks import (
+    bookmark_message,
     exclude_message,
     forget_above_message,
     leave_unanswered_message,
@@ -129,6 +130,8 @@ __all__ = [
     "begin_turn",
     "bring_back_turns",
     "cache_books",
+    "bookmark_message",
+    "bookmarked_messages",
     "choose_history",
     "clear_conversation",
     "conversations_of",

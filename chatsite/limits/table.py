@@ -108,6 +108,7 @@ ROUTES: dict[str, Route] = {
     "conversation-page": Route(PAGES),
     "conversations": Route(READS),
     "search": Route(READS),
+    "bookmarks": Route(READS),
     "import": Route(IMPORTS, 21 * KIB * KIB),
     "import-progress": Route(READS),
     "conversation": Route(CHANGES, SMALL_BODY),

@@ -98,6 +98,7 @@ async def _page(
             "account": reverse("account"),
             "conversations": reverse("conversations"),
             "search": reverse("search"),
+            "bookmarks": reverse("bookmarks"),
             "session": reverse("session"),
             "import": reverse("import"),
             "import_progress": reverse("import-progress"),

@@ -50,6 +50,7 @@ import { say, sayCount } from "./words/say.js";
 const MARKED = {
   pinned: [say("Unpinned."), say("Pinned. This exchange is sent with every message.")],
   excluded: [say("Included again."), say("Left out.")],
+  bookmarked: [say("Bookmark removed."), say("Bookmarked. All bookmarks are listed beside the search.")],
   forget_above: [say("Everything above is remembered again."), say("Everything above is forgotten.")],
   unanswered: [say("Sent with your later messages."), say("No longer sent.")],
 };
@@ -270,7 +271,10 @@ function showWanted() {
  * @param {boolean} on
  */
 function mark(id, name, on) {
-  session.mark(id, name, on).then(() => announce(MARKED[name][Number(on)]), showError);
+  session.mark(id, name, on).then(() => {
+    if (name === "bookmarked") void sidebar.refresh();
+    announce(MARKED[name][Number(on)]);
+  }, showError);
 }
 
 /**

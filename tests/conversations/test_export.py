@@ -84,7 +84,13 @@ def whole_path(
     """A conversation in the form in which the store reads it for an export."""
     entries = (Entry(message=message, seq=at + 1) for at, message in enumerate(messages))
     view = ConversationView(id=new_id(), agent="demo", title=title, created="", updated="")
-    return WholePath(conversation=view, entries=tuple(entries), forget_above=0, receipt=receipt)
+    return WholePath(
+        conversation=view,
+        entries=tuple(entries),
+        bookmarked=frozenset(),
+        forget_above=0,
+        receipt=receipt,
+    )
 
 
 def parse_document(content: bytes) -> dict[str, Any]:

@@ -136,10 +136,10 @@ describe("a snapshot and the events after it give the state of a fresh snapshot"
     const history = { historyPolicy: "none" };
     leadsTo([opened, { type: "history_chosen", history }],
       snapshot([ASKED], { conversation: { ...CONVERSATION, history } }));
-    leadsTo([opened, { type: "marked", message: "u", pinned: true, excluded: false, forget_above: 1, state: "complete" }],
+    leadsTo([opened, { type: "marked", message: "u", pinned: true, excluded: false, bookmarked: false, forget_above: 1, state: "complete" }],
       snapshot([{ ...ASKED, pinned: true }], { forget_above: 1 }));
     const alone = { ...ASKED, state: "failed" };
-    leadsTo([snapshot([alone]), { type: "marked", message: "u", pinned: false, excluded: false, forget_above: 0, state: "complete" }],
+    leadsTo([snapshot([alone]), { type: "marked", message: "u", pinned: false, excluded: false, bookmarked: false, forget_above: 0, state: "complete" }],
       snapshot([ASKED]));
     const summary = { on: true, version: 2, messages: 8, by: "a model", last: 8 };
     leadsTo([opened, { type: "summary_changed", summary }], snapshot([ASKED], { summary }));

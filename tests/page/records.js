@@ -4,7 +4,7 @@
 export function message(id, seq, changes = {}) {
   return {
     id, seq, role: "user", content: `text of ${id}`, reasoning: null, source: "web", state: "complete",
-    created: "2026-01-31T12:00:00+00:00", turn: null, finish_reason: "", pinned: false, excluded: false, reply: null,
+    created: "2026-01-31T12:00:00+00:00", turn: null, finish_reason: "", pinned: false, excluded: false, bookmarked: false, reply: null,
     problem: null, calls: [], call_id: null, attachments: [], versions: [], edited: false, kv_status: 1, ...changes,
   };
 }

@@ -39,6 +39,7 @@ async def test_every_open_page_gets_a_new_mark_and_a_fresh_page_shows_it(server:
             "message": first,
             "pinned": True,
             "excluded": False,
+            "bookmarked": False,
             "forget_above": 0,
             "state": "complete",
         }

@@ -67,6 +67,7 @@ WITHOUT_ID = {
         "chat-with-slash",
         "conversations",
         "search",
+        "bookmarks",
         "files",
         "import",
         "import-progress",

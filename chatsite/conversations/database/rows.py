@@ -73,6 +73,7 @@ def view_of(
         finish_reason=row.finish_reason,
         pinned=row.pinned,
         excluded=row.excluded,
+        bookmarked=row.bookmarked,
         reply=reply,
         problem=_problem(row, turn) if turn is not None and turn.problem else None,
         versions=versions,

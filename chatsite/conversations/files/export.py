@@ -35,10 +35,10 @@ SETTINGS = ("policy", "length", "tokens", "low_water", "step", "selector")
 class ImportedConversation:
     """A file that was read. Its messages get new ids, so that a file can be restored repeatedly.
 
-    No message is in the cache; unloaded ones stay unloaded. `pinned`, `excluded` and `unanswered`
-    are ids. The first `forget_above` messages are above the marker. `quoted` holds, by the id of a
-    message, the places of those that were quoted before its question. `settings` are those of the
-    last turn, None where the file has none; `history` is the choice that was kept.
+    No message is in the cache; unloaded ones stay unloaded. `pinned`, `excluded`, `bookmarked` and
+    `unanswered` are ids. The first `forget_above` messages are above the marker. `quoted` holds, by
+    the id of a message, the places of those that were quoted before its question. `settings` are
+    those of the last turn, None where the file has none; `history` is the choice that was kept.
     """
 
     agent: str
@@ -46,6 +46,7 @@ class ImportedConversation:
     messages: tuple[Message, ...]
     pinned: frozenset[str] = frozenset()
     excluded: frozenset[str] = frozenset()
+    bookmarked: frozenset[str] = frozenset()
     unanswered: frozenset[str] = frozenset()
     forget_above: int = 0
     quoted: Mapping[str, Sequence[int]] = field(default_factory=dict)
@@ -60,6 +61,7 @@ class ImportedPart:
     messages: tuple[Message, ...]
     pinned: frozenset[str]
     excluded: frozenset[str]
+    bookmarked: frozenset[str]
     unanswered: frozenset[str]
     quoted: Mapping[str, Sequence[int]]
 
@@ -80,7 +82,8 @@ def write_export(whole: WholePath, *, cleanup: str = "") -> bytes:
         asked=dict(receipt.get("asked", {})),
         forget_above=whole.forget_above,
         messages=[
-            _saved(entry, book, places) for entry, book in zip(whole.entries, books, strict=True)
+            _saved(entry, book, places, bookmarked=entry.seq in whole.bookmarked)
+            for entry, book in zip(whole.entries, books, strict=True)
         ],
     )
     text = json.dumps(saved.model_dump(exclude_defaults=True), ensure_ascii=False, indent=1)
@@ -108,7 +111,9 @@ def _book(size: int, start: int, status: int) -> SavedBook:
     return SavedBook.model_validate({"size": size, "start": start, "status": status})
 
 
-def _saved(entry: Entry, book: SavedBook, places: Mapping[int, int]) -> SavedMessage:
+def _saved(
+    entry: Entry, book: SavedBook, places: Mapping[int, int], *, bookmarked: bool
+) -> SavedMessage:
     message = entry.message
     return SavedMessage(
         role=message.role,
@@ -127,6 +132,7 @@ def _saved(entry: Entry, book: SavedBook, places: Mapping[int, int]) -> SavedMes
         source=message.source,
         pinned=entry.pinned,
         excluded=entry.excluded,
+        bookmarked=bookmarked,
         unanswered=entry.unanswered,
         quoted=[places[seq] for seq in entry.quoted if seq in places],
         kv=book,
@@ -143,6 +149,7 @@ def read_export(content: bytes) -> ImportedConversation:
         messages=part.messages,
         pinned=part.pinned,
         excluded=part.excluded,
+        bookmarked=part.bookmarked,
         unanswered=part.unanswered,
         forget_above=saved.forget_above,
         quoted=part.quoted,
@@ -170,6 +177,7 @@ def import_part(saved: Sequence[SavedMessage]) -> ImportedPart:
         messages=messages,
         pinned=frozenset(message.id for message, item in pairs if item.pinned),
         excluded=frozenset(message.id for message, item in pairs if item.excluded),
+        bookmarked=frozenset(message.id for message, item in pairs if item.bookmarked),
         unanswered=frozenset(message.id for message, item in pairs if item.unanswered),
         quoted={message.id: item.quoted for message, item in pairs if item.quoted},
     )

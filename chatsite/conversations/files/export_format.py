@@ -120,6 +120,7 @@ class SavedMessage(BaseModel):
     source: Source = "web"
     pinned: bool = False
     excluded: bool = False
+    bookmarked: bool = False
     unanswered: bool = False
     quoted: Annotated[list[Annotated[int, Field(ge=0)]], Field(max_length=MAX_QUOTED)] = Field(
         default_factory=list

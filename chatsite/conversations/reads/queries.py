@@ -190,11 +190,16 @@ def whole_path(*, owner: Owner, conversation: str) -> WholePath:
     preliminary result, which says so."""
     row = owned_conversation(owner, conversation)
     writing = Q(state="running", role="assistant")
-    rows = messages_on_path(row).exclude(writing).order_by("seq").iterator(chunk_size=500)
-    entries = tuple(entry_of(message, forget_above=row.forget_above) for message in rows)
+    rows = messages_on_path(row).exclude(writing).order_by("seq")
+    entries = tuple(
+        entry_of(message, forget_above=row.forget_above)
+        for message in rows.iterator(chunk_size=500)
+    )
+    bookmarked = rows.filter(bookmarked=True).values_list("seq", flat=True)
     return WholePath(
         conversation=conversation_view(row),
         entries=entries,
+        bookmarked=frozenset(bookmarked),
         forget_above=sum(entry.seq < row.forget_above for entry in entries),
         receipt=row.last_turn.shown_receipt if row.last_turn else None,
     )

@@ -1,4 +1,4 @@
-"""Searches an owner's titles and messages through the index of words.
+"""Searches an owner's titles and messages through the index of words, and lists bookmarks.
 
 Where few messages are found, those that say most about the words come first. Where many are, the
 newest do: nobody reads a thousand, and weighing them would read them all.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from django.db.models import QuerySet
 from django.db.models.functions import Substr
 
 from chatsite.conversations.database.columns import fetch
@@ -23,6 +24,7 @@ FEW = 100
 TITLES = 20
 # Of a message, for its weight and for the place: long ones would be read whole.
 READ_CHARACTERS = 20_000
+NO_WORDS = TextQuery(())
 
 
 def search_text(*, owner: Owner, text: str, before: int | None = None) -> SearchPage:
@@ -50,6 +52,18 @@ def search_text(*, owner: Owner, text: str, before: int | None = None) -> Search
     )
 
 
+def bookmarked_messages(*, owner: Owner, after: int = 0) -> SearchPage:
+    """Bookmarks in what is shown now, the newest messages first, without the first `after`."""
+    theirs = owner.filter("conversation__")
+    rows = Message.objects.filter(theirs, bookmarked=True, on_path=True, conversation__deleted=None)
+    found = list(_to_show(rows).order_by("-created", "-seq")[after : after + FEW + 1])
+    return SearchPage(
+        hits=tuple(_hit(NO_WORDS, one) for one in found[:FEW]),
+        newest_first=True,
+        more=after + FEW if len(found) > FEW else None,
+    )
+
+
 def _numbers(
     statement: str, owner: Owner, kind: Kind, query: TextQuery, before: int | None, most: int
 ) -> list[int]:
@@ -61,12 +75,17 @@ def _numbers(
 
 
 def _messages(numbers: Sequence[int]) -> list[Message]:
-    """In this order, with the beginning of their text as `beginning`."""
-    rows = Message.objects.filter(words_row__in=numbers).select_related("conversation")
+    """In this order."""
+    rows = Message.objects.filter(words_row__in=numbers)
+    return list(_to_show(rows).order_by("-words_row"))
+
+
+def _to_show(rows: QuerySet[Message]) -> QuerySet[Message]:
+    """What a hit shows of messages, with the beginning of their text as `beginning`."""
     columns = ("seq", "role", "created", "words_row")
     theirs = tuple(f"conversation__{name}" for name in ("id", "title", "agent"))
     beginning = Substr("content", 1, READ_CHARACTERS)
-    return list(rows.annotate(beginning=beginning).only(*columns, *theirs).order_by("-words_row"))
+    return rows.select_related("conversation").annotate(beginning=beginning).only(*columns, *theirs)
 
 
 def _weighed(query: TextQuery, messages: Sequence[Message]) -> list[Message]:

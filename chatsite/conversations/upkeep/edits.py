@@ -102,7 +102,7 @@ def _keep_version(row: Conversation, found: Message) -> None:
     former.id, former._state.adding = uuid.uuid4(), True
     former.seq, former.on_path, former.words_row = row.next_seq, False, None
     former.kv_size, former.kv_start_position, former.kv_status = -1, -1, LOADED
-    former.pinned = former.excluded = False
+    former.pinned = former.excluded = former.bookmarked = False
     former.save(force_insert=True)
     row.next_seq += 1
     row.characters += characters_of(message_of(former))

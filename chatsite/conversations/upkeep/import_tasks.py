@@ -153,6 +153,7 @@ class Imports:
                     messages=part.messages,
                     pinned=part.pinned,
                     excluded=part.excluded,
+                    bookmarked=part.bookmarked,
                     unanswered=part.unanswered,
                     quoted=part.quoted,
                 )

@@ -61,6 +61,7 @@ def add_imported(
     messages: Sequence[Message],
     pinned: Collection[str] = (),
     excluded: Collection[str] = (),
+    bookmarked: Collection[str] = (),
     unanswered: Collection[str] = (),
     quoted: Mapping[str, Sequence[int]] = NOTHING,
 ) -> None:
@@ -71,6 +72,7 @@ def add_imported(
     for one in rows:
         id = str(one.id)
         one.pinned, one.excluded = id in pinned, id in excluded
+        one.bookmarked = id in bookmarked
         one.state = UNANSWERED[0] if id in unanswered else one.state
         # The first message has seq 1, and none is left out.
         one.quoted = [place + 1 for place in quoted.get(id, ())]
@@ -100,6 +102,7 @@ def import_conversation(
     messages: Sequence[Message],
     pinned: Collection[str] = (),
     excluded: Collection[str] = (),
+    bookmarked: Collection[str] = (),
     unanswered: Collection[str] = (),
     forget_above: int = 0,
     quoted: Mapping[str, Sequence[int]] = NOTHING,
@@ -107,10 +110,10 @@ def import_conversation(
 ) -> Pieces[ConversationView]:
     """A new conversation of this owner with these messages, which `History` has checked.
 
-    `pinned` and `excluded` are disjoint sets of ids, `unanswered` those of user messages whose
-    answer failed; the first `forget_above` messages are above the marker. `quoted` are the places
-    in the file, from 0, of those that were quoted before the question of a message, by its id.
-    `history` is the choice to keep with it.
+    `pinned` and `excluded` are disjoint sets of ids, `bookmarked` are ids too, `unanswered` those
+    of user messages whose answer failed; the first `forget_above` messages are above the marker.
+    `quoted` are the places in the file, from 0, of those that were quoted before the question of a
+    message, by its id. `history` is the choice to keep with it.
     """
     id = begin_import(owner=owner, agent=agent, title=title, history=history)
     for start in range(0, len(messages), ROWS):
@@ -119,6 +122,7 @@ def import_conversation(
             messages=messages[start : start + ROWS],
             pinned=pinned,
             excluded=excluded,
+            bookmarked=bookmarked,
             unanswered=unanswered,
             quoted=quoted,
         )

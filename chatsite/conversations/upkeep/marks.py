@@ -1,4 +1,5 @@
-"""Marks on single messages: pin, exclude, forget what is above, send an unanswered one along.
+"""Marks on single messages: pin, exclude, bookmark, forget what is above, send an unanswered one
+along.
 
 Each is one transaction and can be undone. A mark takes effect from the next message on, also when
 it is set while an answer is written.
@@ -71,6 +72,15 @@ def leave_unanswered_message(*, owner: Owner, message: str, on: bool) -> MarkCha
 
 
 @writing
+def bookmark_message(*, owner: Owner, message: str, on: bool) -> MarkChange:
+    """Put the message on the list of bookmarks, or take it off. Nothing that is sent changes."""
+    row, marked = _markable(owner, message)
+    marked.bookmarked = on
+    marked.save(update_fields=["bookmarked"])
+    return _change(row, marked)
+
+
+@writing
 def forget_above_message(*, owner: Owner, message: str, on: bool) -> MarkChange:
     """Set the marker above the message's turn, or remove it from there.
 
@@ -127,6 +137,7 @@ def _change(
         message=str(message.id),
         pinned=message.pinned,
         excluded=message.excluded,
+        bookmarked=message.bookmarked,
         forget_above=row.forget_above,
         state=message.state,  # type: ignore[arg-type]
     )

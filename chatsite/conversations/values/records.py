@@ -108,10 +108,11 @@ class OpenConversation:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WholePath:
     """A conversation for saving to a file, without the running answer. The first `forget_above`
-    entries are above the marker; `receipt` is that of the last answer."""
+    entries are above the marker; `receipt` is that of the last answer, `bookmarked` are seqs."""
 
     conversation: ConversationView
     entries: tuple[Entry, ...]
+    bookmarked: frozenset[int]
     forget_above: int
     receipt: Mapping[str, Any] | None
 

@@ -58,6 +58,18 @@ async def search(request: HttpRequest) -> HttpResponse:
     return JsonResponse(page.to_dict() | {"waiting": more})
 
 
+@require_GET
+@answers_errors
+async def bookmarks(request: HttpRequest) -> HttpResponse:
+    """Bookmarked messages, as a search shows them; `?before=` is a page's `more`."""
+    page = await site_of(request).run(
+        store.bookmarked_messages,
+        owner=await request_owner(request),
+        after=_number(request, "before", "what a page of bookmarks gave as more") or 0,
+    )
+    return JsonResponse(page.to_dict() | {"waiting": False})
+
+
 def _number(request: HttpRequest, name: str, what: str, *, digits: int = 9) -> int | None:
     value = request.GET.get(name, "")
     if not value:

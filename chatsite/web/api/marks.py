@@ -18,6 +18,7 @@ from chatsite.wording import say
 MARKS = {
     "pinned": store.pin_message,
     "excluded": store.exclude_message,
+    "bookmarked": store.bookmark_message,
     "forget_above": store.forget_above_message,
     "unanswered": store.leave_unanswered_message,
 }

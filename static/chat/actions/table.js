@@ -97,6 +97,10 @@ export const ACTIONS = [
     offered: isSaid, act: ({ item }, { why }) => why(item),
   },
   {
+    name: "bookmark", label: ({ item }) => (item.bookmarked ? say("Remove the bookmark") : say("Bookmark")),
+    offered: isSaid, act: ({ item }, { mark }) => mark(idOf(item), "bookmarked", !item.bookmarked),
+  },
+  {
     name: "fork", label: () => say("Continue in a new chat"),
     offered: isSaid, act: ({ item }, { fork }) => fork(idOf(item)),
   },

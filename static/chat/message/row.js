@@ -162,11 +162,12 @@ export class MessageRow {
     const { items } = this.group;
     const pinned = items.some((one) => one.pinned);
     const excluded = items.some((one) => one.excluded);
+    const bookmarked = items.some((one) => one.bookmarked);
     const edited = items.some((one) => one.edited);
     const words = [item.background && say("written by a background task"), pinned && say("pinned"), excluded && say("left out"),
-      edited && (item.role === "user" ? say("edited") : say("edited by you"))]
+      bookmarked && say("bookmarked"), edited && (item.role === "user" ? say("edited") : say("edited by you"))]
       .filter(Boolean).join(", ");
-    const drawing = pinned ? "pin" : excluded ? "slash" : null;
+    const drawing = pinned ? "pin" : excluded ? "slash" : bookmarked ? "bookmark" : null;
     if (this.labels.textContent !== words) setChildren(this.labels, drawing && icon(drawing, 12), words);
     this.labels.hidden = !words;
     this.quoted.hidden = !item.reply;

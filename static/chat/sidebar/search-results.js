@@ -1,4 +1,4 @@
-/** What a search found in titles and messages, each with its place, page by page. */
+/** What a search found in titles and messages, or the bookmarked messages, each with its place, page by page. */
 
 import { h } from "../elements/dom.js";
 import { chatAddress, messageAddress } from "../net/address.js";
@@ -20,6 +20,8 @@ export class SearchResults {
     this.page = page;
     this.open = open;
     this.text = "";
+    /** Whether the bookmarks are shown instead of what a search found. */
+    this.bookmarks = false;
     /** @type {SearchHit[]} */
     this.hits = [];
     /** @type {number|null} */
@@ -31,13 +33,14 @@ export class SearchResults {
 
   /**
    * Of several requests under way only the newest counts.
-   * @param {string} text
+   * @param {string} text "" asks for the bookmarks
    * @returns {Promise<boolean>} whether the results are the answer to this request
    */
   async refresh(text) {
-    const found = await this.#ask({ q: text });
+    const found = await this.#ask(text);
     if (!found) return false;
     this.text = text;
+    this.bookmarks = !text;
     this.hits = found.hits;
     this.#take(found);
     return true;
@@ -46,7 +49,7 @@ export class SearchResults {
   /** @returns {Promise<boolean>} whether there are more results now */
   async loadMore() {
     if (this.more === null) return false;
-    const found = await this.#ask({ q: this.text, before: String(this.more) });
+    const found = await this.#ask(this.text, { before: String(this.more) });
     if (!found) return false;
     this.hits = [...this.hits, ...found.hits];
     this.#take(found);
@@ -57,12 +60,19 @@ export class SearchResults {
   clear() {
     this.question += 1;
     this.text = "";
+    this.bookmarks = false;
     this.hits = [];
     this.more = null;
   }
 
+  /** Whether there is something to be shown instead of the conversations. */
+  get shown() {
+    return this.bookmarks || Boolean(this.text);
+  }
+
   /** What to say above the results. */
   get note() {
+    if (this.bookmarks) return this.hits.length ? "" : say("No message is bookmarked yet. The menu under each message does it.");
     if (this.waiting) return say("Older messages are still being made searchable.");
     if (!this.hits.length) return say("Nothing found in titles or messages.");
     return this.newestFirst ? say("Many messages have these words. The newest come first.") : "";
@@ -114,12 +124,14 @@ export class SearchResults {
   }
 
   /**
-   * @param {Record<string, string>} query
+   * @param {string} text
+   * @param {Record<string, string>} place of a further page
    * @returns {Promise<SearchPage|null>} null where another request was made meanwhile
    */
-  async #ask(query) {
+  async #ask(text, place = {}) {
     const mine = (this.question += 1);
-    const found = await getJson(`${this.page.urls.search}?${new URLSearchParams(query)}`);
+    const { search, bookmarks } = this.page.urls;
+    const found = await getJson(`${text ? search : bookmarks}?${new URLSearchParams(text ? { q: text, ...place } : place)}`);
     return mine === this.question ? found : null;
   }
 }

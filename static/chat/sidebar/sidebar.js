@@ -1,4 +1,4 @@
-/** The conversations: find, open, rename, save, clear, delete with undo. */
+/** The conversations: find, open, rename, save, clear, delete with undo; and the bookmarks. */
 
 import { askToConfirm } from "../elements/confirm.js";
 import { byId, h, setChildren } from "../elements/dom.js";
@@ -40,6 +40,9 @@ export class Sidebar {
     this.actions = actions;
     this.list = byId("convs");
     this.find = byId("find", HTMLInputElement);
+    this.marked = byId("bookmarks", HTMLButtonElement);
+    setChildren(this.marked, icon("bookmark"));
+    this.marked.addEventListener("click", () => this.#showBookmarks(!this.showsBookmarks));
     this.current = "";
     this.pages = new ConversationPages(page.urls.conversations ?? "");
     this.results = new SearchResults(page, (hit) => actions.openMessage(hit));
@@ -51,13 +54,14 @@ export class Sidebar {
     this.timer = 0;
     this.find.addEventListener("input", () => {
       clearTimeout(this.timer);
+      this.#pressBookmarks(false);
       this.timer = window.setTimeout(() => this.refresh(), PAUSE);
     });
     this.find.addEventListener("keydown", (event) => {
-      if (event.key === "Escape" && this.find.value) {
+      if (event.key === "Escape" && (this.find.value || this.showsBookmarks)) {
         event.stopPropagation();
         this.find.value = "";
-        void this.refresh();
+        this.#showBookmarks(false);
       } else if (event.key === "ArrowDown") this.#step(event, 0);
     });
     this.list.addEventListener("keydown", (event) => this.#walk(event));
@@ -82,11 +86,30 @@ export class Sidebar {
     if (named || ended || state.deleted !== before.deleted) void this.refresh();
   }
 
-  /** Loads the list or the results again. */
+  get showsBookmarks() {
+    return this.marked.getAttribute("aria-pressed") === "true";
+  }
+
+  /** @param {boolean} on */
+  #pressBookmarks(on) {
+    this.marked.setAttribute("aria-pressed", String(on));
+  }
+
+  /**
+   * The bookmarks, or the conversations again.
+   * @param {boolean} on
+   */
+  #showBookmarks(on) {
+    this.find.value = "";
+    this.#pressBookmarks(on);
+    void this.refresh();
+  }
+
+  /** Loads the list, the results or the bookmarks again. */
   async refresh() {
     const text = this.find.value.trim();
     try {
-      if (!(await (text ? this.results.refresh(text) : this.#list()))) return;
+      if (!(await (text || this.showsBookmarks ? this.results.refresh(text) : this.#list()))) return;
       this.failed = false;
     } catch {
       this.failed = true;
@@ -98,7 +121,7 @@ export class Sidebar {
     this.results.clear();
     const loaded = await this.pages.refresh();
     if (loaded) this.actions.onCounted(this.conversations.length, this.pages.more);
-    return loaded && !this.find.value.trim();
+    return loaded && !this.find.value.trim() && !this.showsBookmarks;
   }
 
   /** @returns {Conversation[]} those that are loaded */
@@ -107,7 +130,7 @@ export class Sidebar {
   }
 
   async #loadMore() {
-    const shown = this.results.text ? this.results : this.pages;
+    const shown = this.results.shown ? this.results : this.pages;
     const changed = await shown.loadMore().catch(() => false);
     if (changed) this.#draw();
   }
@@ -116,7 +139,7 @@ export class Sidebar {
     // A name that is being typed, or an open menu, isn't removed.
     if (this.list.querySelector("input, .pop:not([hidden])")) return;
     const held = /** @type {HTMLElement|null} */ (document.activeElement)?.closest?.("[data-id]")?.getAttribute("data-id");
-    if (this.results.text) this.#drawResults();
+    if (this.results.shown) this.#drawResults();
     else this.#drawConversations();
     if (held) /** @type {HTMLElement|null} */ (this.list.querySelector(`[data-id="${CSS.escape(held)}"] a`))?.focus();
   }
@@ -125,7 +148,7 @@ export class Sidebar {
     const { note, more } = this.results;
     setChildren(this.list,
       this.failed ? NOT_LOADED() : note && h("p", { class: "convs-note", role: "status" }, note),
-      h("ul", { "aria-label": say("Found") }, this.results.rows()),
+      h("ul", { "aria-label": this.results.bookmarks ? say("Bookmarks") : say("Found") }, this.results.rows()),
       more !== null && this.#moreButton());
   }
 
@@ -195,7 +218,7 @@ export class Sidebar {
         href: `${this.page.urls.conversations}/${conversation.id}/export${form}`, download: true, on: { click: () => setTimeout(() => menu.close()) },
       }, words)),
       entry(say("Clear"), () => void this.#clear(conversation)),
-      entry("Delete", () => void this.#remove(conversation)));
+      entry(say("Delete"), () => void this.#remove(conversation)));
   }
 
   /**

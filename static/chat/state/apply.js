@@ -132,8 +132,8 @@ function runningTurn(turn) {
  * @param {MarkedEvent} event
  * @returns {State}
  */
-function marked(state, { message: id, pinned, excluded, forget_above: forgetAbove, state: writing }) {
-  const messages = state.messages.map((one) => (one.id === id ? { ...one, pinned, excluded, state: writing } : one));
+function marked(state, { message: id, pinned, excluded, bookmarked, forget_above: forgetAbove, state: writing }) {
+  const messages = state.messages.map((one) => (one.id === id ? { ...one, pinned, excluded, bookmarked, state: writing } : one));
   return { ...state, messages, forgetAbove };
 }
 

@@ -21,7 +21,7 @@ import { say } from "../words/say.js";
  *   calls: CallView[], coming: string[], hint: Waiting|null, reading: Reading|null, attachments: Attachment[],
  *   note: string, versions: Version[], edited: boolean, seq: number|null, created: string, state: string, finish: string,
  *   turn: string|null, writing: boolean, idle: boolean, waiting: boolean, problem: Problem|null,
- *   failed: boolean, pinned: boolean, excluded: boolean, background: boolean, reply: Quote|null,
+ *   failed: boolean, pinned: boolean, excluded: boolean, bookmarked: boolean, background: boolean, reply: Quote|null,
  *   forgets: boolean, first: boolean, greets: boolean, start: number, unloaded: boolean}} Item
  */
 
@@ -44,7 +44,7 @@ import { say } from "../words/say.js";
 /** @type {Omit<Item, "key"|"role"|"name"|"content">} */
 const PLAIN = {
   id: null, seq: null, created: "", state: "complete", finish: "", turn: null, writing: false, waiting: false,
-  problem: null, failed: false, pinned: false, excluded: false, background: false, reply: null, forgets: false,
+  problem: null, failed: false, pinned: false, excluded: false, bookmarked: false, background: false, reply: null, forgets: false,
   first: false, greets: false, reasoning: "", calls: [], coming: [], hint: null, reading: null, attachments: [],
   note: "", versions: [], edited: false, idle: false, start: 0, unloaded: false,
 };
@@ -197,6 +197,7 @@ function storedItems(state, name) {
     failed: message.role === "user" && !isBackground(message) && isUnanswered(state, shown, index),
     pinned: message.pinned,
     excluded: message.excluded,
+    bookmarked: message.bookmarked,
     background: isBackground(message),
     reply: message.reply ?? null,
     forgets: state.forgetAbove > 0 && starts[index] === state.forgetAbove,

@@ -108,6 +108,7 @@ export interface Message {
   finish_reason: string;
   pinned: boolean;
   excluded: boolean;
+  bookmarked: boolean;
   reply: Quote | null;
   problem: Problem | null;
   calls: Call[];
@@ -384,6 +385,7 @@ export interface MarkedEvent {
   message: string;
   pinned: boolean;
   excluded: boolean;
+  bookmarked: boolean;
   forget_above: number;
   state: WritingState;
 }
@@ -420,7 +422,7 @@ export type ServerEvent =
   | CacheChangedEvent | MessagesChangedEvent | PathChangedEvent | ClearedEvent | DeletedEvent | RefusedReply | PreviewReply | EngineReply;
 
 /** What a person can mark on a message. */
-export type MarkName = "pinned" | "excluded" | "forget_above" | "unanswered";
+export type MarkName = "pinned" | "excluded" | "bookmarked" | "forget_above" | "unanswered";
 
 /** Why a message is or isn't sent, and what can be done about that. */
 export interface Explanation {

@@ -1,0 +1,1 @@
+import"./chunk-NB24K2GF.js";

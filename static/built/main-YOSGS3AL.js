@@ -1,1 +1,0 @@
-import"./chunk-DCT6MA6E.js";
