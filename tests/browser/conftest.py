@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any, Protocol
 
 import pytest
@@ -10,7 +11,7 @@ from playwright.sync_api import Browser, BrowserContext, expect, sync_playwright
 from tests.browser.chat import Chat
 from tests.browser.watch import Watch
 from tests.fakes.openai_server import FakeOpenAI
-from tests.running import Server
+from tests.running import ROOT, Server
 
 ARGUMENTS = (
     "--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
@@ -71,6 +72,15 @@ def plain(fake: FakeOpenAI, tmp_path_factory: pytest.TempPathFactory) -> Iterato
 def server(plain: Server) -> Server:
     """The application; a module that needs other settings has a `server` of its own."""
     return plain
+
+
+@pytest.fixture(scope="module")
+def pictures(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where pictures are written to: PICTURES, or else a folder that nobody keeps."""
+    named = os.environ.get("PICTURES", "")
+    folder = ROOT / named if named else tmp_path_factory.mktemp("pictures")
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
 
 
 @pytest.fixture

@@ -6,31 +6,24 @@ the tests changes nothing.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.chat import Chat
+from tests.browser.chat import Chat, answer
 from tests.browser.conftest import Visit, provider_environment
-from tests.browser.story import DRAFT, REASON, WALK, restore_others
+from tests.browser.story import DRAFT, ITINERARY, REASON, WALK, restore_others
+from tests.browser.test_marks import choose
+from tests.browser.test_side_by_side import answer_otherwise
 from tests.fakes.openai_server import FakeOpenAI
-from tests.running import ROOT, Server
+from tests.running import Server
 
 pytestmark = pytest.mark.browser
 DESK = {"width": 1440, "height": 1000}
 PHONE = {"width": 400, "height": 860}
 LARGEST = 300_000
-
-
-@pytest.fixture(scope="module")
-def pictures(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    named = os.environ.get("PICTURES", "")
-    folder = ROOT / named if named else tmp_path_factory.mktemp("pictures")
-    folder.mkdir(parents=True, exist_ok=True)
-    return folder
 
 
 @pytest.fixture(scope="module")
@@ -67,8 +60,13 @@ def open_conversation(chat: Chat, fake: FakeOpenAI, *, query: str) -> Chat:
 
 
 def take(chat: Chat, path: Path) -> None:
+    """At the end of the conversation, with its line."""
     expect(chat.horizon).to_be_in_viewport(ratio=1)
     expect(chat.page.locator("#newest")).to_be_hidden()
+    photograph(chat, path)
+
+
+def photograph(chat: Chat, path: Path) -> None:
     expect(chat.page.locator("body")).not_to_contain_text("[object ")
     chat.page.evaluate("document.fonts.ready.then(() => 0)")
     chat.page.screenshot(path=path, animations="disabled", caret="hide")
@@ -119,3 +117,50 @@ def test_a_search_shows_each_place(visit: Visit, fake: FakeOpenAI, pictures: Pat
     chat.page.locator("#find").fill("day")
     expect(chat.page.locator(".hit")).to_have_count(9)
     take(chat, pictures / "search.png")
+
+
+def test_the_first_page(visit: Visit, pictures: Path) -> None:
+    chat = visit(viewport=DESK).open()
+    expect(chat.page.locator(".drawing-line")).to_be_visible()
+    photograph(chat, pictures / "first-page.png")
+
+
+def test_the_versions_of_a_message_and_what_can_be_done(
+    visit: Visit, fake: FakeOpenAI, pictures: Path
+) -> None:
+    chat = open_conversation(visit(viewport=DESK), fake, query=LAST_THREE)
+    chat.draft.fill("")
+    fake.script.append("Four people for three days at 70 euros are 4 × 3 × 70 = **840 euros**.")
+    asked = chat.users.nth(1)
+    choose(asked, "Edit")
+    box = asked.get_by_role("group", name="Edit the message").get_by_role("textbox")
+    box.fill("Each of us can spend 70 euros a day. How much is that for everybody?")
+    box.press("Control+Enter")
+    expect(chat.answers.last).to_contain_text("840 euros")
+    expect(chat.writing).to_have_count(0)
+    expect(chat.users.last).to_contain_text("2 / 2")
+    chat.users.last.hover()
+    chat.users.last.get_by_role("button", name="More actions for").click()
+    expect(chat.popover).to_contain_text("Continue in a new chat")
+    photograph(chat, pictures / "versions.png")
+
+
+def test_messages_that_wait_for_an_answer(visit: Visit, fake: FakeOpenAI, pictures: Path) -> None:
+    chat = open_conversation(visit(viewport=DESK), fake, query=LAST_THREE)
+    chat.draft.fill("")
+    fake.script.append(answer(ITINERARY * 9, rate=40))
+    chat.begin("Now tell us the whole way.", shows="small bays")
+    chat.write("And what if it rains all three days?")
+    chat.write("Which bus goes back on a Sunday?")
+    expect(chat.page.locator("#queue .queue-text")).to_have_count(2)
+    photograph(chat, pictures / "waiting.png")
+
+
+def test_two_answers_side_by_side(visit: Visit, fake: FakeOpenAI, pictures: Path) -> None:
+    chat = open_conversation(visit(viewport=DESK), fake, query=LAST_THREE)
+    chat.draft.fill("")
+    fake.script.append("Of which budget? I see no numbers before this message.")
+    answer_otherwise(chat)
+    window = chat.page.get_by_role("dialog", name="Two answers to the same question")
+    expect(window).to_contain_text("I see no numbers")
+    photograph(chat, pictures / "side-by-side.png")

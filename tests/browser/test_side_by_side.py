@@ -15,8 +15,7 @@ OTHERWISE = "Answer with another model or memory"
 
 
 def answer_otherwise(chat: Chat) -> None:
-    """Two turns, and the last question once more with nothing but itself."""
-    chat.turns("One.", "Two.")
+    """The last question once more with nothing but itself."""
     chat.answers.last.get_by_role("button", name=OTHERWISE).click()
     menu = chat.page.get_by_role("dialog", name=OTHERWISE)
     only = menu.locator("[data-policy=none]")
@@ -30,7 +29,7 @@ def test_both_answers_stand_side_by_side_and_one_is_kept(
     visit: Visit, fake: FakeOpenAI, options: dict[str, object]
 ) -> None:
     chat = visit(**options).open()
-    answer_otherwise(chat)
+    answer_otherwise(chat.turns("One.", "Two."))
     sent = [one["content"] for one in fake.requests[-1]["messages"] if one["role"] == "user"]
     assert sent == ["Two."], "it was a real request, under the other policy"
     window = chat.page.get_by_role("dialog", name="Two answers to the same question")
@@ -54,7 +53,7 @@ def test_the_new_answer_is_kept_by_key_and_the_chat_keeps_its_policy(
     visit: Visit, fake: FakeOpenAI
 ) -> None:
     chat = visit().open()
-    answer_otherwise(chat)
+    answer_otherwise(chat.turns("One.", "Two."))
     window = chat.page.get_by_role("dialog", name="Two answers to the same question")
     window.get_by_role("button", name="Keep the new answer").press("Enter")
     expect(chat.answers.last).to_contain_text("2 / 2")
