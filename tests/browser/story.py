@@ -33,7 +33,8 @@ WALK = [
 ]
 ITINERARY = (
     "On the first day you leave the harbour to the north and follow the path above the cliffs, "
-    "past two small bays where you can swim at low water. Behind the second one a lane leads inland.\n\n"
+    "past two small bays where you can swim at low water. Behind the second one a lane leads "
+    "inland.\n\n"
 )
 DRAFT = "And if a fifth person comes along?"
 
