@@ -155,6 +155,7 @@ CONTENT_SECURITY_POLICY = {
         "img-src": ["'self'", "data:", "blob:"],
         "font-src": ["'self'"],
         "connect-src": ["'self'"],
+        "frame-src": ["'self'"],
         "manifest-src": ["'self'"],
         "frame-ancestors": ["'none'"],
         "base-uri": ["'none'"],

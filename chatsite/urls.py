@@ -23,6 +23,7 @@ urlpatterns = [
     path("chat", pages.chat, name="chat"),
     path("chat/", to_chat, name="chat-with-slash"),
     path("chat/<uuid:conversation>", pages.chat, name="conversation-page"),
+    path("diagram", pages.diagram, name="diagram"),
     path("conversations", api.conversations, name="conversations"),
     path("conversations/search", api.search, name="search"),
     path("conversations/bookmarks", api.bookmarks, name="bookmarks"),

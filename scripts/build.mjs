@@ -36,12 +36,13 @@ const FIRST_LOAD = {
 
 /**
  * What the server names in a page, by how it is built. Modules share chunks; the worker is one file, since it starts
- * when somebody waits for it; a classic script runs before the first paint.
+ * when somebody waits for it; classic scripts run before the first paint, and in the frame of a diagram, whose origin
+ * may load no module.
  */
 const GROUPS = [
   { entries: ["chat/main.js"], options: { format: "esm", splitting: true, plugins: [FIRST_LOAD] } },
   { entries: ["chat/text/worker.js"], options: { format: "esm" } },
-  { entries: ["chat/shell/theme-start.js"], options: { format: "iife" } },
+  { entries: ["chat/shell/theme-start.js", "chat/diagrams/frame.js"], options: { format: "iife" } },
   { entries: ["chat/main.css", "chat/style/pages.css"], options: {} },
 ];
 

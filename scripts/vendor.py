@@ -99,6 +99,14 @@ PACKAGES = (
             "LICENSE": "LICENSE",
         },
     ),
+    # One file with every kind of diagram, loaded only where somebody wants one drawn.
+    Package(
+        name="mermaid",
+        version="12.3.0",
+        licence="MIT",
+        folder="mermaid",
+        files={"dist/mermaid.min.js": "mermaid.min.js", "LICENSE": "LICENSE"},
+    ),
 )
 
 

@@ -20,7 +20,8 @@ LADDER = (
     {"words"},
     {"state"},
     {"net", "elements"},
-    {"text", "branches"},
+    {"diagrams", "branches"},
+    {"text"},
     {"actions", "shell"},
     {"message"},
     {"transcript", "composer", "header", "sidebar", "panel", "palette"},
@@ -72,9 +73,10 @@ def test_main_is_reached_from_nowhere_and_reaches_every_module() -> None:
         if module.suffix == ".js" and module.is_relative_to(CHAT) and module not in reached:
             reached.add(module)
             waiting += imports(module)
-    # A classic script in the page's head, so that the theme is there before the first paint;
-    # and the worker, which has an address of its own.
+    # Classic scripts in the page's head, so that the theme is there before the first paint, and in
+    # the frame of a diagram; and the worker, which has an address of its own.
     assert set(MODULES) - reached == {
+        CHAT / "diagrams" / "frame.js",
         CHAT / "shell" / "theme-start.js",
         CHAT / "text" / "worker.js",
     }

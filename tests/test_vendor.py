@@ -14,8 +14,9 @@ from django.core.files.storage import FileSystemStorage
 
 VENDOR = Path(__file__).resolve().parent.parent / "static" / "vendor"
 ENTRIES: list[dict[str, str]] = json.loads((VENDOR / "vendor.json").read_text())
-# KaTeX's modules are twice as long as its script, which makes a global name of itself.
-SCRIPTS = {"katex/katex.min.js"}
+# KaTeX's modules are twice as long as its script, which makes a global name of itself. Mermaid's
+# are several hundred files.
+SCRIPTS = {"katex/katex.min.js", "mermaid/mermaid.min.js"}
 MODULES = [
     entry["file"]
     for entry in ENTRIES

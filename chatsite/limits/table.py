@@ -106,6 +106,7 @@ ROUTES: dict[str, Route] = {
     "chat": Route(PAGES),
     "chat-with-slash": Route(PAGES),
     "conversation-page": Route(PAGES),
+    "diagram": Route(PAGES),
     "conversations": Route(READS),
     "search": Route(READS),
     "bookmarks": Route(READS),

@@ -29,6 +29,16 @@ HIGHLIGHT = "vendor/highlightjs"
 KATEX = "vendor/katex/katex.min"
 WORKER = "chat/text/worker.js"
 MAIN = "chat/main.js"
+# What a diagram's frame may do, whatever a model wrote into it: run the two scripts of this server
+# and style its own drawing. It has an origin of its own, so that it reaches neither the page nor
+# its cookies, and it can't connect anywhere. Mermaid puts its styles into the drawing.
+DIAGRAM_HEADERS = {
+    "Content-Security-Policy": (
+        "default-src 'none'; script-src 'self'; style-src 'unsafe-inline'; base-uri 'none'; "
+        "form-action 'none'; frame-ancestors 'self'; sandbox allow-scripts"
+    ),
+    "X-Frame-Options": "SAMEORIGIN",
+}
 
 
 @require_safe
@@ -56,6 +66,15 @@ async def chat(request: HttpRequest, conversation: UUID | None = None) -> HttpRe
     return render(
         request, "chat.html", {"page": page, "words": words, "chunks": chunk_addresses(MAIN)}
     )
+
+
+@require_safe
+async def diagram(request: HttpRequest) -> HttpResponse:
+    """The frame in which a diagram is drawn; the page sends the diagram to it."""
+    response = render(request, "diagram.html")
+    for name, value in DIAGRAM_HEADERS.items():
+        response[name] = value
+    return response
 
 
 def _usual_agent(agents: list[dict[str, Any]]) -> str:
@@ -99,6 +118,7 @@ async def _page(
             "conversations": reverse("conversations"),
             "search": reverse("search"),
             "bookmarks": reverse("bookmarks"),
+            "diagram": reverse("diagram"),
             "session": reverse("session"),
             "import": reverse("import"),
             "import_progress": reverse("import-progress"),

@@ -68,6 +68,7 @@ WITHOUT_ID = {
         "conversations",
         "search",
         "bookmarks",
+        "diagram",
         "files",
         "import",
         "import-progress",

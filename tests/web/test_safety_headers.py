@@ -18,6 +18,7 @@ POLICY = {
     "img-src": {"'self'", "data:", "blob:"},
     "font-src": {"'self'"},
     "connect-src": {"'self'"},
+    "frame-src": {"'self'"},
     "manifest-src": {"'self'"},
     "frame-ancestors": {"'none'"},
     "base-uri": {"'none'"},
@@ -85,3 +86,20 @@ async def test_pages_and_lists_are_not_cached_by_proxies(server: Server) -> None
     async with Person(server.url) as ada:
         for path in ("/chat", "/conversations"):
             assert "cookie" in (await ask(ada, "GET", path)).headers["vary"].lower()
+
+
+async def test_the_frame_of_a_diagram_can_do_nothing_but_draw(server: Server) -> None:
+    async with Person(server.url) as ada:
+        answer = await ask(ada, "GET", "/diagram")
+        directives = (one.split() for one in answer.headers["content-security-policy"].split(";"))
+        assert {name: set(values) for name, *values in directives} == {
+            "default-src": {"'none'"},
+            "script-src": {"'self'"},
+            "style-src": {"'unsafe-inline'"},
+            "base-uri": {"'none'"},
+            "form-action": {"'none'"},
+            "frame-ancestors": {"'self'"},
+            "sandbox": {"allow-scripts"},
+        }
+        assert answer.headers["x-frame-options"] == "SAMEORIGIN"
+        assert "set-cookie" not in answer.headers

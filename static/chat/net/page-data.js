@@ -7,6 +7,7 @@ const URLS = {
   chat: "/chat",
   socket: "/ws",
   conversations: "/conversations",
+  diagram: "/diagram",
   import: "/conversations/import",
   messages: "/messages",
   turns: "/turns",

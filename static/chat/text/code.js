@@ -3,6 +3,7 @@
 import DOMPurify from "../../vendor/dompurify/purify.es.mjs";
 import { copy } from "../elements/clipboard.js";
 import { h } from "../elements/dom.js";
+import { Late } from "../elements/late.js";
 import { runInBackground } from "./background.js";
 import { say } from "../words/say.js";
 
@@ -45,7 +46,20 @@ export function decorateCode(pre, { colour }) {
   pre.setAttribute("aria-label", language ? say("Code in {language}", { language }) : say("Code"));
   pre.setAttribute("role", "group");
   frame.append(pre);
-  if (colour && language) void colourCode(code, language);
+  if (!colour || !language) return;
+  if (language === "mermaid") button.before(drawButton(pre));
+  else void colourCode(code, language);
+}
+
+/** @param {HTMLPreElement} pre */
+function drawButton(pre) {
+  const button = h("button", { type: "button", class: "code-copy" }, say("Draw the diagram"));
+  const diagram = new Late(async () => {
+    const { Diagram } = await import("../diagrams/diagram.js");
+    return new Diagram(pre, button);
+  });
+  button.addEventListener("click", () => void diagram.use((it) => it.toggle()));
+  return button;
 }
 
 /**
