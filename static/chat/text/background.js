@@ -4,7 +4,7 @@
  * Markdown to parse, or code to colour, with the addresses of highlight.js and of the language.
  * @typedef {{text: string}|{code: string, language: string, modules: string[]}} Task
  * @typedef {{task: Task, wanted: () => boolean, done: (outcome: Outcome) => void}} Job
- * @typedef {{result: unknown}|{failed: string}} Outcome `failed` follows the name of the task: "took too long"
+ * @typedef {{result: unknown}|{failed: "slow"|"impossible"}} Outcome impossible: the browser starts no worker
  */
 
 const LIMIT = 1_000;
@@ -50,17 +50,17 @@ function next() {
 function start() {
   const started = new Worker(address, { type: "module" });
   started.addEventListener("message", ({ data }) => {
-    if (data.begun) timer = window.setTimeout(() => end("took too long"), LIMIT);
+    if (data.begun) timer = window.setTimeout(() => end("slow"), LIMIT);
     else finish(data);
   });
   started.addEventListener("error", (event) => {
     event.preventDefault();
-    end("isn't possible in this browser");
+    end("impossible");
   });
   return started;
 }
 
-/** @param {string} failed */
+/** @param {"slow"|"impossible"} failed */
 function end(failed) {
   worker?.terminate();
   worker = null;

@@ -2,6 +2,7 @@
 
 import { Marked } from "../../vendor/marked/marked.esm.js";
 import { say } from "../words/say.js";
+import { footnotes } from "./footnotes.js";
 import { formulas } from "./formulas.js";
 
 /** @import { Token } from "../../vendor/marked/marked.esm.js" */
@@ -71,7 +72,7 @@ const marked = new Marked({
   },
 });
 
-marked.use(formulas);
+marked.use(formulas, footnotes);
 
 /**
  * Whether the page itself may parse the text: whatever it says, that takes a moment only.

@@ -2,6 +2,7 @@
 
 import { h } from "../elements/dom.js";
 import { UNREADABLE } from "./blocks.js";
+import { linkFootnotes } from "./footnote-links.js";
 import { plainNote, renderBlocks, renderPlain } from "./markdown.js";
 import { parseMarkdown } from "./parser.js";
 import { Stream } from "./stream.js";
@@ -58,6 +59,7 @@ export class FormattedText {
     if (!("blocks" in parsed)) return this.element.replaceChildren(plainNote(parsed.plain), renderPlain(text));
     try {
       this.#arrange(parsed.blocks, drawn);
+      linkFootnotes(this.element);
     } catch (error) {
       console.error(error);
       this.#put(text, { plain: UNREADABLE }, []);

@@ -6,6 +6,7 @@
 import DOMPurify from "../../vendor/dompurify/purify.es.mjs";
 import { h } from "../elements/dom.js";
 import { decorateCode } from "./code.js";
+import { writeFootnotes } from "./footnote-links.js";
 import { drawFormulas } from "./maths.js";
 import { say } from "../words/say.js";
 
@@ -34,8 +35,9 @@ const LINKS = /^(?:https?:\/\/|mailto:)/i;
 export function renderBlocks(blocks, { streaming = false } = {}) {
   const fragment = DOMPurify.sanitize(blocks.map(({ html }) => html).join(""), ALLOWED);
   drawFormulas(fragment);
+  writeFootnotes(fragment);
   // Of all classes only the one that names a code block's language means something here.
-  for (const element of fragment.querySelectorAll("[class]:not(pre > code, .formula, .formula *)")) element.removeAttribute("class");
+  for (const element of fragment.querySelectorAll("[class]:not(pre > code, .formula, .formula *, span)")) element.removeAttribute("class");
   for (const link of fragment.querySelectorAll("a")) secureLink(link);
   for (const table of fragment.querySelectorAll("table")) {
     const frame = h("div", { class: "table", tabindex: "0", role: "group", "aria-label": say("Table") });

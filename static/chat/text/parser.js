@@ -2,11 +2,14 @@
 
 import { runInBackground } from "./background.js";
 import { isQuick, LONGEST, parse } from "./blocks.js";
+import { say } from "../words/say.js";
 
 /**
  * @import { Formatted, Unformatted } from "./blocks.js"
  * @typedef {Formatted|Unformatted} Parsed
  */
+
+const FAILED = { slow: say("formatting it took too long."), impossible: say("formatting it isn't possible in this browser.") };
 
 /**
  * At once where that is quick, otherwise a promise. It never rejects, and stays open if nobody wants the text any more
@@ -18,5 +21,5 @@ import { isQuick, LONGEST, parse } from "./blocks.js";
 export function parseMarkdown(text, wanted) {
   if (text.length > LONGEST || isQuick(text)) return parse(text);
   return runInBackground({ text }, wanted).then((outcome) =>
-    ("result" in outcome ? /** @type {Parsed} */ (outcome.result) : { plain: `formatting it ${outcome.failed}.` }));
+    ("result" in outcome ? /** @type {Parsed} */ (outcome.result) : { plain: FAILED[outcome.failed] }));
 }

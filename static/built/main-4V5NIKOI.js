@@ -1,1 +1,0 @@
-import"./chunk-NB24K2GF.js";

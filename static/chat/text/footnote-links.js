@@ -1,0 +1,66 @@
+/** Links footnotes with the places that refer to them. Until both are there, each stands as it was written. */
+
+import { h } from "../elements/dom.js";
+import { say } from "../words/say.js";
+import { NOTE, REFERENCE } from "./footnotes.js";
+
+/**
+ * Puts what was written in the place of the marks that `footnotes.js` made.
+ * @param {DocumentFragment} fragment that is sanitised
+ */
+export function writeFootnotes(fragment) {
+  for (const [kind, end] of [[REFERENCE, ""], [NOTE, ":"]]) {
+    for (const mark of fragment.querySelectorAll(`code.${kind}`)) {
+      const name = mark.textContent ?? "";
+      mark.replaceWith(h("span", { class: kind, "data-name": name }, `[^${name}]${end}`));
+    }
+  }
+}
+
+/**
+ * Links what belongs together in a whole text; a second time does nothing.
+ * @param {HTMLElement} text
+ */
+export function linkFootnotes(text) {
+  /** @type {Map<string|undefined, HTMLElement>} */
+  const notes = new Map();
+  for (const note of marks(text, NOTE)) if (!notes.has(note.dataset.name)) notes.set(note.dataset.name, note);
+  if (!notes.size) return;
+  const references = marks(text, REFERENCE).filter(({ dataset }) => notes.has(dataset.name));
+  const numbers = [...new Set(references.map(({ dataset }) => dataset.name))];
+  for (const reference of references) {
+    const note = /** @type {HTMLElement} */ (notes.get(reference.dataset.name));
+    if (!reference.querySelector("button")) linkOne(reference, note, numbers.indexOf(reference.dataset.name) + 1);
+  }
+}
+
+/**
+ * @param {HTMLElement} reference
+ * @param {HTMLElement} note
+ * @param {number} number
+ */
+function linkOne(reference, note, number) {
+  const paragraph = /** @type {HTMLElement} */ (note.parentElement);
+  const label = say("Footnote {number}", { number });
+  const link = h("button", { type: "button", "aria-label": label, on: { click: () => goTo(paragraph) } }, String(number));
+  reference.replaceChildren(link);
+  // Of several references the first one is led back to.
+  if (paragraph.classList.contains("footnote")) return;
+  paragraph.classList.add("footnote");
+  paragraph.tabIndex = -1;
+  note.textContent = `${number}.`;
+  const back = say("Back to the text");
+  paragraph.append(" ", h("button", { type: "button", "aria-label": back, title: back, on: { click: () => goTo(link) } }, "↩"));
+}
+
+/** @param {HTMLElement} place */
+function goTo(place) {
+  place.focus({ preventScroll: true });
+  place.scrollIntoView({ block: "nearest" });
+}
+
+/**
+ * @param {HTMLElement} text
+ * @param {string} kind
+ */
+const marks = (text, kind) => /** @type {HTMLElement[]} */ ([...text.querySelectorAll(`.${kind}`)]);
