@@ -53,6 +53,7 @@ def test_every_message_has_one_row_and_the_rest_in_its_menu(talk: Chat) -> None:
             "Don't send",
             "Forget everything above",
             "Why is this sent?",
+            "Bookmark",
             "Continue in a new chat",
             "Delete",
         ]
