@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 
@@ -22,3 +23,11 @@ def test_the_built_files_are_those_of_the_sources() -> None:
         ["node", "scripts/build.mjs", "--check"], cwd=ROOT, capture_output=True, text=True
     )
     assert done.returncode == 0, done.stderr
+
+
+def test_no_style_looks_into_an_element() -> None:
+    """Why not: `static/chat/style/base.css`."""
+    styles = list((ROOT / "static" / "chat").rglob("*.css"))
+    assert styles
+    rules = {path.name: re.sub(r"/\*.*?\*/", "", path.read_text(), flags=re.S) for path in styles}
+    assert [name for name, text in rules.items() if ":has(" in text] == []

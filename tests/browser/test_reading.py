@@ -102,6 +102,32 @@ def test_a_message_far_up_stays_in_the_middle_of_the_window(chat: Chat) -> None:
     assert "one anchor" in far and "python" in far
 
 
+def test_an_answer_that_was_scrolled_far_away_comes_back_as_it_was(chat: Chat) -> None:
+    chat.open()
+    chat.say("hello")
+    chat.open(stored(chat, 60))
+    row = chat.page.locator('article[data-seq="50"]')
+    log = chat.page.locator("#log")
+    row.scroll_into_view_if_needed()
+    height = row.bounding_box()
+    chat.page.evaluate(
+        """() => new MutationObserver((changes) => {
+          globalThis.released ||= changes.some(({ target }) => target.dataset.seq === "50");
+        }).observe(document, { attributeFilter: ["hidden"], subtree: true })"""
+    )
+    log.evaluate("(log) => { log.scrollTop = 0; }")
+    chat.page.wait_for_function("() => globalThis.released")
+    seq = first_visible(chat)
+    before = place(chat, seq)
+    far = row.aria_snapshot()
+    assert "one anchor" in far and "python" in far
+    assert abs(place(chat, seq) - before) <= 1
+    row.scroll_into_view_if_needed()
+    again = row.bounding_box()
+    assert height and again and again["height"] == height["height"]
+    expect(row.locator("td").last).to_have_text("50 m")
+
+
 def test_what_is_read_stays_while_an_answer_is_written_below_it(chat: Chat) -> None:
     chat.open()
     chat.say(answer("".join(PASSAGE.format(number=one) for one in range(12))))

@@ -42,7 +42,7 @@ export class Diagram {
     });
     addEventListener("message", this.hear);
     darkScheme().addEventListener("change", this.restyle);
-    this.#say(say("Drawing…"));
+    this.#tell(say("Drawing…"));
     this.note.after(this.frame);
     this.button.textContent = say("Show the source");
     this.timer = window.setTimeout(() => this.#showSource(say("It takes too long.")), PATIENCE);
@@ -54,7 +54,7 @@ export class Diagram {
     if (typeof error === "string") this.#showSource(error.split("\n").slice(0, 2).join(" ").slice(0, LONGEST_REASON));
     if (typeof height === "number" && this.frame) {
       clearTimeout(this.timer);
-      this.#say("");
+      this.#tell("");
       this.pre.hidden = true;
       this.frame.style.height = `${Math.min(Math.ceil(height), HIGHEST)}px`;
     }
@@ -78,11 +78,11 @@ export class Diagram {
     this.frame = null;
     this.pre.hidden = false;
     this.button.textContent = say("Draw the diagram");
-    this.#say(why && say("This diagram can't be drawn: {why}", { why }));
+    this.#tell(why && say("This diagram can't be drawn: {why}", { why }));
   }
 
   /** @param {string} words */
-  #say(words) {
+  #tell(words) {
     this.note.hidden = !words;
     this.note.textContent = words;
   }

@@ -8,12 +8,14 @@ const open = [];
 export class Popover {
   /**
    * @param {HTMLElement} button
-   * @param {{label: string, class?: string, free?: boolean, fill: (box: HTMLElement) => void}} options
-   *   `fill` is called at every opening; `free` is placed over elements that would clip it
+   * @param {{label: string, class?: string, free?: boolean, fill: (box: HTMLElement) => void, shown?: (open: boolean) => void}} options
+   *   `fill` is called at every opening; `free` is placed over elements that would clip it; `shown` hears of every
+   *   opening and closing
    */
-  constructor(button, { label, class: name = "", free = false, fill }) {
+  constructor(button, { label, class: name = "", free = false, fill, shown = () => {} }) {
     this.button = button;
     this.fill = fill;
+    this.whenShown = shown;
     this.free = free;
     this.box = h("div", { class: `pop ${name} ${free ? "free" : ""}`, role: "dialog", "aria-label": label, tabindex: "-1", hidden: true, popover: free && "manual" });
     button.after(this.box);
@@ -37,6 +39,7 @@ export class Popover {
     for (const other of [...open]) other.close({ focus: false });
     this.fill(this.box);
     this.box.hidden = false;
+    this.whenShown(true);
     if (this.free) {
       this.box.showPopover();
       this.placeFree();
@@ -62,6 +65,7 @@ export class Popover {
     const { activeElement } = document;
     const held = this.box.contains(activeElement) || activeElement === document.body;
     this.box.hidden = true;
+    this.whenShown(false);
     if (this.free && this.box.isConnected) this.box.hidePopover();
     this.box.replaceChildren();
     this.button.setAttribute("aria-expanded", "false");

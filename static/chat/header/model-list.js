@@ -69,7 +69,7 @@ function row(model, { now, take, done }) {
     take(model);
     done();
   });
-  return h("div", { class: "choice" },
+  return h("div", { class: barred ? "choice off" : "choice" },
     h("label", {}, radio, h("span", {}, h("b", {}, label), h("small", {}, barred || describeModel(model)))));
 }
 

@@ -31,6 +31,7 @@ export class PolicyChip {
       label: say("What the model sees in this chat"),
       class: "policy-pop",
       fill: (box) => this.#fill(box),
+      shown: (open) => byId("app").classList.toggle("choosing", open),
     });
   }
 
@@ -93,6 +94,7 @@ export class PolicyChip {
     this.own = this.#footButton(say("Use this chat's own choice"), () => this.choice.dropLink());
     const link = h("button", { type: "button", class: "link", hidden: shut }, say("Copy link with these settings"));
     link.addEventListener("click", () => void copy(linkWith(this.decision?.offers?.link ?? {}), link));
+    this.foot = h("div", { class: "pop-foot" }, link, this.own, this.back);
     setChildren(
       box,
       h("h2", { class: "pop-title" }, say("What the model sees in this chat")),
@@ -102,7 +104,7 @@ export class PolicyChip {
         list.map((choice) => this.#choice(choice, decision, shut))),
       this.#budget(decision, shut),
       !shut && this.notes,
-      h("div", { class: "pop-foot" }, link, this.own, this.back),
+      this.foot,
     );
     this.#refresh();
   }
@@ -216,6 +218,7 @@ export class PolicyChip {
     const chosen = Object.keys(this.choice.chosen ?? kept).length > 0 || hasHistoryParameters();
     if (this.back) this.back.hidden = Boolean(closed) || !chosen;
     if (this.own) this.own.hidden = overruledByLink(decision).length === 0;
+    if (this.foot) this.foot.hidden = [...this.foot.children].every((one) => /** @type {HTMLElement} */ (one).hidden);
   }
 }
 

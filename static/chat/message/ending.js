@@ -72,6 +72,8 @@ export class Ending {
     this.acts = acts;
     this.element = h("div", { class: "ending", hidden: true });
     this.drawn = "";
+    /** Whether nothing is to be done any more, so that a line is enough. */
+    this.folded = false;
     this.timer = 0;
   }
 
@@ -84,7 +86,8 @@ export class Ending {
     this.element.hidden = !ended;
     const open = Boolean(ended?.choices.includes("again") || ended?.choices.includes("continue"));
     this.element.classList.toggle("bad", Boolean(ended?.bad && open));
-    this.element.classList.toggle("folded", !open);
+    this.folded = !open;
+    this.element.classList.toggle("folded", this.folded);
     if (!ended) return setChildren(this.element);
     const [first, ...rest] = ended.choices;
     const acts = h("div", { class: "ending-acts" }, first && this.#button(first, open), rest.map((one) => this.#button(one, false)));

@@ -151,7 +151,9 @@ export class MessageRow {
     const words = role === "assistant" && state === "complete" ? problem?.message ?? "" : "";
     this.warning.hidden = !words;
     if (this.warning.textContent !== words) setChildren(this.warning, words && icon("warn", 14), words && h("span", {}, words));
-    this.ending.update(describeEnding(group));
+    const ended = describeEnding(group);
+    this.ending.update(ended);
+    this.element.classList.toggle("boxed", Boolean(ended) && !this.ending.folded);
   }
 
   /**

@@ -89,7 +89,7 @@ export class SearchResults {
     const name = title || say("Untitled");
     const found = parts.map(([text, marked]) => (marked ? h("mark", {}, text) : text));
     const place = seq === null
-      ? [h("span", { class: "hit-title" }, found), h("span", { class: "hit-place" }, formatTime(at))]
+      ? [h("span", { class: "hit-title found" }, found), h("span", { class: "hit-place" }, formatTime(at))]
       : [
         h("span", { class: "hit-title" }, name),
         h("span", { class: "hit-place" }, `${this.#author(hit)} · ${formatTime(at)}`),

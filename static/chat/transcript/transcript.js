@@ -6,6 +6,7 @@ import { MessageRow } from "../message/row.js";
 import { groupItems, newestGroup, sameItems } from "../state/items.js";
 import { describeSummary, sendsSummary } from "../state/summary.js";
 import { drawEmptyChat } from "./empty-chat.js";
+import { FarRows } from "./far-rows.js";
 import { ForgetLine } from "./forget-line.js";
 import { Horizon } from "./horizon.js";
 import { PlainRow } from "./plain-row.js";
@@ -43,6 +44,7 @@ export class Transcript {
     this.newest = byId("newest");
     setChildren(this.newest, icon("arrow", 18));
     this.place = new ReadingPlace(this.log, this.column);
+    new FarRows(this.column);
     /** @type {Promise<void>|null} */
     this.loading = null;
     // Older messages couldn't be loaded: the button asks again, scrolling doesn't.
@@ -89,7 +91,7 @@ export class Transcript {
   scrollToNewest() {
     this.atBottom = true;
     this.log.scrollTop = this.log.scrollHeight;
-    this.newest.hidden = true;
+    this.#showArrow(false);
   }
 
   /**
@@ -291,6 +293,12 @@ export class Transcript {
     return null;
   }
 
+  /** @param {boolean} away whether the newest message is out of view */
+  #showArrow(away) {
+    this.newest.hidden = !away;
+    this.log.parentElement?.classList.toggle("away", away);
+  }
+
   #scrolled() {
     if (this.intro.isConnected) return; // a chat that hasn't begun is read from its top
     const { scrollHeight, scrollTop, clientHeight } = this.log;
@@ -298,7 +306,7 @@ export class Transcript {
     if (scrollHeight - scrollTop - clientHeight < NEAR) this.atBottom = true;
     else if (scrollTop < this.lastTop) this.atBottom = false;
     this.lastTop = scrollTop;
-    this.newest.hidden = this.atBottom;
+    this.#showArrow(!this.atBottom);
     if (this.atBottom) return;
     this.place.note();
     if (scrollTop < clientHeight && this.state?.earlier && !this.loading && !this.stuck) void this.showEarlier();
