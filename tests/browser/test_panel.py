@@ -36,7 +36,7 @@ def test_the_panel_switches_between_the_next_message_and_the_last_answer(visit: 
     expect(sections).to_contain_text("What was sent")
     expect(chat.fact("Messages")).to_have_text("4 in the conversation then, 1 sent")
     expect(chat.panel.locator("[data-section=reported]")).to_contain_text("First token")
-    expect(chat.panel.locator(".fate")).to_contain_text("left out")
+    expect(chat.panel.locator(".fate")).to_contain_text("not sent")
     parts = chat.panel.locator("[data-section=parts]")
     expect(parts).to_contain_text("temperature is not sent: gpt-6-luna thinks")
 
@@ -106,7 +106,7 @@ def test_a_verdict_links_to_its_message(visit: Visit) -> None:
     chat = visit().open("/chat?historyPolicy=lastN&historyLength=1&debug=true")
     chat.turns("One.", "Two.")
     expect(chat.fact("Messages")).to_have_text("5 in the conversation, 0 would be sent")
-    row = chat.panel.locator(".fate details").filter(has_text="left out").first
+    row = chat.panel.locator(".fate details").filter(has_text="not sent").first
     row.locator("summary").click()
     row.get_by_role("button", name="2 user").click()
     expect(chat.users.first).to_be_focused()
@@ -148,6 +148,33 @@ def test_a_word_of_the_panel_is_explained_in_place_by_key_and_by_touch(visit: Vi
     expect(meaning).to_have_count(0)
     expect(word).to_be_focused()
     expect(chat.panel).to_be_visible()
+
+
+# Labels of the panel's tables and lists: those without words are for screen readers, or numbers.
+UNEXPLAINED = """() => [...document.querySelectorAll("#panel dt, #panel thead th, #panel tbody th")]
+    .filter((one) => one.checkVisibility() && !one.querySelector(":scope > .hidden"))
+    .filter((one) => !one.closest(".sources thead, table:not(.sources) tbody"))
+    .filter((one) => !one.querySelector(".term")).map((one) => one.textContent)"""
+
+
+def test_every_word_of_the_panel_is_explained_in_place(visit: Visit) -> None:
+    chat = visit().open("/chat?historyPolicy=relevant&historyTokens=500&debug=true")
+    chat.turns(
+        *(f"{place} " + "A long sentence about ropes and anchors. " * 12 for place in "ABCD")
+    )
+    expect(chat.panel.locator("[data-section=chosen] dt").first).to_be_visible()
+    chat.panel.locator("details.rest summary").first.click()
+    expect(chat.panel.locator("table.compare")).to_be_visible()
+    for view in ("Next message", "Last answer"):
+        chat.panel.get_by_role("button", name=view).click()
+        expect(chat.panel.get_by_role("button", name=view)).to_have_attribute(
+            "aria-pressed", "true"
+        )
+        expect(chat.panel.locator("[data-section=facts] .term")).to_have_count(4)
+        assert chat.page.evaluate(UNEXPLAINED) == []
+    word = chat.panel.locator("[data-section=chosen]").get_by_role("button", name="Matches")
+    word.click()
+    expect(chat.panel.get_by_role("dialog")).to_contain_text("found to match")
 
 
 def test_escape_closes_the_panel_wherever_the_focus_is(visit: Visit) -> None:

@@ -127,8 +127,8 @@ export class CacheSection {
       h("h3", {}, term("cells", say("KV cache")), h("small", {}, last ? say("{cells} · {reused} reused", { cells, reused: formatNumber(last.reused) }) : cells)),
       ...this.strip.draw(found.strip, found.used, found.free),
       h("dl", { class: "facts small kv-facts" },
-        h("dt", {}, say("Session")), h("dd", {}, describePlace(found)),
-        h("dt", {}, say("Cleanup")), h("dd", {}, found.cleanup.words, " ", h("span", { class: "quiet" }, say("when there is no room · {source}", { source: found.cleanup.source })))),
+        h("dt", {}, term("session", say("Session"))), h("dd", {}, describePlace(found)),
+        h("dt", {}, term("cleanup", say("Cleanup"))), h("dd", {}, found.cleanup.words, " ", h("span", { class: "quiet" }, say("when there is no room · {source}", { source: found.cleanup.source })))),
       found.cleanup.passed_over.length > 0 && h("ul", { class: "reasons" },
         found.cleanup.passed_over.map((one) => h("li", { class: "bad" }, one))),
       found.note && h("p", { class: "quiet" }, found.note),
@@ -236,7 +236,7 @@ function turnsPart({ turns: all, misses }) {
 function table(all) {
   return h("div", { class: "scroll" }, h("table", { class: "kv-turns" },
     h("caption", { class: "hidden" }, say("Tokens of each turn's prompt")),
-    h("thead", {}, h("tr", {}, [say("turn"), "", say("reused"), say("read"), say("first token"), say("source")].map((one) =>
+    h("thead", {}, h("tr", {}, [term("turn", say("turn")), "", term("reused", say("reused")), term("read", say("read")), term("first", say("first token")), term("origin", say("source"))].map((one) =>
       h("th", { scope: "col" }, one || h("span", { class: "hidden" }, say("share")))))),
     h("tbody", {}, all.flatMap(row))));
 }

@@ -117,8 +117,8 @@ export class ComparisonSection {
     const groups = rows.some((one) => one.outcome !== null && one.outcome.groups > 0);
     const priced = rows.some((one) => one.outcome && one.outcome.cost !== null);
     const heads = [
-      say("policy"), say("messages"), term("tokens", say("tokens")), term("cacheable", say("cacheable")),
-      groups && say("tools left out"), priced && say("cost"),
+      term("policy", say("policy")), term("compared", say("messages")), term("tokens", say("tokens")), term("cacheable", say("cacheable")),
+      groups && term("tools_left_out", say("tools left out")), priced && term("cost", say("cost")),
     ].filter(Boolean);
     return h("div", { class: "scroll", "aria-busy": String(this.busy) },
       h("table", { class: "compare" },

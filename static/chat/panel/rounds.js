@@ -3,6 +3,7 @@
 import { h } from "../elements/dom.js";
 import { formatDuration, formatNumber } from "../state/format.js";
 import { say } from "../words/say.js";
+import { term } from "./terms.js";
 
 /**
  * @import { Decision, Round } from "../types/wire.js"
@@ -24,8 +25,9 @@ export function roundsSection(receipt) {
       h("div", { class: "scroll" },
         h("table", { class: "rounds" },
           h("caption", { class: "hidden" }, say("Each request of this turn, in tokens")),
-          h("thead", {}, h("tr", {}, ["", say("sent"), say("read"), say("reused"), say("answer"), say("first")].map((one, index) =>
-            h("th", { scope: "col" }, index ? one : h("span", { class: "hidden" }, say("round")))))),
+          h("thead", {}, h("tr", {}, [h("span", { class: "hidden" }, say("round")), term("counted", say("sent")), term("prompt", say("read")),
+            term("cached", say("reused")), term("completion", say("answer")), term("first", say("first"))].map((one) =>
+            h("th", { scope: "col" }, one)))),
           h("tbody", {}, all.flatMap(row)))),
       retries.length > 0 && h("ul", { class: "reasons" }, retries.map(({ round, retried }) =>
         h("li", {}, h("b", {}, say("Round {round}:", { round })), " ", retried))),

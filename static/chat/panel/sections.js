@@ -179,11 +179,11 @@ export function reportedSection(receipt) {
   /** @type {Reported} */
   const numbers = receipt.reported ?? {};
   const rows = [
-    numberRow(say("Prompt"), numbers.prompt, formatTokens),
+    numberRow(term("prompt", say("Prompt")), numbers.prompt, formatTokens),
     numberRow(term("cached", say("Cached")), numbers.cached, formatTokens),
-    numberRow(say("Answer"), numbers.completion, formatTokens),
-    numberRow(say("First token"), numbers.first_token_ms, (value) => say("after {time}", { time: formatDuration(value) })),
-    numberRow(say("Cost"), numbers.cost, (value) => [formatDollars(value), " ", h("span", { class: "quiet" }, say("estimated from list prices"))]),
+    numberRow(term("completion", say("Answer")), numbers.completion, formatTokens),
+    numberRow(term("first", say("First token")), numbers.first_token_ms, (value) => say("after {time}", { time: formatDuration(value) })),
+    numberRow(term("cost", say("Cost")), numbers.cost, (value) => [formatDollars(value), " ", h("span", { class: "quiet" }, say("estimated from list prices"))]),
   ].flat();
   const { provider } = receipt;
   if (!rows.length && !provider) return null;
@@ -192,7 +192,7 @@ export function reportedSection(receipt) {
     draw: () => [
       h("h3", {}, say("What the provider reported")),
       h("dl", { class: "facts" },
-        provider && [h("dt", {}, say("Model")), h("dd", {}, provider.label || provider.model)],
+        provider && [h("dt", {}, term("model", say("Model"))), h("dd", {}, provider.label || provider.model)],
         rows),
       !rows.length && h("p", { class: "quiet" }, say("No numbers yet.")),
     ],

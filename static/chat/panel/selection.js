@@ -13,11 +13,14 @@ import { describePlace } from "./verdicts.js";
 
 /** @type {Record<string, string>} */
 const NAMES = {
-  ms: say("Time"), milliseconds: say("Time"), prompt: say("Prompt"), completion: say("Answer"), cached: say("Cached"), by: say("Written by"),
-  passages: say("Messages searched"), added: say("Newly indexed"), hits: say("Matches"),
+  milliseconds: say("Time"), prompt: say("Prompt"), completion: say("Answer"), cached: say("Cached"), by: say("Written by"),
+  passages: say("Messages searched"), added: say("Newly indexed"), hits: say("Matches"), vectors: say("Compared by meaning"),
+  result: say("Result"), model: say("Model"), asked: say("Model asked"), candidates: say("Candidates"), chosen: say("Chosen"),
+  estimated_prompt: say("Estimated prompt"), file: say("File"), slots: say("Parts"), calls: say("Requests"), tokens: say("Tokens"),
+  seconds: say("Seconds"), shortened: say("Shortened"),
 };
-/** @type {Record<string, string>} the rows whose words are explained */
-const TERMS = { passages: "searched", added: "added", hits: "matches", cached: "cached" };
+/** @type {Record<string, string>} how each row is explained, where not under its own key */
+const TERMS = { passages: "searched", hits: "matches", model: "asked_model", tokens: "used_tokens" };
 
 /**
  * @param {Decision} decision
@@ -35,7 +38,7 @@ export function selectionSection(decision, titles) {
       ...reports.map(([name, report]) => h("div", { class: "report" },
         h("h4", {}, titles[name] ?? titleOf(name)),
         h("dl", { class: "facts small" }, Object.entries(report).filter(hasValue).flatMap(([key, value]) =>
-          [h("dt", {}, term(TERMS[key] ?? "", NAMES[key] ?? titleOf(key))), h("dd", {}, formatValue(key, value))])))),
+          [h("dt", {}, term(TERMS[key] ?? key, NAMES[key] ?? titleOf(key))), h("dd", {}, formatValue(key, value))])))),
       hits.length > 0 && h("ul", { class: "hits" }, hits.map((one) =>
         h("li", {}, h("b", {}, describePlace(one)), ` ${one.sentence}`))),
     ],
@@ -57,7 +60,7 @@ function formatValue(key, value) {
   if (typeof value === "boolean") return value ? say("yes") : say("no");
   if (typeof value === "object" && value) return formatInside(value) || say("none");
   if (typeof value !== "number") return String(value);
-  if (key === "ms" || key === "milliseconds") return formatDuration(value);
+  if (key === "milliseconds") return formatDuration(value);
   if (key === "cost") return say("{cost}, estimated", { cost: formatDollars(value) });
   if (["prompt", "completion", "cached"].includes(key)) return sayCount("{count} token, reported", "{count} tokens, reported", value);
   return Number.isInteger(value) ? formatNumber(value) : value.toFixed(2);

@@ -17,8 +17,6 @@ const NAMES = {
   selector: say("selector"), summary_model: say("summary by"), recall_share: say("share for quotes"),
   enabled: say("memory on"), previous_tasks_count: say("background notes"),
 };
-/** @type {Record<string, string>} settings whose names are explained */
-const TERMS = { tokens: say("token budget"), low_water: say("low-water mark"), step: "step", selector: "selector", recall_share: say("share for quotes") };
 // Always shown; other settings only where a source sets them.
 const FIRST = ["policy", "length", "tokens"];
 /** @type {Record<string, string>} */
@@ -75,9 +73,15 @@ function table(rows) {
       h("thead", {}, h("tr", {}, h("th", {}, h("span", { class: "hidden" }, say("setting"))),
         Object.values(SOURCES).map((source) => h("th", { scope: "col" }, source)))),
       h("tbody", {}, rows.map(({ name, words, setting }) =>
-        h("tr", {}, h("th", { scope: "row" }, term(TERMS[name] ?? "", words)),
+        h("tr", {}, h("th", { scope: "row" }, term(explained(name), words)),
           Object.keys(SOURCES).map((source) => h("td", {}, cells(setting, source))))))));
 }
+
+/**
+ * The name of its explanation. "tokens" explains tokens themselves.
+ * @param {string} name as in the receipt, some with the group they are in
+ */
+const explained = (name) => (name === "tokens" ? "budget" : name.replace(/^conversation\./u, ""));
 
 /**
  * The values that one source gives one setting; the environment may give it under two names.

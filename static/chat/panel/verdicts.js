@@ -48,7 +48,7 @@ export function verdictsSection(decision, messages, next, toMessage) {
  */
 function describeFate({ sent, quoted, before }, current) {
   if (quoted) return before && before < current ? say("still sent as a quote") : say("sent as a quote");
-  return sent ? say("sent") : say("left out");
+  return sent ? say("sent") : say("not sent");
 }
 
 /**

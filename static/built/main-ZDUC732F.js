@@ -1,0 +1,1 @@
+import"./chunk-VYFOA2L5.js";
