@@ -86,7 +86,7 @@ const choice = new HistoryChoice({
   send: (chosen) => session.chooseHistory(chosen),
   changed: () => session.requestPreview(),
 });
-const chip = new PolicyChip(choice);
+const chip = new PolicyChip(choice, (menu) => transcript.keepClear(menu));
 const panel = new Late(async () => {
   const { Panel } = await import("./panel/panel.js");
   return new Panel(page, {

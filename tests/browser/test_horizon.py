@@ -123,3 +123,32 @@ def test_a_press_isnt_lost_while_the_words_of_the_button_change(four_turns: Chat
     chat.page.evaluate("document.querySelector('#chip-words b').outerHTML = '<b>Last 2</b>'")
     chat.page.mouse.up()
     expect(chat.popover.get_by_label("Recent messages plus a summary")).to_be_disabled()
+
+
+COVERED = """() => {
+  const line = document.querySelector(".horizon-words").getBoundingClientRect();
+  const menu = document.querySelector(".policy-pop").getBoundingClientRect();
+  const apart = line.right <= menu.left || line.left >= menu.right
+    || line.bottom <= menu.top || line.top >= menu.bottom;
+  return !apart;
+}"""
+
+
+@pytest.mark.parametrize("panel", ["", "?debug=true"], ids=["", "panel"])
+@pytest.mark.parametrize("width", [400, 800, 1000, 1280, 1700])
+def test_the_menu_of_memories_never_covers_the_line(visit: Visit, width: int, panel: str) -> None:
+    chat = visit(viewport={"width": width, "height": 900}).open("/chat")
+    chat.turns(*(f"Question {number}. " + "It goes on for long. " * 12 for number in range(6)))
+    if panel and width > 760:
+        chat.open(f"/chat/{chat.id}{panel}")
+        expect(chat.panel).to_be_visible()
+    chat.page.locator("#chip").click()
+    # Your messages stand at 2, 4 to 12, and the next one counts.
+    for length in (3, 4, 5, 2):
+        chat.popover.get_by_role("spinbutton").first.fill(str(length))
+        expect(chat.page.locator(".horizon-place + article")).to_have_attribute(
+            "data-seq", str(16 - 2 * length)
+        )
+        chat.page.wait_for_function(f"() => !({COVERED})()")
+    chat.page.keyboard.press("Escape")
+    expect(chat.messages.last).to_be_in_viewport()

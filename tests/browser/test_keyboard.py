@@ -213,3 +213,68 @@ def test_the_sidebar_shows_the_keys_and_the_last_answer_is_copied(visit: Visit) 
     chat.page.keyboard.press("Control+Shift+KeyC")
     expect(chat.page.locator("#status")).to_have_text("Copied.")
     assert chat.page.evaluate("navigator.clipboard.readText()") == "This is it."
+
+
+def focused(page: Page) -> str:
+    """The name of what has the focus; a message's is its own text."""
+    name: str = page.evaluate(FOCUSED)
+    return name
+
+
+def walk_to(page: Page, name: str, *, key: str = "Tab") -> None:
+    """Presses the key until the focus is at what has a name that begins like this."""
+    for _ in range(60):
+        if focused(page).startswith(name):
+            return
+        page.keyboard.press(key)
+    raise AssertionError(f"{name} isn't reached, the focus is at {focused(page)!r}")
+
+
+def test_an_older_message_is_edited_and_the_answers_are_compared_by_keys(chat: Chat) -> None:
+    chat.turns("How deep is the quay?", "And the bar?")
+    keys = chat.page.keyboard
+    walk_to(chat.page, "Copy", key="Shift+Tab")
+    while chat.page.evaluate("document.activeElement.closest('article').dataset.seq") != "2":
+        keys.press("Shift+Tab")
+    walk_to(chat.page, "Edit", key="ArrowRight")
+    keys.press("Enter")
+    expect(chat.page.get_by_role("textbox", name="The message's text")).to_be_focused()
+    keys.press("Control+a")
+    keys.type("How deep is the quay at low water?")
+    keys.press("Control+Enter")
+    expect(chat.users.locator(".body")).to_have_text(["How deep is the quay at low water?"])
+    expect(chat.draft).to_be_focused()
+    expect(chat.receipt_buttons).to_have_count(1)
+    walk_to(chat.page, "Earlier version", key="Shift+Tab")
+    keys.press("Enter")
+    expect(chat.users).to_have_count(2)
+    assert focused(chat.page) == "Later version"
+
+
+def test_an_answer_is_tried_again_with_another_memory_by_keys(chat: Chat) -> None:
+    chat.turns("How deep is the quay?")
+    keys = chat.page.keyboard
+    walk_to(chat.page, "Copy", key="Shift+Tab")
+    walk_to(chat.page, "Answer with another model or memory", key="ArrowRight")
+    keys.press("Enter")
+    expect(chat.popover.get_by_role("button", name="Only your new message")).to_be_visible()
+    walk_to(chat.page, "Only your new message")
+    keys.press("Enter")
+    expect(chat.page.get_by_role("button", name="Earlier version")).to_be_enabled()
+    expect(chat.writing).to_have_count(0)
+    assert chat.page.evaluate("document.activeElement.closest('article') !== null")
+
+
+def test_a_message_is_deleted_and_comes_back_by_keys(chat: Chat) -> None:
+    chat.turns("How deep is the quay?")
+    keys = chat.page.keyboard
+    walk_to(chat.page, "Copy", key="Shift+Tab")
+    walk_to(chat.page, "More", key="ArrowRight")
+    keys.press("Enter")
+    walk_to(chat.page, "Delete")
+    keys.press("Enter")
+    expect(chat.receipt_buttons).to_have_count(0)
+    walk_to(chat.page, "Undo")
+    keys.press("Enter")
+    expect(chat.receipt_buttons).to_have_count(1)
+    expect(chat.draft).to_be_focused()

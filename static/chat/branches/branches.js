@@ -116,8 +116,11 @@ export class Branches {
     if (!open) return;
     const there = state.conversationId === before.conversationId && state.messages.some(({ id }) => id === open.id);
     if (!there) {
-      const { changed, box } = open.editor;
+      const { changed, box, element } = open.editor;
+      // The message went with its row: a new branch is followed at the message box.
+      const held = element.contains(document.activeElement) || document.activeElement === document.body;
       this.close();
+      if (held) byId("draft").focus();
       // Without a new branch of one's own, the message left the page for another reason.
       if (changed && open.sent !== box.value) this.wiring.keep(box.value);
       return;
@@ -217,7 +220,7 @@ export class Branches {
     if (this.coming !== coming || !coming.fresh || !coming.seq) return;
     this.coming = null;
     const row = this.wiring.hold(coming.seq, coming.top);
-    if (!row || document.activeElement !== document.body) return;
+    if (!row || !document.activeElement?.matches("body, article")) return;
     for (const act of [coming.act, coming.act === "earlier" ? "later" : "earlier"]) {
       const button = act && /** @type {HTMLElement|null} */ (row.querySelector(`[data-act="${act}"]:enabled`));
       if (button) return button.focus({ preventScroll: true });

@@ -93,18 +93,34 @@ export class Queue {
 
   #draw() {
     const { list, held, running } = this;
-    this.box.hidden = !list.length;
-    if (!list.length) return setChildren(this.box);
+    const focused = this.box.contains(document.activeElement);
     const act = /** @type {HTMLElement|null} */ (document.activeElement)?.dataset.queued ?? "";
+    this.box.hidden = !list.length;
+    if (!list.length) {
+      setChildren(this.box);
+      if (focused) byId("draft").focus();
+      return;
+    }
     const words = held
       ? sayCount("{count} message is not sent", "{count} messages are not sent", list.length)
       : sayCount("{count} message waits for the answer", "{count} messages wait for the answer", list.length);
     setChildren(this.box,
       h("div", { class: "queue-head" }, h("span", {}, words),
-        held && h("button", { type: "button", class: "link", disabled: running, on: { click: () => this.#sendFirst() } },
+        held && h("button", { type: "button", class: "link", disabled: running, "data-queued": "send", on: { click: () => this.#sendFirst() } },
           list.length > 1 ? say("Send the first now, the others after it") : say("Send it now"))),
       h("ol", {}, list.map((one, index) => (one.client_id === this.editing ? this.#editor(one) : this.#row(one, index)))));
-    if (act) /** @type {HTMLElement|null} */ (this.box.querySelector(`[data-queued="${CSS.escape(act)}"]:enabled`))?.focus();
+    if (act) this.#holdFocus(act);
+  }
+
+  /**
+   * The button that was pressed may be gone, or lead no further.
+   * @param {string} act
+   */
+  #holdFocus(act) {
+    const other = act.startsWith("up-") ? act.replace("up-", "down-") : act.replace("down-", "up-");
+    const find = (/** @type {string} */ name) =>
+      /** @type {HTMLElement|null} */ (this.box.querySelector(`[data-queued="${CSS.escape(name)}"]:enabled`));
+    (find(act) ?? find(other) ?? byId("draft")).focus();
   }
 
   /**

@@ -12,7 +12,14 @@ export function toast(text, { label = "", act, seconds = 8, about = "" } = {}) {
   dismissToasts(about);
   const element = h("div", { class: "toast", "data-about": about }, h("span", {}, text));
   if (act) {
-    element.append(h("button", { type: "button", class: "link", on: { click: () => (element.remove(), act()) } }, label));
+    const press = () => {
+      const held = element.contains(document.activeElement);
+      element.remove();
+      // Its button is gone: what somebody does next begins at the message box.
+      if (held) byId("draft").focus();
+      act();
+    };
+    element.append(h("button", { type: "button", class: "link", on: { click: press } }, label));
   }
   byId("toasts").append(element);
   let timer = 0;

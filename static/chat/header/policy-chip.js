@@ -16,8 +16,11 @@ import { say } from "../words/say.js";
 const LOSSES = ["bad", "locked", "not allowed"];
 
 export class PolicyChip {
-  /** @param {HistoryChoice} choice */
-  constructor(choice) {
+  /**
+   * @param {HistoryChoice} choice
+   * @param {(menu: HTMLElement|null) => void} covers hears what is over the text: the menu, or nothing any more
+   */
+  constructor(choice, covers) {
     this.choice = choice;
     // Why a number that was typed isn't applied.
     this.wrong = "";
@@ -31,7 +34,10 @@ export class PolicyChip {
       label: say("What the model sees in this chat"),
       class: "policy-pop",
       fill: (box) => this.#fill(box),
-      shown: (open) => byId("app").classList.toggle("choosing", open),
+      shown: (open) => {
+        byId("app").classList.toggle("choosing", open);
+        covers(open ? this.popover.box : null);
+      },
     });
   }
 

@@ -1,10 +1,12 @@
 /** The messages, the horizon among them, and the scrolling. */
 
 import { byId, h, reducedMotion, setChildren } from "../elements/dom.js";
+import { keepFocus } from "../elements/focus-place.js";
 import { icon } from "../elements/icons.js";
 import { MessageRow } from "../message/row.js";
 import { groupItems, newestGroup, sameItems } from "../state/items.js";
 import { describeSummary, sendsSummary } from "../state/summary.js";
+import { ClearLine } from "./clear-line.js";
 import { drawEmptyChat } from "./empty-chat.js";
 import { FarRows } from "./far-rows.js";
 import { ForgetLine } from "./forget-line.js";
@@ -56,6 +58,8 @@ export class Transcript {
     this.rows = new Map();
     /** @type {Set<MessageRow|PlainRow>} rows whose marks aren't up to date */
     this.changed = new Set();
+    this.clearLine = new ClearLine(this.log, this.horizon.element, () => (this.atBottom = false));
+    this.wasAtBottom = false;
     this.atBottom = true;
     this.lastTop = 0;
     this.intro = h("div", { class: "intro" });
@@ -80,7 +84,7 @@ export class Transcript {
       || state.agent !== before.agent || state.forgetAbove !== before.forgetAbove || state.receipt !== before.receipt
       || (state.turn === null) !== (before.turn === null) || state.turn?.id !== before.turn?.id
       || !this.rows.size;
-    if (moved) this.#arrange(state);
+    if (moved) keepFocus(this.column, () => this.#arrange(state));
     else if (state.turn !== before.turn) this.#stream(state);
     const marks = moved || state.decision !== before.decision || state.summary !== before.summary;
     if (marks) this.#mark(state, before);
@@ -164,6 +168,16 @@ export class Transcript {
     if (row) this.log.scrollTop += row.getBoundingClientRect().top - top;
     else void this.scrollToMessage(seq);
     return row;
+  }
+
+  /**
+   * Scrolls so that the line isn't under a menu in which it is moved; afterwards the end is shown again, if it was before.
+   * @param {HTMLElement|null} cover
+   */
+  keepClear(cover) {
+    if (cover) this.wasAtBottom = this.atBottom;
+    this.clearLine.cover(cover);
+    if (!cover && this.wasAtBottom) this.scrollToNewest();
   }
 
   /** @param {HTMLElement} element */
@@ -279,6 +293,7 @@ export class Transcript {
     const summary = { words: describeSummary(state, this.withSummary), sent: sendsSummary(decision) };
     this.horizon.place(this.column, next, { above, marked, empty: !next && !turn && !pending.length, summary, decision });
     this.horizon.point(this.log);
+    this.clearLine.update();
   }
 
   /**

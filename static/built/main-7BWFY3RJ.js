@@ -1,0 +1,1 @@
+import"./chunk-XPN2ULBY.js";

@@ -1,1 +1,0 @@
-import"./chunk-VYFOA2L5.js";
