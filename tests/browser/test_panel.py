@@ -151,7 +151,7 @@ def test_a_word_of_the_panel_is_explained_in_place_by_key_and_by_touch(visit: Vi
 
 
 # Labels of the panel's tables and lists: those without words are for screen readers, or numbers.
-UNEXPLAINED = """() => [...document.querySelectorAll("#panel dt, #panel thead th, #panel tbody th")]
+UNEXPLAINED = """() => [...document.querySelectorAll("#panel :is(dt, th, .key li)")]
     .filter((one) => one.checkVisibility() && !one.querySelector(":scope > .hidden"))
     .filter((one) => !one.closest(".sources thead, table:not(.sources) tbody"))
     .filter((one) => !one.querySelector(".term")).map((one) => one.textContent)"""

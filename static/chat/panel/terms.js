@@ -20,6 +20,8 @@ const MEANINGS = {
   prefilled: say("Example exchanges of the agent. They are sent with every request and aren't part of the chat."),
   tools: say("The descriptions of the tools that the model may call."),
   summary: say("A running summary that is sent instead of the messages that it covers."),
+  history: say("Earlier messages of this chat that are sent in their place."),
+  current: say("The message that the model answers; before it is sent, what you are typing."),
   recalled: say("Older messages that match your message. They are sent as quotes directly before it."),
   strategy: say("Text that the agent's own strategy adds."),
   reply: say("Room in the model's window that is kept free for its answer."),

@@ -1,1 +1,0 @@
-import"./chunk-XPN2ULBY.js";

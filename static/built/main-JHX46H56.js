@@ -1,0 +1,1 @@
+import"./chunk-LE2QOHIC.js";
