@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, expect, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, ViewportSize, expect, sync_playwright
 
 from tests.browser.chat import Chat
 from tests.browser.watch import Watch
@@ -27,7 +27,7 @@ DISABLED_FEATURES = (
     "NetworkTimeServiceQuerying AimEnabled PreconnectToSearch"
 ).split()
 PATIENCE = 20_000
-WIDE = {"width": 1280, "height": 900}
+WIDE: ViewportSize = {"width": 1280, "height": 900}
 # They write to the folder that `make pictures` names.
 PICTURE_TESTS = ["test_policy_pictures.py", "test_model_pictures.py", "test_cache_pictures.py"]
 collect_ignore = [] if os.environ.get("PICTURES") else PICTURE_TESTS

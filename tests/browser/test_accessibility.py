@@ -6,17 +6,17 @@ from typing import Literal
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, ViewportSize, expect
 
 from tests.browser.chat import Chat, answer
-from tests.browser.conftest import Visit
+from tests.browser.conftest import WIDE, Visit
 
 pytestmark = pytest.mark.browser
 RICH = (
     "# Tides\n\nThe **moon** pulls, [says NASA](https://example.org):\n\n> so it is\n\n"
     "| place | metres |\n|---|---|\n| Saint-Malo | 12 |\n\n```python\nprint('tide')  # twice\n```"
 )
-NARROW = {"width": 400, "height": 860}
+NARROW: ViewportSize = {"width": 400, "height": 860}
 
 
 def violations(page: Page) -> list[str]:
@@ -27,6 +27,22 @@ def violations(page: Page) -> list[str]:
         for one in found
         if one["impact"] in ("serious", "critical")
     ]
+
+
+def violations_in_every_look(page: Page) -> list[str]:
+    """The violations of this state in light and dark, wide and at 400 pixels, one after another."""
+    size = page.viewport_size
+    assert size
+    looks: list[tuple[Literal["light", "dark"], ViewportSize]] = [
+        ("dark", NARROW), ("light", NARROW), ("dark", WIDE), ("light", WIDE)
+    ]  # fmt: skip
+    found = []
+    for scheme, viewport in looks:
+        page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
+        page.set_viewport_size(viewport)
+        found += [f"{scheme}, {viewport['width']} px: {one}" for one in violations(page)]
+    page.set_viewport_size(size)
+    return found
 
 
 def open_long_conversation(chat: Chat) -> Chat:

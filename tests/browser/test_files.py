@@ -9,7 +9,7 @@ from playwright.sync_api import Route, expect
 
 from tests.browser.chat import Chat
 from tests.browser.conftest import Visit
-from tests.browser.test_accessibility import violations
+from tests.browser.test_accessibility import violations_in_every_look
 from tests.browser.watch import Watch, failed_request
 from tests.fakes.openai_server import FakeOpenAI
 from tests.files.sample_files import pdf, picture
@@ -56,6 +56,7 @@ def test_a_pdf_and_a_picture_are_dropped_asked_about_and_reach_the_model(
     drop(chat, survey_pdf=pdf("The quay needs dredging"), map_png=picture("PNG"), wrong_txt=b"no")
     expect(page.get_by_role("progressbar", name="Upload of")).to_have_count(3)
     expect(page.locator("#status")).to_contain_text("Uploading survey.pdf")
+    assert violations_in_every_look(page) == [], "while files are uploaded"
     page.get_by_role("button", name="Cancel the upload of wrong.txt").click()
     expect(chips).to_have_count(2)
 
@@ -72,7 +73,7 @@ def test_a_pdf_and_a_picture_are_dropped_asked_about_and_reach_the_model(
     assert page.locator(".thumb img").evaluate(size) == [40, 30]
     page.get_by_role("button", name="map.png").click()
     expect(page.get_by_role("dialog", name="map.png")).to_be_visible()
-    assert violations(page) == []
+    assert violations_in_every_look(page) == [], "with a picture open"
 
     parts = fake.requests[-1]["messages"][-1]["content"]
     texts = "\n".join(part["text"] for part in parts if part["type"] == "text")
@@ -94,6 +95,7 @@ def test_a_text_that_is_too_long_becomes_a_file_and_a_draft_keeps_its_files(
     expect(page.get_by_role("progressbar", name="Upload of")).to_have_count(0)
     drop(chat, picture_png=b"MZ\x90\x00" + bytes(30))
     expect(page.get_by_role("button", name="Remove picture.png")).to_be_visible()
+    assert violations_in_every_look(page) == [], "with files that are ready"
     chat.write("Sum it up.")
     expect(chat.notice).to_contain_text("picture.png was not uploaded")
     chat.reload()

@@ -13,6 +13,7 @@ from playwright.sync_api import Locator, expect
 
 from tests.browser.chat import Chat
 from tests.browser.conftest import Visit, provider_environment
+from tests.browser.test_accessibility import violations
 from tests.browser.test_sidebar import restore
 from tests.browser.watch import Watch, failed_request
 from tests.fakes.openai_server import FakeOpenAI
@@ -60,6 +61,7 @@ def test_a_long_one_shows_how_far_it_is_while_others_chat(
     restore(ada, long_file)
     expect(line_of(ada)).to_contain_text("Importing “The log”: ")
     expect(line_of(ada)).to_contain_text(" of 100,000 messages")
+    assert violations(ada.page) == []
     bob.turns("Hello", "And again")
     expect(bob.receipt_buttons).to_have_count(2)
     expect(ada.conversations).to_have_count(0)

@@ -7,7 +7,7 @@ from playwright.sync_api import expect
 
 from tests.browser.chat import Chat
 from tests.browser.conftest import Visit
-from tests.browser.test_accessibility import violations
+from tests.browser.test_accessibility import violations_in_every_look
 from tests.fakes.openai_server import FakeOpenAI
 
 pytestmark = pytest.mark.browser
@@ -42,7 +42,7 @@ def test_both_answers_stand_side_by_side_and_one_is_kept(
     assert boxes[0] and boxes[1]
     stacked = boxes[0]["y"] + boxes[0]["height"] <= boxes[1]["y"]
     assert stacked == bool(options), "beside each other, or one below the other on a phone"
-    assert violations(chat.page) == []
+    assert violations_in_every_look(chat.page) == []
     window.get_by_role("button", name="Keep the answer before").click()
     expect(window).to_be_hidden()
     expect(chat.answers.last).to_contain_text("1 / 2")

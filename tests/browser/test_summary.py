@@ -9,6 +9,7 @@ from playwright.sync_api import Locator, expect
 
 from tests.browser.chat import Chat
 from tests.browser.conftest import Visit, provider_environment
+from tests.browser.test_accessibility import violations_in_every_look
 from tests.browser.watch import Watch, failed_request
 from tests.fakes.openai_server import FakeOpenAI
 from tests.running import Server
@@ -51,6 +52,7 @@ def test_the_summary_is_read_edited_brought_back_and_switched_off(
     text.fill("word " * 11_000)
     dialog.get_by_role("button", name="Save").click()
     expect(dialog.get_by_role("alert")).to_contain_text("Your text is kept; shorten it.")
+    assert violations_in_every_look(chat.page) == []
     expect(text).not_to_have_value(NOTES)
     text.fill("Ada walks in May.")
     chat.page.keyboard.press("Escape")
@@ -65,6 +67,7 @@ def test_the_summary_is_read_edited_brought_back_and_switched_off(
     dialog = open_summary(chat)
     dialog.get_by_text("2 older versions").click()
     expect(dialog.locator(".summary-words").first).to_have_text(NOTES)
+    assert violations_in_every_look(chat.page) == [], "with the older versions"
     dialog.get_by_role("button", name="Restore version 2").click()
     expect(text).to_have_value(NOTES)
     with chat.page.expect_response("**/summary/switch"):
