@@ -43,7 +43,7 @@ def test_a_fact_lost_after_sixty_turns_is_explained_and_found_again(
         "(turn 9, the 5th after it), because it is older than your last 5 messages "
         "(set in the page's address)."
     )
-    expect(why).to_contain_text("Your next message will not see it either.")
+    expect(why).to_contain_text("It won't be sent with your next message either.")
     why.get_by_role("button", name="Close").click()
 
     # Under another policy the page marks the turns relevant to the draft before it is sent.

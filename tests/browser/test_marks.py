@@ -53,7 +53,7 @@ def test_the_page_explains_why_a_message_was_forgotten_and_a_pin_brings_it_back(
         "It left the context with your message “And in winter?” (turn 3, the 2nd after it), "
         "because it is older than your last 2 messages (set in the page's address)."
     )
-    expect(dialog).to_contain_text("Your next message will not see it either.")
+    expect(dialog).to_contain_text("It won't be sent with your next message either.")
     dialog.get_by_role("button", name="Pin it").click()
     expect(dialog).to_be_hidden()
     for tab in (chat, other):

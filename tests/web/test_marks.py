@@ -102,7 +102,7 @@ async def test_the_answer_tells_when_a_message_was_left_out_and_what_would_help(
         assert told["sentences"] == [
             "It left the context with your message “Three” (turn 3, the 2nd after it), because it "
             "is older than your last 2 messages (set in the page's address).",
-            "Your next message will not see it either.",
+            "It won't be sent with your next message either.",
         ]
         assert told["fixes"] == ["pin", "ask"]
         receipt = await ada.ask("GET", f"/turns/{told['turn']}/receipt")

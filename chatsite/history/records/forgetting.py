@@ -169,8 +169,12 @@ def _still(then: _PastVerdict, now: _PastVerdict) -> str:
     if now.asked is not None:
         return f"That was so for your last message{' too' if now.asked != then.asked else ''}."
     same = (then.reason, then.sentence) == (now.reason, now.sentence)
-    words = "will see it too" if now.sent else "will not see it either"
-    return f"Your next message {words}{'' if same else _clause(now)}."
+    words = (
+        "It will be sent with your next message too"
+        if now.sent
+        else "It won't be sent with your next message either"
+    )
+    return f"{words}{'' if same else _clause(now)}."
 
 
 def _place(verdict: _PastVerdict) -> str:

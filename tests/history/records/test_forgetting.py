@@ -57,7 +57,7 @@ STORIES: dict[str, tuple[MessageTrail, dict[str, Any] | None, tuple[str, ...], s
         (
             "It left the context with your message “Question 7” (turn 7, the 5th after it), "
             f"because it is {OLDER} (set in the page's address).",
-            "Your next message will not see it either.",
+            "It won't be sent with your next message either.",
         ),
         "t7",
     ),
@@ -69,8 +69,8 @@ STORIES: dict[str, tuple[MessageTrail, dict[str, Any] | None, tuple[str, ...], s
         (
             "It left the context with your message “Question 4” (turn 4, the 2nd after it), "
             "to stay within 900 tokens (set by the agent).",
-            "Your next message will not see it either, because it is above the line where you "
-            "asked to forget.",
+            "It won't be sent with your next message either, because it is above the line where "
+            "you asked to forget.",
         ),
         "t4",
     ),
@@ -114,7 +114,7 @@ STORIES: dict[str, tuple[MessageTrail, dict[str, Any] | None, tuple[str, ...], s
         (
             "It came back with your message “Question 5” (turn 5, the 3rd after it), because its "
             "turn is pinned.",
-            "Your next message will see it too.",
+            "It will be sent with your next message too.",
         ),
         "t5",
     ),
@@ -133,7 +133,7 @@ STORIES: dict[str, tuple[MessageTrail, dict[str, Any] | None, tuple[str, ...], s
         (
             "It left the context with your message “Question 5” (turn 5, the 3rd after it), "
             f"because it is {OLDER} (set in the page's address).",
-            "Your next message will not see it either.",
+            "It won't be sent with your next message either.",
         ),
         "t5",
     ),
@@ -153,7 +153,7 @@ STORIES: dict[str, tuple[MessageTrail, dict[str, Any] | None, tuple[str, ...], s
         (
             "It left the context with your message “Question 5” (turn 5, the 3rd after it), "
             f"because it is {OLDER} (set in the page's address).",
-            "Your next message will not see it either.",
+            "It won't be sent with your next message either.",
         ),
         "t5",
     ),
