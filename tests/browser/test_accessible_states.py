@@ -44,6 +44,8 @@ def test_what_opens_under_a_message_has_no_serious_fault(
     assert violations(chat.page) == [], "with the editor"
     chat.page.get_by_role("textbox", name="The message's text").fill("Two, otherwise.")
     chat.page.keyboard.press("Control+Enter")
+    expect(chat.answers.last).to_contain_text("w0")
+    expect(chat.writing).to_have_count(0)
     chat.users.last.get_by_role("button", name="Version 2 of 2").click()
     expect(chat.popover).to_be_visible()
     assert violations(chat.page) == [], "with the versions"
