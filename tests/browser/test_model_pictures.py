@@ -126,6 +126,7 @@ def open_tool_conversation(chat: Chat, fake: FakeOpenAI) -> Chat:
 def test_an_answer_with_thoughts_and_tools(visit: Visit, fake: FakeOpenAI, pictures: Path) -> None:
     chat = open_tool_conversation(visit(viewport=DESK), fake)
     last = chat.answers.last.locator(".md").last
+    last.scroll_into_view_if_needed()
     take(chat, pictures / "tools.png", last)
     use_dark_scheme(chat)
     take(chat, pictures / "tools-dark.png", last)
