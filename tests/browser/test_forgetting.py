@@ -39,9 +39,9 @@ def test_a_fact_lost_after_sixty_turns_is_explained_and_found_again(
     early_turn.get_by_role("button", name="Why did it forget?").click()
     why = page.get_by_role("dialog", name="Why did it forget?")
     expect(why).to_contain_text(
-        "It left the context with your message “Ida gets seasick in cars. Should I worry?” "
-        "(turn 9, the 5th after it), because it is older than your last 5 messages "
-        "(set in the page's address)."
+        "It dropped out of the context at turn 9, 5 messages later, when you sent “Ida gets "
+        "seasick in cars. Should I worry?”: older than your last 5 messages (set in the page's "
+        "address)."
     )
     expect(why).to_contain_text("It won't be sent with your next message either.")
     why.get_by_role("button", name="Close").click()

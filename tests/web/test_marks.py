@@ -100,16 +100,17 @@ async def test_the_answer_tells_when_a_message_was_left_out_and_what_would_help(
         told = await ada.ask("GET", why(first, **asked))
         assert not told["sent"]
         assert told["sentences"] == [
-            "It left the context with your message “Three” (turn 3, the 2nd after it), because it "
-            "is older than your last 2 messages (set in the page's address).",
+            "It dropped out of the context at turn 3, 2 messages later, when you sent “Three”: "
+            "older than your last 2 messages (set in the page's address).",
             "It won't be sent with your next message either.",
         ]
         assert told["fixes"] == ["pin", "ask"]
         receipt = await ada.ask("GET", f"/turns/{told['turn']}/receipt")
         assert receipt["facts"]["length"] == "2"
         assert (await ada.ask("GET", why(second, **asked)))["sentences"] == [
-            "It was sent with your last message. It leaves with your next one, because it is older "
-            "than your last 2 messages (set in the page's address)."
+            "It was sent with your last message.",
+            "It won't be sent with your next one: older than your last 2 messages (set in the "
+            "page's address).",
         ]
         assert (await ada.ask("GET", why(third, **asked)))["sent"]
         assert (await ada.ask("GET", why(first, reply_to=first, **asked)))["sent"]

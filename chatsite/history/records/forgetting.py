@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from chatsite.encoding import Record
+from chatsite.wording import later, say, say_count
 
 StoredReceipt = Mapping[str, Any]
 # What a person can do about it: pin it, reply to it, take the line away, take it back in, undo
@@ -17,11 +18,11 @@ StoredReceipt = Mapping[str, Any]
 Fix = Literal["pin", "ask", "remember", "take_back", "bring_back", "include"]
 
 _SOURCES = {
-    "environment": "set by the administrator",
-    "URL": "set in the page's address",
-    "conversation": "chosen for this conversation",
-    "template": "set by the agent",
-    "built in": "the usual setting",
+    "environment": later("set by the administrator"),
+    "URL": later("set in the page's address"),
+    "conversation": later("chosen for this conversation"),
+    "template": later("set by the agent"),
+    "built in": later("the usual setting"),
 }
 _FIXES: Mapping[str, tuple[Fix, ...]] = {
     "above_marker": ("remember",),
@@ -32,12 +33,6 @@ _FIXES: Mapping[str, tuple[Fix, ...]] = {
     "empty": (),
     "incomplete_tool_group": (),
 }
-# How verdicts' sentences begin that can follow "because".
-_STATES = ("within ", "older ", "more than ", "above ", "chosen ", "written ")
-_CLAUSES = (
-    *("it ", "its ", "you ", "there ", "nothing ", "the running summary ", "the agent's strategy "),
-    *("a fast model ", "a background task "),
-)
 _SETTING = {
     "within_length": "length",
     "over_length": "length",
@@ -121,7 +116,7 @@ def explain_forgetting(
     if now is None:
         return Explanation(sent=False, sentences=_unknown(problem), turn=None, fixes=())
     if now.reason == "greeting":
-        return Explanation(sent=False, sentences=(f"It is {now.sentence}.",), turn=None, fixes=())
+        return Explanation(sent=False, sentences=(_greeting(now),), turn=None, fixes=())
     changed = next((i for i in range(len(past), 0, -1) if past[i - 1].sent != now.sent), 0)
     story = _changed(past, changed, now) if changed else _unchanged(past, now, trail)
     notes = tuple(str(note) for note in (coming or {}).get("notes", ()))
@@ -134,85 +129,116 @@ def explain_forgetting(
     )
 
 
+def _greeting(now: _PastVerdict) -> str:
+    return say("It is {reason}.", reason=now.sentence)
+
+
 def _changed(past: Sequence[_PastVerdict], changed: int, now: _PastVerdict) -> tuple[str, ...]:
     """It left or came back: `past[changed]` is the first verdict that the next message shares."""
     if changed == len(past):
         if now.sent:
-            return (f"Your last message went without it. Your next one will see it{_clause(now)}.",)
-        return (f"It was sent with your last message. It leaves with your next one{_clause(now)}.",)
+            first = say("It wasn't sent with your last message.")
+            return (first, _with_reason(say("It will be sent with your next one"), now))
+        first = say("It was sent with your last message.")
+        return (first, _with_reason(say("It won't be sent with your next one"), now))
     then = past[changed]
-    place = _place(then)
-    if now.sent:
-        return (f"It came back with {place}{_clause(then)}.", _still(then, now))
-    return (f"It left the context with {place}{_clause(then)}.", _still(then, now))
+    return (_with_reason(_turning_point(then), then), _still(then, now))
+
+
+def _turning_point(then: _PastVerdict) -> str:
+    """With which of the user's messages it left or came back, and how many came since."""
+    asked = then.asked
+    assert asked is not None
+    told = {"number": f"{asked.number:,}", "text": asked.text}
+    if then.sent and asked.since:
+        return say_count(
+            "It came back at turn {number}, {count} message later, when you sent “{text}”",
+            "It came back at turn {number}, {count} messages later, when you sent “{text}”",
+            asked.since,
+            **told,
+        )
+    if then.sent:
+        return say("It came back at turn {number}, when you sent “{text}”", **told)
+    if asked.since:
+        return say_count(
+            "It dropped out of the context at turn {number}, {count} message later, when you "
+            "sent “{text}”",
+            "It dropped out of the context at turn {number}, {count} messages later, when you "
+            "sent “{text}”",
+            asked.since,
+            **told,
+        )
+    return say("It dropped out of the context at turn {number}, when you sent “{text}”", **told)
 
 
 def _unchanged(
     past: Sequence[_PastVerdict], now: _PastVerdict, trail: MessageTrail
 ) -> tuple[str, ...]:
     """The next message's verdict is that of all before, as far as is known."""
-    first = f"Your next message {'will' if now.sent else 'will not'} see it{_clause(now)}."
-    if now.asked is not None:
-        first = f"Your last message {'saw it' if now.sent else 'went without it'}{_clause(now)}."
+    if now.asked is None:
+        sent, left_out = (
+            later("It will be sent with your next message"),
+            later("It won't be sent with your next message"),
+        )
+    else:
+        sent, left_out = (
+            later("It was sent with your last message"),
+            later("It wasn't sent with your last message"),
+        )
+    first = _with_reason(say(sent if now.sent else left_out), now)
     if not past:
         return (first,)
-    if not trail.whole:
-        each = "were all sent with it" if now.sent else "all went without it"
-        return (first, f"Your last {len(trail.asked):,} messages {each}.")
-    if now.sent:
-        return (first, "It has been in the context ever since it was written.")
-    return (first, "It has never been in the context: no message of yours was sent with it.")
+    return (first, _ever_since(len(trail.asked), sent=now.sent, whole=trail.whole))
+
+
+def _ever_since(asked: int, *, sent: bool, whole: bool) -> str:
+    """How it fared with all messages before, or with the newest that were looked at."""
+    if whole and sent:
+        return say("It has been in the context ever since it was written.")
+    if whole:
+        return say("It has never been in the context: no message of yours was sent with it.")
+    if sent:
+        return say_count(
+            "Your last message was sent with it.",
+            "Your last {count} messages were all sent with it.",
+            asked,
+        )
+    return say_count(
+        "Your last message was sent without it.",
+        "Your last {count} messages were all sent without it.",
+        asked,
+    )
 
 
 def _still(then: _PastVerdict, now: _PastVerdict) -> str:
     """The verdict on the next message, with the rule where it differs from the earlier one."""
     if now.asked is not None:
-        return f"That was so for your last message{' too' if now.asked != then.asked else ''}."
-    same = (then.reason, then.sentence) == (now.reason, now.sentence)
-    words = (
-        "It will be sent with your next message too"
-        if now.sent
-        else "It won't be sent with your next message either"
-    )
-    return f"{words}{'' if same else _clause(now)}."
+        if now.asked != then.asked:
+            return say("That was so for your last message too.")
+        return say("That was so for your last message.")
+    if now.sent:
+        words = say("It will be sent with your next message too")
+    else:
+        words = say("It won't be sent with your next message either")
+    if (then.reason, then.sentence) == (now.reason, now.sentence):
+        return say("{sentence}.", sentence=words)
+    return _with_reason(words, now)
 
 
-def _place(verdict: _PastVerdict) -> str:
-    """Which message of the user's it was, and how many came since."""
-    asked = verdict.asked
-    assert asked is not None
-    since = f", the {_ordinal(asked.since)} after it" if asked.since else ""
-    return f"your message “{asked.text}” (turn {asked.number:,}{since})"
-
-
-def _ordinal(number: int) -> str:
-    ending = {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
-    return f"{number:,}{'th' if number % 100 in (11, 12, 13) else ending}"
-
-
-def _clause(verdict: _PastVerdict) -> str:
-    """The rule as the end of a sentence, with its source. A verdict's sentence is a phrase."""
-    source = f" ({verdict.source})" if verdict.source else ""
-    sentence = verdict.sentence
+def _with_reason(sentence: str, verdict: _PastVerdict) -> str:
+    """The sentence with the rule behind it, and with who set the rule. A verdict's own sentence
+    is a phrase in any language, so nothing is joined to it but a colon."""
     if verdict.reason == "current":
-        return ""
-    if verdict.reason == "replied_to":
-        return ", because that message replies to it"
-    if verdict.reason == "unloaded" and sentence.startswith("unloaded "):
-        return f", because it was {sentence}"
-    if sentence.startswith(_STATES):
-        return f", because it is {sentence}{source}"
-    if sentence.startswith(_CLAUSES):
-        return f", because {sentence}"
-    if sentence.startswith("left out because "):
-        return f", {sentence.removeprefix('left out ')}"
-    if sentence.startswith("left out to "):
-        return f", {sentence.removeprefix('left out ')}{source}"
-    return f": {sentence}"
+        return say("{sentence}.", sentence=sentence)
+    told = {"sentence": sentence, "reason": verdict.sentence, "source": verdict.source}
+    if verdict.source:
+        return say("{sentence}: {reason} ({source}).", **told)
+    return say("{sentence}: {reason}.", **told)
 
 
 def _unknown(problem: str) -> tuple[str, ...]:
-    return (f"What holds for your next message can't be said now. {problem}".strip(),)
+    said = say("What holds for your next message can't be said now.")
+    return (f"{said} {problem}".strip(),)
 
 
 def _fixes(reason: str, *, pinned: bool) -> tuple[Fix, ...]:
@@ -248,4 +274,5 @@ def _source(receipt: StoredReceipt, reason: str) -> str:
     if name == "length" and not receipt.get("facts", {}).get("length"):
         name = "policy"
     said = receipt.get("settings", {}).get(name, {})
-    return _SOURCES.get(said.get("source", ""), "") if said.get("value") is not None else ""
+    source = _SOURCES.get(said.get("source", ""), "")
+    return say(source) if source and said.get("value") is not None else ""

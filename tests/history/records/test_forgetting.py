@@ -12,6 +12,7 @@ from chatsite.history.records.forgetting import (
     explain_forgetting,
     was_sent,
 )
+from chatsite.wording import TRANSLATE, Translator
 
 SEQ = 5
 OLDER = "older than your last 5 messages"
@@ -55,8 +56,8 @@ STORIES: dict[str, tuple[MessageTrail, dict[str, Any] | None, tuple[str, ...], s
         trail(SENT, SENT, SENT, SENT, LEFT_OUT, LEFT_OUT, LEFT_OUT),
         LEFT_OUT,
         (
-            "It left the context with your message “Question 7” (turn 7, the 5th after it), "
-            f"because it is {OLDER} (set in the page's address).",
+            "It dropped out of the context at turn 7, 5 messages later, when you sent "
+            f"“Question 7”: {OLDER} (set in the page's address).",
             "It won't be sent with your next message either.",
         ),
         "t7",
@@ -67,10 +68,10 @@ STORIES: dict[str, tuple[MessageTrail, dict[str, Any] | None, tuple[str, ...], s
         ),
         receipt("above_marker", "above the line where you asked to forget"),
         (
-            "It left the context with your message “Question 4” (turn 4, the 2nd after it), "
-            "to stay within 900 tokens (set by the agent).",
-            "It won't be sent with your next message either, because it is above the line where "
-            "you asked to forget.",
+            "It dropped out of the context at turn 4, 2 messages later, when you sent "
+            "“Question 4”: left out to stay within 900 tokens (set by the agent).",
+            "It won't be sent with your next message either: above the line where you asked to "
+            "forget.",
         ),
         "t4",
     ),
@@ -78,8 +79,8 @@ STORIES: dict[str, tuple[MessageTrail, dict[str, Any] | None, tuple[str, ...], s
         trail(SENT, SENT),
         LEFT_OUT,
         (
-            "It was sent with your last message. It leaves with your next one, because it is "
-            f"{OLDER} (set in the page's address).",
+            "It was sent with your last message.",
+            f"It won't be sent with your next one: {OLDER} (set in the page's address).",
         ),
         None,
     ),
@@ -87,8 +88,7 @@ STORIES: dict[str, tuple[MessageTrail, dict[str, Any] | None, tuple[str, ...], s
         trail(LEFT_OUT, LEFT_OUT),
         LEFT_OUT,
         (
-            f"Your next message will not see it, because it is {OLDER} "
-            "(set in the page's address).",
+            f"It won't be sent with your next message: {OLDER} (set in the page's address).",
             "It has never been in the context: no message of yours was sent with it.",
         ),
         None,
@@ -96,14 +96,17 @@ STORIES: dict[str, tuple[MessageTrail, dict[str, Any] | None, tuple[str, ...], s
     "nothing was asked since": (
         trail(),
         receipt("over_window", "left out because the model's window of 2,048 tokens is full"),
-        ("Your next message will not see it, because the model's window of 2,048 tokens is full.",),
+        (
+            "It won't be sent with your next message: left out because the model's window of "
+            "2,048 tokens is full.",
+        ),
         None,
     ),
     "it has always been there": (
         trail(SENT, SENT),
         SENT,
         (
-            f"Your next message will see it, because it is {WITHIN} (set in the page's address).",
+            f"It will be sent with your next message: {WITHIN} (set in the page's address).",
             "It has been in the context ever since it was written.",
         ),
         None,
@@ -112,8 +115,8 @@ STORIES: dict[str, tuple[MessageTrail, dict[str, Any] | None, tuple[str, ...], s
         trail(SENT, LEFT_OUT, PINNED, PINNED),
         PINNED,
         (
-            "It came back with your message “Question 5” (turn 5, the 3rd after it), because its "
-            "turn is pinned.",
+            "It came back at turn 5, 3 messages later, when you sent “Question 5”: its turn is "
+            "pinned.",
             "It will be sent with your next message too.",
         ),
         "t5",
@@ -122,8 +125,8 @@ STORIES: dict[str, tuple[MessageTrail, dict[str, Any] | None, tuple[str, ...], s
         trail(SENT, LEFT_OUT),
         PINNED,
         (
-            "Your last message went without it. Your next one will see it, because its turn is "
-            "pinned.",
+            "It wasn't sent with your last message.",
+            "It will be sent with your next one: its turn is pinned.",
         ),
         None,
     ),
@@ -131,8 +134,8 @@ STORIES: dict[str, tuple[MessageTrail, dict[str, Any] | None, tuple[str, ...], s
         trail(LEFT_OUT, SENT, LEFT_OUT),
         LEFT_OUT,
         (
-            "It left the context with your message “Question 5” (turn 5, the 3rd after it), "
-            f"because it is {OLDER} (set in the page's address).",
+            "It dropped out of the context at turn 5, 3 messages later, when you sent "
+            f"“Question 5”: {OLDER} (set in the page's address).",
             "It won't be sent with your next message either.",
         ),
         "t5",
@@ -141,9 +144,8 @@ STORIES: dict[str, tuple[MessageTrail, dict[str, Any] | None, tuple[str, ...], s
         trail(LEFT_OUT, LEFT_OUT, LEFT_OUT, whole=False, first=900),
         LEFT_OUT,
         (
-            f"Your next message will not see it, because it is {OLDER} "
-            "(set in the page's address).",
-            "Your last 3 messages all went without it.",
+            f"It won't be sent with your next message: {OLDER} (set in the page's address).",
+            "Your last 3 messages were all sent without it.",
         ),
         None,
     ),
@@ -151,8 +153,8 @@ STORIES: dict[str, tuple[MessageTrail, dict[str, Any] | None, tuple[str, ...], s
         trail(SENT, None, LEFT_OUT, NOTHING),
         LEFT_OUT,
         (
-            "It left the context with your message “Question 5” (turn 5, the 3rd after it), "
-            f"because it is {OLDER} (set in the page's address).",
+            "It dropped out of the context at turn 5, 3 messages later, when you sent "
+            f"“Question 5”: {OLDER} (set in the page's address).",
             "It won't be sent with your next message either.",
         ),
         "t5",
@@ -180,8 +182,8 @@ def test_if_the_next_message_cannot_be_sent_the_story_tells_the_past_and_the_pro
         SEQ, trail=trail(SENT, LEFT_OUT, LEFT_OUT), coming=None, problem="No model answers."
     )
     assert story.sentences == (
-        "It left the context with your message “Question 4” (turn 4, the 2nd after it), "
-        f"because it is {OLDER} (set in the page's address).",
+        "It dropped out of the context at turn 4, 2 messages later, when you sent "
+        f"“Question 4”: {OLDER} (set in the page's address).",
         "That was so for your last message too.",
         "What holds for your next message can't be said now. No model answers.",
     )
@@ -225,19 +227,16 @@ def test_for_a_policy_without_a_length_it_names_the_policys_source() -> None:
 
 
 @pytest.mark.parametrize(
-    ("sentence", "end"),
+    "sentence",
     [
-        ("nothing in it was found to matter", ", because nothing in it was found to matter."),
-        ("the running summary stands for it", ", because the running summary stands for it."),
-        ("a fast model left it out", ", because a fast model left it out."),
-        ("written by a background task", ", because it is written by a background task."),
-        ("the message that was answered", ": the message that was answered."),
-        ("shares rare words: walnut", ": shares rare words: walnut."),
+        "nothing relevant was found in it",
+        "written by a background task",
+        "the message that was answered",
     ],
 )
-def test_any_reason_completes_the_sentence(sentence: str, end: str) -> None:
+def test_any_reason_completes_the_sentence(sentence: str) -> None:
     story = explain_forgetting(SEQ, trail=trail(), coming=receipt("not_relevant", sentence))
-    assert story.sentences == (f"Your next message will not see it{end}",)
+    assert story.sentences == (f"It won't be sent with your next message: {sentence}.",)
 
 
 @pytest.mark.parametrize(
@@ -269,12 +268,28 @@ def test_a_pinned_turn_is_found_within_a_run_that_was_not_loaded() -> None:
 
 @pytest.mark.parametrize(
     ("since", "words"),
-    [(1, "1st"), (2, "2nd"), (3, "3rd"), (4, "4th"), (11, "11th"), (112, "112th"), (121, "121st")],
+    [
+        (0, "at turn 4, when you sent"),
+        (1, "at turn 4, 1 message later, when you sent"),
+        (1_200, "at turn 4, 1,200 messages later, when you sent"),
+    ],
 )
-def test_it_counts_with_ordinal_numbers(since: int, words: str) -> None:
-    newest = TrailMessage(number=since, since=since, text="x", turn="t", receipt=LEFT_OUT)
-    before = TrailMessage(number=since, since=since - 1, text="w", turn="s", receipt=SENT)
+def test_it_counts_the_messages_that_came_since(since: int, words: str) -> None:
+    newest = TrailMessage(number=4, since=since, text="x", turn="t", receipt=LEFT_OUT)
+    before = TrailMessage(number=3, since=since - 1, text="w", turn="s", receipt=SENT)
     story = explain_forgetting(
         SEQ, trail=MessageTrail(asked=(before, newest), whole=False), coming=LEFT_OUT
     )
-    assert f", the {words} after it)" in story.sentences[0]
+    assert words in story.sentences[0]
+
+
+def test_every_sentence_comes_from_the_catalogue() -> None:
+    """A language may order the words otherwise: nothing but whole sentences is looked up."""
+    token = TRANSLATE.set(Translator(lambda one: f"⟦{one}⟧", lambda one, many, count: f"⟦{many}⟧"))
+    try:
+        for name, (asked_since, coming, *_) in STORIES.items():
+            for sentence in explain_forgetting(SEQ, trail=asked_since, coming=coming).sentences:
+                assert sentence.startswith("⟦"), name
+                assert sentence.endswith("⟧"), name
+    finally:
+        TRANSLATE.reset(token)
