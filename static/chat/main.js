@@ -354,7 +354,7 @@ function show(state, before) {
   choice.update(state);
   chip.update(state.decision);
   linkLine.update(state);
-  meter.update(state.decision, Boolean(state.messages.length || composer.draft.text));
+  meter.update(state, Boolean(state.messages.length || composer.draft.text));
   panel.part?.update(state);
   agents.update(state);
   models.update(state);

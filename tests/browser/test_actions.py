@@ -49,7 +49,7 @@ def test_every_message_has_one_row_and_the_rest_in_its_menu(talk: Chat) -> None:
         [
             "Edit",
             "Reply",
-            "Pin",
+            "Pin: always send",
             "Don't send",
             "Forget everything above",
             "Why is this sent?",

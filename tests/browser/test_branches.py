@@ -43,7 +43,7 @@ def test_a_question_of_before_is_asked_otherwise_and_the_old_branch_comes_back(
     box = editor(asked).get_by_role("textbox")
     expect(box).to_be_focused()
     expect(box).to_have_value(SECOND)
-    expect(editor(asked)).to_contain_text("Sending starts a new branch. The old one is kept")
+    expect(editor(asked)).to_contain_text("This version and the 3 messages below it are kept")
     box.fill("And in summer?")
     box.press("Control+Enter")
     for tab in (chat, other):
@@ -53,6 +53,12 @@ def test_a_question_of_before_is_asked_otherwise_and_the_old_branch_comes_back(
         expect(steps(tab.users.nth(1))).to_contain_text("2 / 2")
     assert user_texts(chat) == [FIRST, "And in summer?"] == sent_texts(fake)
     expect(chat.draft).to_have_value("What I was writing")
+    expect(chat.toasts).to_contain_text("Your earlier version and the 3 messages below it are kept.")
+    chat.toasts.get_by_role("button", name="Show them").click()
+    expect(chat.users).to_have_count(3)
+    expect(steps(chat.users.nth(1))).to_contain_text("1 / 2")
+    steps(chat.users.nth(1)).get_by_role("button", name="Later version").click()
+    expect(chat.users).to_have_count(2)
     steps(chat.users.nth(1)).get_by_role("button", name="Earlier version").click()
     for tab in (chat, other):
         expect(tab.users).to_have_count(3)
@@ -61,6 +67,15 @@ def test_a_question_of_before_is_asked_otherwise_and_the_old_branch_comes_back(
     chat.draft.fill("")
     chat.say("Go on.")
     assert sent_texts(fake) == [FIRST, SECOND, THIRD, "Go on."]
+
+
+def test_the_place_of_the_edited_message_is_in_sight(chat: Chat) -> None:
+    chat.open().turns(*(f"Question {number}. " + "It is long. " * 40 for number in range(5)))
+    choose(chat.users.nth(1), "Edit")
+    expect(chat.users.nth(1).get_by_role("heading")).to_be_in_viewport(ratio=1)
+    below_the_head = """(one) => one.getBoundingClientRect().top
+        >= document.querySelector("header.top").getBoundingClientRect().bottom"""
+    assert chat.users.nth(1).get_by_role("heading").evaluate(below_the_head)
 
 
 def test_up_in_the_empty_box_edits_the_last_message_and_escape_leaves_it(talk: Chat) -> None:

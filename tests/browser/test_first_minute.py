@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import expect
 
 from tests.browser.chat import Chat
-from tests.browser.conftest import Visit
+from tests.browser.conftest import Visit, provider_environment
+from tests.browser.test_accessibility import violations
+from tests.browser.watch import OFFLINE, Watch
 from tests.fakes.openai_server import FakeOpenAI
 from tests.running import Server
 
@@ -93,3 +96,24 @@ def test_the_way_to_a_real_model_is_still_there_later(visit: Visit, with_ollama:
     expect(chat.page.get_by_role("dialog", name="Use a better model")).to_be_visible()
     chat.page.keyboard.press("Escape")
     expect(chat.page.get_by_role("dialog", name="Use a better model")).to_be_hidden()
+
+
+def test_the_window_says_when_the_server_was_started_with_a_better_model(
+    visit: Visit, fake: FakeOpenAI, watch: Watch, tmp_path: Path
+) -> None:
+    watch.allow(OFFLINE)
+    with Server(tmp_path) as server:
+        chat = visit(base_url=server.url).open().turns("What is the capital of Australia?")
+        chat.page.locator("#better-open").click()
+        window = chat.page.get_by_role("dialog")
+        expect(window).to_contain_text("Stop the server (Ctrl+C in its terminal)")
+        server.stop()
+        server.environment = {**server.environment, **provider_environment(fake)}
+        server.start()
+        expect(window).to_contain_text("gpt-6-luna answers now")
+        expect(window).not_to_contain_text("OPENAI_API_KEY")
+        assert violations(chat.page) == []
+        window.get_by_role("button", name="Close").click()
+        expect(chat.page.locator("#better-open")).to_be_hidden()
+        chat.answers.last.get_by_role("button", name="Try again").click()
+        expect(chat.answers.last.locator(".versions-all")).to_have_text("2 / 2")

@@ -35,7 +35,6 @@ def test_a_fact_lost_after_sixty_turns_is_explained_and_found_again(
     early_turn = chat.users.filter(has_text=BERTH)
     expect(early_turn).to_have_class("m user out")
     early_turn.hover()
-    early_turn.get_by_role("button", name="Actions for").click()
     early_turn.get_by_role("button", name="Why did it forget?").click()
     why = page.get_by_role("dialog", name="Why did it forget?")
     expect(why).to_contain_text(

@@ -30,7 +30,7 @@ def test_the_line_shows_what_the_next_message_leaves_behind(four_turns: Chat) ->
         "aria-label",
         "The model no longer sees anything above this line. 7 messages above will not be sent.",
     )
-    expect(chat.meter).to_contain_text("2 of 9 messages")
+    expect(chat.meter).to_contain_text("2 of 8 messages")
 
 
 def test_the_line_moves_with_the_length_before_anything_is_sent(
@@ -44,7 +44,7 @@ def test_the_line_moves_with_the_length_before_anything_is_sent(
     chat.popover.get_by_label("How many of your messages").fill("9")
     expect(chat.horizon).to_have_count(0)
     chat.popover.get_by_label("Only your new message").check()
-    expect(chat.horizon).to_contain_text("Only your next message is sent")
+    expect(chat.horizon).to_contain_text("Only your new message is sent")
     assert len(chat.above_the_line()) == 9
     assert "history" not in chat.page.url
     assert len(fake.requests) == requests_before
@@ -94,7 +94,7 @@ def test_links_elsewhere_leave_the_history_out_and_keep_the_panel(visit: Visit) 
 
 def test_the_line_says_how_much_is_sent_and_why_and_leads_to_the_choice(four_turns: Chat) -> None:
     chat = four_turns
-    expect(chat.horizon).to_contain_text("2 of 9 messages are sent · change · why")
+    expect(chat.horizon).to_contain_text("2 of 8 messages are sent · change · why")
     chat.horizon.get_by_role("button", name="why").click()
     why = chat.horizon.get_by_role("dialog")
     expect(why).to_contain_text("The rule: Your last 2 messages.")
@@ -106,7 +106,7 @@ def test_the_line_says_how_much_is_sent_and_why_and_leads_to_the_choice(four_tur
     assert line and menu
     assert line["x"] + line["width"] < menu["x"], "the menu stands beside the line"
     chat.popover.get_by_role("button", name="One more").click()
-    expect(chat.horizon).to_contain_text("4 of 9 messages are sent")
+    expect(chat.horizon).to_contain_text("4 of 8 messages are sent")
 
 
 def test_policies_that_cant_be_chosen_say_why_in_place(four_turns: Chat) -> None:

@@ -53,7 +53,7 @@ def test_a_fresh_chat_holds_no_message_and_the_draft_is_named_apart(visit: Visit
     chat.turns("Sent now.")
     # The greeting, which no model gets, the message and its answer.
     expect(chat.fact("Messages")).to_have_text("3 in the conversation, 2 would be sent")
-    expect(chat.meter).to_contain_text("2 of 3 messages")
+    expect(chat.meter).to_contain_text("all 2 messages")
     chat.draft.fill("And another.")
     with_draft = "3 in the conversation, 2 would be sent with your draft"
     expect(chat.fact("Messages")).to_have_text(with_draft)

@@ -134,7 +134,6 @@ def open_why_dialog(chat: Chat) -> None:
     early_turn = chat.users.filter(has_text=BERTH)
     chat.load_all()
     early_turn.hover()
-    early_turn.get_by_role("button", name="Actions for").click()
     early_turn.get_by_role("button", name="Why did it forget?").click()
     expect(chat.page.get_by_role("button", name="Pin it")).to_be_visible()
 

@@ -55,6 +55,21 @@ async def edit(page: Page, message: str, text: str, **more: Any) -> dict[str, An
     return await page.until("turn_ended")
 
 
+async def test_a_title_that_is_still_the_first_message_follows_its_edit(ada: Person) -> None:
+    async def title(page: Page) -> str:
+        return str((await page.open())["conversation"]["title"])
+
+    page = await talk(ada, FIRST, SECOND)
+    assert await title(page) == FIRST
+    await edit(page, await id_of(page, SECOND), "And in summer?")
+    assert await title(page) == FIRST
+    await edit(page, await id_of(page, FIRST), "Which birds breed there?")
+    assert await title(page) == "Which birds breed there?"
+    await ada.ask("PATCH", f"/conversations/{page.conversation}", {"title": "Birds"})
+    await edit(page, await id_of(page, "Which birds breed there?"), "Which fish?")
+    assert await title(page) == "Birds"
+
+
 async def test_an_edit_is_answered_on_its_own_branch_in_every_tab(
     ada: Person, fake: FakeOpenAI
 ) -> None:

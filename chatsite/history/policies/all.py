@@ -9,7 +9,7 @@ from chatsite.wording import later, say
 ALL = Policy(
     name="all",
     title=later("Everything"),
-    about=later("As much as fits the model."),
+    about=later("The whole chat, as far as the model has room."),
     label="all",
     words=lambda terms: "everything",
     scope=lambda terms: say("everything"),

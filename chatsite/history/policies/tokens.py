@@ -10,7 +10,7 @@ from chatsite.wording import later, say
 TOKENS = Policy(
     name="tokens",
     title=later("As much recent history as fits"),
-    about=later("When it is full, the oldest exchanges drop out."),
+    about=later("The newest exchanges, up to the limit below; the oldest drop out."),
     label="tokens",
     words=lambda terms: say("as much recent history as fits"),
     scope=lambda terms: say("the newest turns"),

@@ -47,6 +47,16 @@ const idOf = ({ id }) => /** @type {string} */ (id);
 /** @param {ItemGroup} group */
 export const textOf = ({ items }) => items.map(({ content }) => content).filter(Boolean).join("\n\n");
 
+/**
+ * What isn't sent anyway can be kept from ever being sent again.
+ * @param {About} about
+ */
+function leaveOut({ item, verdict }) {
+  if (item.excluded) return say("Send again");
+  if (item.calls.length) return say("Don't send this exchange");
+  return verdict && !verdict.sent ? say("Never send") : say("Don't send");
+}
+
 /** @type {Action[]} in the order of the row, and of the menu */
 export const ACTIONS = [
   {
@@ -79,12 +89,12 @@ export const ACTIONS = [
     offered: (about) => isSaid(about) && about.item.unloaded, act: ({ item }, { bringBack }) => bringBack([item.start]),
   },
   {
-    name: "pin", label: ({ item }) => (item.pinned ? say("Unpin") : say("Pin")),
+    name: "pin", label: ({ item }) => (item.pinned ? say("Unpin") : say("Pin: always send")),
     offered: isSaid, act: ({ item }, { mark }) => mark(idOf(item), "pinned", !item.pinned),
   },
   {
     // An answer can be left out alone; a tool call only together with the answer that rests on it.
-    name: "leave", label: ({ item }) => (item.excluded ? say("Send again") : item.calls.length ? say("Don't send this exchange") : say("Don't send")),
+    name: "leave", label: leaveOut,
     offered: isSaid, act: ({ item }, { mark }) => mark(idOf(item), "excluded", !item.excluded),
   },
   {
@@ -93,8 +103,10 @@ export const ACTIONS = [
     act: ({ item }, { mark }) => mark(idOf(item), "forget_above", !item.forgets),
   },
   {
+    // Beside a message that isn't sent, where somebody asks for it; otherwise in the menu.
     name: "why", label: ({ verdict }) => (verdict?.sent ? say("Why is this sent?") : say("Why did it forget?")),
-    offered: isSaid, act: ({ item }, { why }) => why(item),
+    // The menu has a part for each tool call, the row has one for all of them.
+    drawing: ({ item, verdict }) => (verdict && !verdict.sent && !item.calls.length ? "slash" : null), words: true, offered: isSaid, act: ({ item }, { why }) => why(item),
   },
   {
     name: "bookmark", label: ({ item }) => (item.bookmarked ? say("Remove the bookmark") : say("Bookmark")),

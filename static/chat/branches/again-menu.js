@@ -44,12 +44,11 @@ export function againMenu(address, take, memories) {
       if (offer.locked) setText(note, offer.locked);
       else note.remove();
       box.append(...(offer.locked ? [] : offer.groups.map(group)), h("p", { class: "pop-note again-foot" },
-        say("This applies to one answer; the chat keeps its model and its memory. The answer that is there stays as a version.")));
+        say("This applies to one answer; the chat keeps its model and its memory. The answer that is there is kept: ‹ and › step between them.")));
     } catch (error) {
       setText(note, /** @type {Error} */ (error).message);
     }
     if (memories) await memories().then(({ rows }) => box.isConnected && box.querySelector(".again-foot")?.before(memory(rows)), () => {});
-    popover.placeFree();
     if (document.activeElement === box) box.querySelector("button")?.focus();
   }
 
@@ -87,7 +86,7 @@ function describeMemory({ allowed, why, in_force: now, outcome, note }) {
   return [
     sayCount("{count} message sent", "{count} messages sent", outcome.messages),
     sayCount("{count} token", "{count} tokens", outcome.tokens),
-    outcome.cost !== null && say("about {cost} and the answer", { cost: formatDollars(outcome.cost) }),
+    outcome.cost !== null && say("about {cost} plus the answer", { cost: formatDollars(outcome.cost) }),
   ].filter(Boolean).join(" · ");
 }
 

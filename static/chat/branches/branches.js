@@ -5,7 +5,7 @@ import { byId } from "../elements/dom.js";
 import { showError, toast } from "../elements/toast.js";
 import { sendChange } from "../net/http.js";
 import { uuid } from "../net/ids.js";
-import { say } from "../words/say.js";
+import { say, sayCount } from "../words/say.js";
 import { MessageEditor } from "./message-editor.js";
 
 /**
@@ -30,7 +30,11 @@ import { MessageEditor } from "./message-editor.js";
  * @typedef {{seq: number, fresh: boolean, act: string, top: number}} Coming
  */
 
-/** @typedef {{editor: MessageEditor, id: string, row: HTMLElement, ref: string, client: string, sent: string}} Open */
+/**
+ * The message that is edited; `below`: how many messages of person and agent follow it.
+ * @typedef {{editor: MessageEditor, id: string, row: HTMLElement, ref: string, client: string, sent: string,
+ *   below: number}} Open
+ */
 
 const UNDO_SECONDS = 20;
 const lostText = () => say("The connection was lost. Your text is kept here; send it again.");
@@ -77,16 +81,18 @@ export class Branches {
     }
     this.close();
     const asks = message.role === "user";
+    const below = this.#below(message.seq);
     const editor = new MessageEditor({
       text: message.content ?? "", attachments: message.attachments,
-      about: asks
-        ? say("Sending starts a new branch. The old one is kept as a version.")
-        : say("What the model wrote is kept as a version."),
+      about: !asks ? say("What the model wrote is kept as a version.")
+        : below ? sayCount("Sending asks again from here. This version and the {count} message below it are kept: ‹ and › lead back to them.",
+          "Sending asks again from here. This version and the {count} messages below it are kept: ‹ and › lead back to them.", below)
+          : say("Sending asks again. This version is kept: ‹ and › lead back to it."),
       send: asks ? (text, files) => this.#send(text, files) : null,
       save: (text) => void this.#save(text),
       cancel: () => this.close({ focus: true }),
     });
-    this.open = { editor, id, row, ref: "", client: uuid(), sent: "" };
+    this.open = { editor, id, row, ref: "", client: uuid(), sent: "", below };
     row.classList.add("editing");
     row.querySelector(".body")?.after(editor.element);
     editor.open();
@@ -122,7 +128,8 @@ export class Branches {
       this.close();
       if (held) byId("draft").focus();
       // Without a new branch of one's own, the message left the page for another reason.
-      if (changed && open.sent !== box.value) this.wiring.keep(box.value);
+      if (open.sent === box.value) this.#tellKept(open);
+      else if (changed) this.wiring.keep(box.value);
       return;
     }
     if (!open.ref) return;
@@ -147,7 +154,23 @@ export class Branches {
     if (!open.ref) return open.editor.wait(false, busyText());
     open.sent = text;
     open.editor.wait(true);
-    announce(say("A new branch begins. The old one is kept as a version."));
+    announce(say("Asked again from here. The earlier version is kept."));
+  }
+
+  /** @param {number} seq */
+  #below(seq) {
+    return this.wiring.state().messages.filter((one) => one.seq > seq && ["user", "assistant"].includes(one.role)).length;
+  }
+
+  /**
+   * What was below the former version has just left the page: where it is, and a way back.
+   * @param {Open} open
+   */
+  #tellKept({ id, below }) {
+    const words = below
+      ? sayCount("Your earlier version and the {count} message below it are kept.", "Your earlier version and the {count} messages below it are kept.", below)
+      : say("Your earlier version is kept.");
+    toast(words, { label: below ? say("Show them") : say("Show it"), seconds: UNDO_SECONDS, about: "kept", act: () => void this.show(id) });
   }
 
   /** @param {string} text */

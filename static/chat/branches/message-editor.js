@@ -28,7 +28,7 @@ export class MessageEditor {
     /** @type {HTMLButtonElement[]} */
     this.buttons = [
       ...(editing.send ? [this.#button(say("Send"), say("Send (Ctrl+Enter)"), () => this.send(), "primary")] : []),
-      this.#button(editing.send ? say("Save only") : say("Save"), say("Save the text without asking again (Ctrl+S)"),
+      this.#button(editing.send ? say("Save, no new answer") : say("Save"), say("Save the text without asking again (Ctrl+S)"),
         () => this.save(), editing.send ? "" : "primary"),
       this.#button(say("Cancel"), say("Leave it as it was (Esc)"), () => editing.cancel()),
     ];
@@ -45,7 +45,9 @@ export class MessageEditor {
     this.#changed();
     this.box.focus();
     this.box.setSelectionRange(this.box.value.length, this.box.value.length);
-    this.element.scrollIntoView({ block: "nearest" });
+    // Where the message begins stays in sight, too: its author and the edge of the box.
+    const row = this.element.closest("article") ?? this.element;
+    row.scrollIntoView({ block: row.clientHeight < innerHeight / 2 ? "nearest" : "start" });
   }
 
   get changed() {

@@ -2,9 +2,10 @@
 
 import { byId, h, setChildren, setText } from "../elements/dom.js";
 import { formatNumber } from "../state/format.js";
+import { countSaid } from "../state/state.js";
 import { say, sayCount } from "../words/say.js";
 
-/** @import { Decision } from "../types/wire.js" */
+/** @import { State } from "../types/state.js" */
 
 export class Meter {
   constructor() {
@@ -16,18 +17,23 @@ export class Meter {
   }
 
   /**
-   * @param {Decision|null} decision
+   * @param {State} state
    * @param {boolean} begun something was said or is being typed: before that there is nothing to measure
    */
-  update(decision, begun) {
+  update(state, begun) {
+    const { decision } = state;
     byId("meter").hidden = !decision || !begun;
     if (!decision) return;
-    const { prompt_tokens: tokens, limit, facts } = decision;
+    const { prompt_tokens: tokens, limit } = decision;
+    const { sent, said } = countSaid(decision, state);
     const share = limit > 0 ? Math.min(1, tokens / limit) : 0;
     this.fill.style.width = `${(share * 100).toFixed(1)}%`;
     this.fill.classList.toggle("full", share > 0.9);
     // Nothing is stored of a chat that hasn't begun.
-    const messages = facts.stored > 0 && say("{sent} of {messages}", { sent: formatNumber(facts.sent), messages: sayCount("{count} message", "{count} messages", facts.stored) });
+    const messages = said > 0 && (sent === said
+      ? sayCount("all of {count} message", "all {count} messages", said)
+      : say("{sent} of {messages}", { sent: formatNumber(sent), messages: sayCount("{count} message", "{count} messages", said) }));
+    byId("meter").title = say("What your next message is sent with. A token is a piece of a word; the model takes {limit} of them.", { limit: formatNumber(limit) });
     setChildren(
       this.words,
       h("span", {}, say("{tokens} of {limit} tokens", { tokens: formatNumber(tokens), limit: formatNumber(limit) })),

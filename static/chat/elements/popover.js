@@ -4,6 +4,10 @@ import { h } from "./dom.js";
 
 /** @type {Popover[]} */
 const open = [];
+// In pixels: to the button, and to the window's edge beyond that; and the least height, which then lies over the button.
+const FREE_GAP = 4;
+const FREE_EDGE = 12;
+const FREE_LEAST = 120;
 
 export class Popover {
   /**
@@ -17,6 +21,8 @@ export class Popover {
     this.fill = fill;
     this.whenShown = shown;
     this.free = free;
+    // What is loaded after the opening makes it taller.
+    this.grows = new ResizeObserver(() => this.placeFree());
     this.box = h("div", { class: `pop ${name} ${free ? "free" : ""}`, role: "dialog", "aria-label": label, tabindex: "-1", hidden: true, popover: free && "manual" });
     button.after(this.box);
     button.addEventListener("click", () => this.toggle());
@@ -40,9 +46,11 @@ export class Popover {
     this.fill(this.box);
     this.box.hidden = false;
     this.whenShown(true);
+    this.box.scrollTop = 0;
     if (this.free) {
       this.box.showPopover();
       this.placeFree();
+      this.grows.observe(this.box);
     }
     this.button.setAttribute("aria-expanded", "true");
     open.push(this);
@@ -52,12 +60,17 @@ export class Popover {
     first?.focus({ preventScroll: true });
   }
 
-  /** Below the button where there is room, above it otherwise. */
+  /** Below the button where there is room for all of it or more than above, and never over the button. */
   placeFree() {
     const { top, bottom, left } = this.button.getBoundingClientRect();
-    const { offsetHeight: height, offsetWidth: width } = this.box;
-    this.box.style.top = `${Math.max(8, bottom + height + 8 > innerHeight ? top - height - 4 : bottom + 4)}px`;
-    this.box.style.left = `${Math.max(8, Math.min(left, innerWidth - width - 8))}px`;
+    const { style, scrollHeight: height, offsetWidth: width } = this.box;
+    const above = top - FREE_EDGE;
+    const below = innerHeight - bottom - FREE_EDGE;
+    const under = height <= below || below >= above;
+    style.top = under ? `${bottom + FREE_GAP}px` : "auto";
+    style.bottom = under ? "auto" : `${innerHeight - top + FREE_GAP}px`;
+    style.maxHeight = `${Math.max(FREE_LEAST, under ? below : above)}px`;
+    style.left = `${Math.max(8, Math.min(left, innerWidth - width - 8))}px`;
   }
 
   close({ focus = true } = {}) {
@@ -65,6 +78,7 @@ export class Popover {
     const { activeElement } = document;
     const held = this.box.contains(activeElement) || activeElement === document.body;
     this.box.hidden = true;
+    this.grows.disconnect();
     this.whenShown(false);
     if (this.free && this.box.isConnected) this.box.hidePopover();
     this.box.replaceChildren();

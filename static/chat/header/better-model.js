@@ -35,14 +35,29 @@ export function openBetterModel(actions) {
   void look(dialog, found, actions);
 }
 
+/**
+ * The server was started again with a real model while the window was open: it says so instead of how to get there.
+ * @param {string} model
+ * @returns {boolean} whether the window was open
+ */
+export function sayBetterModelAnswers(model) {
+  if (!dialog?.open) return false;
+  setChildren(dialog, h("form", { method: "dialog" },
+    h("h2", { id: "better-title", tabindex: "-1" }, say("{model} answers now", { model })),
+    h("p", { role: "status" }, say("Your next message goes to it. “Try again” under an answer asks it the same question, and keeps the answer that is there.")),
+    h("div", { class: "box-foot" }, h("button", { class: "primary" }, say("Close")))));
+  dialog.querySelector("h2")?.focus();
+  return true;
+}
+
 /** @param {HTMLElement} found */
 function ways(found) {
   return h("ol", { class: "better-ways" },
     way(say("A model server on this machine"), found),
     way(say("A provider's key"),
-      h("p", {}, say("Whoever runs this server starts it with a key. Keys are never typed into this page.")),
+      h("p", {}, say("Stop the server (Ctrl+C in its terminal) and start it again with a key, in the same folder. Keys are never typed into this page.")),
       command("OPENAI_API_KEY=sk-… make run"),
-      h("p", { class: "quiet" }, say("Or ANTHROPIC_API_KEY, GEMINI_API_KEY, GROQ_API_KEY and others. They can also stand in the file .env."))),
+      h("p", { class: "quiet" }, say("Or ANTHROPIC_API_KEY, GEMINI_API_KEY, GROQ_API_KEY and others. A line in the file .env of that folder keeps the key for every start. If somebody else runs this server, ask them."))),
     way(say("A model file"),
       h("p", {}, say("A GGUF file runs inside Chatsite, without another server and without a key.")),
       command("CHAT_MODEL_PATH=/models/qwen3-4b.gguf make run")));

@@ -4,6 +4,7 @@ import { announce } from "../elements/announce.js";
 import { byId, h, setChildren, setText } from "../elements/dom.js";
 import { icon } from "../elements/icons.js";
 import { Popover } from "../elements/popover.js";
+import { toast } from "../elements/toast.js";
 import { loadModel, storeModel } from "../net/drafts.js";
 import { getJson } from "../net/http.js";
 import { say } from "../words/say.js";
@@ -39,6 +40,10 @@ export class ModelPicker {
     /** @type {ModelOffer|null} what the agent can be given, once that was loaded */
     this.offer = null;
     this.demonstration = false;
+    // The agent whose model is known.
+    this.told = "";
+    /** @type {typeof import("./better-model.js")|null} once its window was opened */
+    this.better = null;
     byId("model-open").append(icon("down", 12));
     byId("better-open").addEventListener("click", () => this.openBetter());
     this.popover = new Popover(byId("model-open"), {
@@ -76,7 +81,11 @@ export class ModelPicker {
     if (this.conversationModel && !this.choice && !this.offer && !this.offerAsked) void this.loadOffer();
     const { provider } = state.agent ?? {};
     const label = this.answering()?.label ?? provider?.label ?? "";
-    this.demonstration = Boolean(provider?.demonstration) && !this.answering();
+    const small = Boolean(provider?.demonstration) && !this.answering();
+    // Not for a choice made here, and not for another agent: the server has other models than before.
+    if (this.demonstration && !small && label && this.told === state.agentSlug && !this.answering()) this.#tellNew(label);
+    this.told = provider ? state.agentSlug : "";
+    this.demonstration = small;
     byId("better-open").hidden = !this.demonstration;
     const button = byId("model-open");
     setText(byId("model"), label);
@@ -166,11 +175,18 @@ export class ModelPicker {
 
   /** Explains the ways to a better model. */
   async openBetter() {
-    const { openBetterModel } = await import("./better-model.js");
-    openBetterModel({
+    this.better = await import("./better-model.js");
+    this.better.openBetterModel({
       load: () => this.#askForOffer(),
       select: (model) => this.select(model),
     });
+  }
+
+  /** @param {string} label of the model that the server has now instead of the small one */
+  #tellNew(label) {
+    this.offer = null;
+    this.offerAsked = false;
+    if (!this.better?.sayBetterModelAnswers(label)) toast(say("{model} answers now.", { model: label }));
   }
 
   /** @returns {Promise<ModelOffer>} */

@@ -104,6 +104,7 @@ export class PolicyChip {
     setChildren(
       box,
       h("h2", { class: "pop-title" }, say("What the model sees in this chat")),
+      !shut && h("p", { class: "pop-scope" }, say("Your choice is kept with this chat. Other chats stay as they are.")),
       shut && [closedNote(decision, closed), this.notes],
       h("fieldset", { disabled: shut, class: "choices" },
         h("legend", { class: "hidden" }, say("Policy")),

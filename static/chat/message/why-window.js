@@ -57,7 +57,7 @@ export class WhyWindow {
         h("blockquote", { class: "why-quote" }, shorten(item.content, 160)),
         this.explanation,
         this.offers,
-        h("div", { class: "box-foot" }, h("button", { class: "primary" }, say("Close")))),
+        h("div", { class: "box-foot" }, h("button", { class: "plain-button" }, say("Close")))),
     );
   }
 
@@ -68,9 +68,10 @@ export class WhyWindow {
   showExplanation(explanation, item) {
     setText(this.title, titles(explanation.sent));
     setChildren(this.explanation, explanation.sentences.map((one) => h("p", {}, one)));
-    setChildren(this.offers, this.remedies(explanation, item).map(({ label, more, act }) =>
+    setChildren(this.offers, this.remedies(explanation, item).map(({ label, more, act }, index) =>
       h("li", {},
-        h("button", { type: "button", class: "plain-button", on: { click: () => (this.dialog.close(), act()) } }, label),
+        // The first is what most come for: it stands out, and not the way out.
+        h("button", { type: "button", class: index === 0 && !explanation.sent ? "primary" : "plain-button", on: { click: () => (this.dialog.close(), act()) } }, label),
         h("span", { class: "quiet" }, more))));
   }
 

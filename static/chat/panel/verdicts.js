@@ -107,7 +107,8 @@ function contents(verdict, inside, draft, { messages, current, toMessage }) {
   const hidden = verdict.messages - shown.length;
   return [
     verdict.quoted && h("p", {}, say("Not in its place: its text is sent as a quote directly before"), " ", quotedBefore(verdict, messages, current, toMessage)),
-    hidden > 0 && h("p", { class: "quiet" }, sayCount("{count} message further up.", "{count} messages further up.", hidden)),
+    hidden > 0 && h("button", { type: "button", class: "link", on: { click: () => toMessage(verdict.first) } },
+      sayCount("{count} message further up: show it in the chat", "{count} messages further up: show them in the chat", hidden)),
     h("ul", {}, shown.map((message) =>
       h("li", {},
         h("button", { type: "button", class: "link", on: { click: () => toMessage(message.seq) } }, `${message.seq} ${ROLES[message.role] ?? message.role}`),

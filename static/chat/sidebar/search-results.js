@@ -87,7 +87,7 @@ export class SearchResults {
   #row(hit) {
     const { conversation, title, seq, at, parts } = hit;
     const name = title || say("Untitled");
-    const found = parts.map(([text, marked]) => (marked ? h("mark", {}, text) : text));
+    const found = parts.map(([text, marked]) => (marked ? h("mark", {}, text) : withoutMarkup(text)));
     const place = seq === null
       ? [h("span", { class: "hit-title found" }, found), h("span", { class: "hit-place" }, formatTime(at))]
       : [
@@ -135,3 +135,9 @@ export class SearchResults {
     return mine === this.question ? found : null;
   }
 }
+
+/**
+ * A piece of a message without the signs that format it.
+ * @param {string} text
+ */
+const withoutMarkup = (text) => text.replace(/\*\*|__|`+|^#+ /gmu, "");

@@ -118,3 +118,16 @@ export function findVerdict(decision, seq) {
   const around = decision.verdicts.filter((one) => one.first > 0 && one.first <= seq && seq <= one.last);
   return around.sort((a, b) => a.last - a.first - (b.last - b.first))[0] ?? null;
 }
+
+/**
+ * How many messages were said, and how many of them the request has. The agent's greetings are never sent, so whoever
+ * compares the two numbers would look for a message that is missing; they are left out as far as they are known.
+ * @param {Decision} decision
+ * @param {Pick<State, "messages"|"earlier">} [state] with the beginning of the chat it knows its greetings
+ */
+export function countSaid({ facts, verdicts }, state) {
+  const began = state && !state.earlier ? state.messages.findIndex(({ role }) => role === "user") : -1;
+  const judged = verdicts.filter(({ reason, first }) => reason === "greeting" && first > 0);
+  const greetings = Math.max(began, judged.reduce((sum, { messages }) => sum + messages, 0));
+  return { sent: facts.sent, said: Math.max(facts.sent, facts.stored - greetings) };
+}

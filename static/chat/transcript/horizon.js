@@ -12,7 +12,8 @@ const MOVE = 260;
 /**
  * What the line says. `above`: messages above it that aren't sent, `marked`: messages above it that are; `empty`: nothing
  * of the conversation is below it; `summary`: the label of its control, "" for none, and whether a summary is sent.
- * @typedef {{above: number, marked: number, empty: boolean, summary: {words: string, sent: boolean}, decision: Decision}} Line
+ * @typedef {{above: number, marked: number, empty: boolean, summary: {words: string, sent: boolean},
+ *   counted: {sent: number, said: number}, decision: Decision}} Line
  */
 
 export class Horizon {
@@ -92,13 +93,12 @@ export class Horizon {
 }
 
 /** @param {Line} line "39 of 130 messages are sent" */
-function describeSent({ decision, empty, summary }) {
-  const { sent, stored } = decision.facts;
-  if (empty && !sent) return summary.sent ? say("Only a summary and your next message are sent") : say("Only your next message is sent");
-  const numbers = { sent: formatNumber(sent), stored: formatNumber(stored) };
+function describeSent({ counted: { sent, said }, empty, summary }) {
+  if (empty && !sent) return summary.sent ? say("Only a summary and your new message are sent") : say("Only your new message is sent");
+  const numbers = { sent: formatNumber(sent), said: formatNumber(said) };
   return summary.sent
-    ? say("{sent} of {stored} messages and a summary are sent", numbers)
-    : say("{sent} of {stored} messages are sent", numbers);
+    ? say("{sent} of {said} messages and a summary are sent", numbers)
+    : say("{sent} of {said} messages are sent", numbers);
 }
 
 /** @param {Line} line */
@@ -108,7 +108,7 @@ function describeLine({ empty, marked, summary }) {
     return sayCount("The model no longer sees anything above this line (but for {count} marked message).",
       "The model no longer sees anything above this line (but for {count} marked messages).", marked);
   }
-  return empty ? say("The model sees nothing above this line, only your next message.") : say("The model no longer sees anything above this line.");
+  return empty ? say("The model sees nothing above this line, only your new message.") : say("The model no longer sees anything above this line.");
 }
 
 /** @param {Line} line the rule, and what counts */
@@ -118,6 +118,6 @@ function explain(line) {
     h("p", {}, h("b", {}, describeLine(line))),
     h("p", {}, say("The rule: {rule}.", { rule: capitalize(decision.in_words) })),
     decision.locked && h("p", {}, decision.lock_reason || say("The administrator decides this here.")),
-    h("p", {}, say("Counted are the messages stored in this chat; the one that you are writing is sent as well. Nothing is deleted: another rule brings older messages back.")),
+    h("p", {}, say("The numbers count your messages and the answers in this chat. The one that you are writing is sent as well. Nothing is deleted: another rule brings older messages back.")),
   ];
 }

@@ -5,6 +5,7 @@ import { keepFocus } from "../elements/focus-place.js";
 import { icon } from "../elements/icons.js";
 import { MessageRow } from "../message/row.js";
 import { groupItems, newestGroup, sameItems } from "../state/items.js";
+import { countSaid } from "../state/state.js";
 import { describeSummary, sendsSummary } from "../state/summary.js";
 import { ClearLine } from "./clear-line.js";
 import { drawEmptyChat } from "./empty-chat.js";
@@ -291,7 +292,8 @@ export class Transcript {
     const next = this.#firstBelow(line);
     const { above, marked } = countAbove(decision, line);
     const summary = { words: describeSummary(state, this.withSummary), sent: sendsSummary(decision) };
-    this.horizon.place(this.column, next, { above, marked, empty: !next && !turn && !pending.length, summary, decision });
+    const counted = countSaid(decision, state);
+    this.horizon.place(this.column, next, { above, marked, empty: !next && !turn && !pending.length, summary, counted, decision });
     this.horizon.point(this.log);
     this.clearLine.update();
   }

@@ -1,0 +1,1 @@
+import"./chunk-QAX5CPUG.js";

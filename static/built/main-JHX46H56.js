@@ -1,1 +1,0 @@
-import"./chunk-LE2QOHIC.js";
