@@ -1,0 +1,154 @@
+"""In another language nothing of the page stays English: each text is in one of the catalogues."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.chat import Chat
+from tests.browser.conftest import Visit, provider_environment
+from tests.browser.watch import Watch, failed_request
+from tests.fakes.openai_server import FakeOpenAI
+from tests.pseudo_language import outside, write_pseudo_catalogues
+from tests.running import Server
+
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.skipif(not shutil.which("msgfmt"), reason="there is no GNU gettext here"),
+]
+# What people and models wrote, names, and codes: the same in every language. What is sent to a
+# model, and the request as it is, are for the model.
+CONTENT = ".body .md, .m.user .body, .why-quote, .conv-row .conv, pre, code, time, kbd, noscript"
+SPOKEN = ("aria-label", "title", "placeholder", "alt")
+READ = """([content, spoken]) => {
+  const found = [];
+  const told = (node) => {
+    if (node.nodeType === Node.TEXT_NODE) return node.data;
+    if (node.nodeType !== Node.ELEMENT_NODE || node.matches(content)) return "";
+    if (node.matches("script, style, template") || !node.checkVisibility()) return "";
+    for (const name of spoken) {
+      if (node.hasAttribute(name)) found.push(node.getAttribute(name));
+    }
+    if (node.matches("textarea, input")) return "";
+    const text = [...node.childNodes].map(told).join("");
+    if (getComputedStyle(node).display.startsWith("inline")) return text;
+    found.push(...text.split("\\n"));
+    return "\\n";
+  };
+  found.push(told(document.body));
+  return found;
+}"""
+NAMES = re.compile(
+    r"Chatsite|Demo|Archivist|Rewriter|Keeper|Headlines|gpt-[\w.-]+|claude-[\w.-]+|fake-model|"
+    r"SmolLM2[\w ]*|OpenAI|Anthropic|Ollama|LM Studio|GGUF|HISTORY_\w+|history\w+|"
+    r"\b(?:lastN|none|all|tokens|relevant|lexical|triage|summary|strategy|KV)\b|"
+    r"Ctrl|Shift|Alt|Esc|Enter|Tab|Home|End|Delete|F2|\b(?:k|M|G)B\b|\bms\b|\bs\b|[A-Z]\b|"
+    r"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)\w*"
+)
+
+
+def strays(page: Page) -> list[str]:
+    """The texts on the page, read or heard, that aren't from a catalogue."""
+    texts: list[str] = page.evaluate(READ, [CONTENT, SPOKEN])
+    rest = ((text.strip(), NAMES.sub("", outside(text))) for text in texts)
+    return sorted({text for text, left in rest if re.search(r"[^\W\d_]{2,}", left)})
+
+
+@pytest.fixture(scope="module")
+def server(fake: FakeOpenAI, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    environment = write_pseudo_catalogues(tmp_path_factory.mktemp("locale"))
+    folder = tmp_path_factory.mktemp("pseudo")
+    with Server(folder, **provider_environment(fake, SIGNUP="true", **environment)) as running:
+        yield running
+
+
+def press(chat: Chat, place: str) -> None:
+    chat.page.locator(place).first.click()
+
+
+def close(chat: Chat) -> None:
+    chat.page.keyboard.press("Escape")
+    expect(chat.popover).to_have_count(0)
+
+
+def test_a_new_chat_and_what_opens_over_it(visit: Visit) -> None:
+    chat = visit().open("/chat?historyPolicy=lastn&debug=true")
+    assert "⟦" in chat.page.locator("#col").inner_text()
+    expect(chat.page.locator("#link-line")).to_be_visible()
+    assert strays(chat.page) == [], "the empty page, a refused link and the panel"
+    for button in ("#chip", "#agent-open", "#model-open", "#me-open"):
+        press(chat, button)
+        expect(chat.popover).to_be_visible()
+        if button == "#model-open":
+            expect(chat.popover.get_by_role("radio").first).to_be_visible()
+        assert strays(chat.page) == [], button
+        close(chat)
+    for keys in ("Control+KeyK", "Control+Slash"):
+        chat.page.keyboard.press(keys)
+        expect(chat.page.locator("dialog[open]")).to_be_visible()
+        assert strays(chat.page) == [], keys
+        chat.page.keyboard.press("Escape")
+
+
+def test_a_chat_with_everything_open(visit: Visit) -> None:
+    chat = visit().open("/chat?historyPolicy=lastN&historyLength=2&debug=true")
+    for number in range(3):
+        chat.write(f"Question {number}?")
+        expect(chat.users).to_have_count(number + 1)
+        expect(chat.writing).to_have_count(0)
+    expect(chat.horizon).to_be_visible()
+    assert strays(chat.page) == [], "the chat with the panel"
+    for summary in chat.panel.locator("summary").all():
+        summary.click()
+    assert strays(chat.page) == [], "the panel with its parts open"
+    press(chat, "[data-act=saw] >> nth=-1")
+    expect(chat.panel.locator("[data-section=reported]")).to_be_visible()
+    assert strays(chat.page) == [], "the last answer's receipt"
+    for act in ("more", "again-with"):
+        chat.answers.last.hover()
+        press(chat, f"#col article.m.assistant:last-of-type [data-act={act}]")
+        expect(chat.popover).to_be_visible()
+        if act == "again-with":
+            expect(chat.popover.locator("[data-policy]").first).to_be_visible()
+        assert strays(chat.page) == [], act
+        close(chat)
+    chat.users.first.hover()
+    press(chat, "#col article.m.user [data-act=why]")
+    expect(chat.page.locator("#why .why-offers li").first).to_be_visible()
+    assert strays(chat.page) == [], "why it was forgotten"
+    chat.page.keyboard.press("Escape")
+    chat.users.last.hover()
+    press(chat, "#col article.m.user:nth-last-of-type(2) [data-act=edit]")
+    assert strays(chat.page) == [], "the editor"
+    chat.page.locator(".editor-text").fill("Question 2, otherwise?")
+    chat.page.keyboard.press("Control+Enter")
+    expect(chat.toasts).not_to_be_empty()
+    assert strays(chat.page) == [], "the way back"
+
+
+def test_failures_and_refusals(visit: Visit, watch: Watch) -> None:
+    watch.allow(failed_request(400), failed_request(404))
+    chat = visit().open("/chat")
+    for mode in ("429", "500", "401", "quota", "too_large", "content_filter", "length", "cut"):
+        chat.write(f"Ask [[mode={mode}]]")
+        expect(chat.writing).to_have_count(0)
+        expect(chat.page.locator("#col .ending:visible").last).to_be_visible()
+        assert strays(chat.page) == [], mode
+        chat.open("/chat")
+    chat.draft.evaluate("(box) => { box.value = 'word '.repeat(60_000); }")
+    chat.draft.press("Space")
+    chat.page.keyboard.press("Enter")
+    expect(chat.notice).to_be_visible()
+    assert strays(chat.page) == [], "a message that is too long"
+
+
+def test_the_account_pages(visit: Visit, watch: Watch) -> None:
+    watch.allow(failed_request(404), failed_request(403))
+    chat = visit().open()
+    for path in ("/accounts/login/", "/accounts/signup/", "/accounts/", "/nothing-here"):
+        chat.page.goto(path)
+        assert strays(chat.page) == [], path
