@@ -51,6 +51,7 @@ urlpatterns = [
     path("messages/<uuid:id>", messages.message, name="message"),
     path("messages/<uuid:id>/text", messages.edit_message, name="message-text"),
     path("messages/<uuid:id>/restore", messages.restore_message, name="message-restore"),
+    path("messages/<uuid:id>/version", messages.version, name="message-version"),
     path("messages/<uuid:id>/show", messages.show, name="show"),
     path("messages/<uuid:id>/copy", messages.copy, name="message-copy"),
     path("messages/<uuid:id>/why", marks.why_forgotten, name="why"),

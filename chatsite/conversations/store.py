@@ -75,6 +75,7 @@ from chatsite.conversations.turn.edit import begin_edit
 from chatsite.conversations.turn.end import end_interrupted, end_turn
 from chatsite.conversations.turn.retry import begin_retry
 from chatsite.conversations.turn.rounds import begin_calls, end_call, save_checkpoints
+from chatsite.conversations.turn.version_texts import version_text
 from chatsite.conversations.turn.versions import show_version
 from chatsite.conversations.upkeep.accounts import (
     release_piece,
@@ -213,6 +214,7 @@ __all__ = [
     "upload_content",
     "upload_text",
     "valid_summaries",
+    "version_text",
     "whole_path",
     "words_waiting",
 ]

@@ -132,6 +132,7 @@ ROUTES: dict[str, Route] = {
     "message-text": Route(CHANGES, SMALL_BODY),
     "message-restore": Route(CHANGES),
     "why": Route(HEAVY_READS),
+    "message-version": Route(HEAVY_READS),
     "show": Route(CHANGES),
     "message-copy": Route(IMPORTS, SMALL_BODY),
     "receipt": Route(READS),

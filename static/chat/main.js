@@ -42,7 +42,7 @@ import { Transcript } from "./transcript/transcript.js";
 import { say, sayCount } from "./words/say.js";
 
 /**
- * @import { MarkName, Quote } from "./types/wire.js"
+ * @import { MarkName, Quote, Version } from "./types/wire.js"
  * @import { State } from "./types/state.js"
  * @import { Item } from "./state/items.js"
  */
@@ -108,7 +108,8 @@ const transcript = new Transcript({
   reuse: ({ content, attachments }) => composer.suggest(content, attachments),
   include,
   retry: (id, model, memory) => {
-    second.expect(session.state);
+    // Who tries the same once more has the versions' menu; who chose something else wants to see what it changed.
+    if (model || memory) second.expect(session.state);
     session.retry(id, model, memory && choice.changed(memory, session.state.decision?.offers?.kept ?? {}));
   },
   memories: (turn) => sendChange("POST", `${page.urls.turns}/${turn}/compare`, { query: queryString() }),
@@ -118,6 +119,7 @@ const transcript = new Transcript({
   remove: (id) => void branches.remove(id),
   continueAnswer: (id) => session.continueAnswer(id),
   show: (id) => void branches.show(id),
+  compare,
   toMessage: (seq) => transcript.scrollToMessage(seq),
   reply: (item) => composer.replyTo(quoteOf(item)),
   mark,
@@ -155,7 +157,7 @@ const sideBySide = new Late(async () => {
   const { SideBySide } = await import("./transcript/side-by-side.js");
   return new SideBySide(page, { state: () => session.state, keep: (id) => void branches.show(id) });
 });
-const second = new SecondAnswer((first, next) => void sideBySide.use((it) => it.open(first, next)));
+const second = new SecondAnswer(compare);
 const branches = new Branches(page, {
   state: () => session.state,
   edit: (id, fields) => session.edit(id, fields),
@@ -310,6 +312,16 @@ function tellUnloaded(state, before) {
   toast(say("The context is full: {turns} unloaded.", { turns: sayCount("{count} older exchange", "{count} older exchanges", gone.length) }), {
     label: say("Bring back"), act: () => void bringBack(gone.map(({ seq }) => seq)), seconds: 20, about: "unloaded",
   });
+}
+
+/**
+ * Two versions of a message side by side.
+ * @param {Version[]} versions
+ * @param {number} at the one that is shown
+ * @param {number} other
+ */
+function compare(versions, at, other) {
+  void sideBySide.use((it) => it.open(versions, at, other));
 }
 
 /** Removes the mark that forgets what is above it. */

@@ -121,7 +121,7 @@ def test_a_corrected_answer_keeps_what_the_model_wrote_as_a_version(
     chat.say("Go on.")
     assert "Terns and gulls breed here." in str(fake.requests[-1])
     steps(first).get_by_role("button", name="Version 2 of 2").click()
-    chat.popover.get_by_role("button", name="Version 1").click()
+    chat.popover.get_by_role("button", name="Version 1").first.click()
     expect(chat.answers.nth(1).locator(".md")).to_have_text("Terns breed here.")
     expect(chat.users).to_have_count(1)
     assert said is not None

@@ -53,6 +53,7 @@ OWNED: dict[str, tuple[Case, ...]] = {
     # Nothing was deleted.
     "message-restore": (Case(method="POST", owner_gets=404),),
     "why": (Case(query="?query=historyPolicy%3Dnone&draft=And"),),
+    "message-version": (Case(),),
     "show": (Case(method="POST"),),
     "message-copy": (Case(method="POST", body=f'{{"conversation": "{uuid4()}"}}'),),
     "receipt": (Case(),),

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any
 
 from django.db.models import Q
 
+from chatsite.conversations.database.columns import fetch, key
+from chatsite.conversations.database.statements import OFF_PATH_AFTER
 from chatsite.conversations.models import ON_PATH, Conversation, Message, Turn
 from chatsite.views import Version
 
@@ -57,6 +60,30 @@ def below(row: Conversation, place: uuid.UUID | None) -> list[Message]:
     """The messages directly below one, or below none, oldest first; without deleted ones, in whose
     places are those below them."""
     return _by_place(row.id, {place}, stand_ins(row.id)).get(place, [])
+
+
+def branch_below(row: Conversation, first: Message) -> Sequence[int]:
+    """The sequence numbers of the messages from `first` down to the newest one below it, without
+    deleted ones. Reads four columns of all newer messages off the path: 0.1 s for 100,000."""
+    return newest_branch(first, fetch(OFF_PATH_AFTER, key(row.id), False, first.seq))
+
+
+def newest_branch(first: Message, off: Sequence[tuple[Any, ...]]) -> Sequence[int]:
+    """The same, from the rows of `OFF_PATH_AFTER`: what is `off` the path."""
+    own = key(first.id)
+    branch: dict[Any, tuple[Any, int, bool]] = {own: (None, first.seq, True)}
+    last = own
+    for id, parent, seq, shown in off:
+        if parent in branch:
+            branch[id] = parent, seq, bool(shown)
+            last = id if shown else last
+    found = []
+    place = last
+    while place is not None:
+        place, seq, shown = branch[place]
+        if shown:
+            found.append(seq)
+    return found[::-1]
 
 
 def _climb(

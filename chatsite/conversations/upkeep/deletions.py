@@ -35,10 +35,9 @@ from chatsite.conversations.models import Conversation, Message, Summary, Turn, 
 from chatsite.conversations.reads import loading
 from chatsite.conversations.reads.ownership import messages_on_path
 from chatsite.conversations.reads.queries import path_views
-from chatsite.conversations.reads.tree import below, stand_ins
+from chatsite.conversations.reads.tree import below, branch_below, stand_ins
 from chatsite.conversations.turn.begin import title_from
 from chatsite.conversations.turn.versions import (
-    branch_below,
     newest_answered,
     put_on_path,
     require_idle,

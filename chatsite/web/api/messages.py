@@ -1,4 +1,4 @@
-"""Changes of single messages: their text, deleting and restoring them, showing another version."""
+"""Changes of single messages: their text, deleting and restoring them; and their versions."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from uuid import UUID
 
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.http.response import HttpResponseBase
-from django.views.decorators.http import require_http_methods, require_POST
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from chatsite.conversations import store
 from chatsite.conversations.values.owners import Owner
@@ -50,6 +50,16 @@ async def edit_message(request: HttpRequest, id: UUID) -> HttpResponse:
     site, owner = site_of(request), await request_owner(request)
     change = await site.run(store.edit_message, owner=owner, message=str(id), text=storable(text))
     return await _answer(site, owner, change)
+
+
+@require_GET
+@answers_errors
+async def version(request: HttpRequest, id: UUID) -> HttpResponse:
+    """The question and the answer that this version belongs to, also where it isn't on the path."""
+    found = await site_of(request).run(
+        store.version_text, owner=await request_owner(request), message=str(id)
+    )
+    return JsonResponse(found.to_dict())
 
 
 @require_POST

@@ -69,10 +69,9 @@ export class ActionRow {
   #draw(about, actions, several, title) {
     const held = /** @type {HTMLElement|null} */ (document.activeElement);
     const act = held && this.element.contains(held) ? held.dataset.act : null;
-    const { show } = this.doing;
     this.menu = about && title !== null ? new MessageMenu(title, () => this.about, this.doing) : null;
     setChildren(this.element,
-      several.map(({ id, versions }) => versionSteps(versions, versions.findIndex((one) => one.id === id), show)),
+      several.map(({ id, versions }) => versionSteps(versions, versions.findIndex((one) => one.id === id), this.doing)),
       actions.flatMap((action) => [this.#button(action), action.name === "again" && about ? this.#otherwise(about) : null]),
       this.menu?.element);
     this.element.hidden = !this.element.childElementCount;

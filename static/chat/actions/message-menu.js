@@ -2,6 +2,7 @@
 
 import { h, setChildren } from "../elements/dom.js";
 import { icon } from "../elements/icons.js";
+import { walkMenu } from "../elements/menu-keys.js";
 import { Popover } from "../elements/popover.js";
 import { describeCall } from "../state/tool-calls.js";
 import { say } from "../words/say.js";
@@ -29,7 +30,7 @@ export class MessageMenu {
     this.popover = new Popover(this.button, {
       label: say("What to do with this message"), class: "menu", free: true, fill: (box) => this.#fill(box),
     });
-    this.popover.box.addEventListener("keydown", (event) => this.#walk(event));
+    walkMenu(this.popover.box);
   }
 
   /**
@@ -74,17 +75,5 @@ export class MessageMenu {
         on: { click: () => (this.popover.close(), void action.act(about, this.doing)) },
       }, action.label(about))),
     ]));
-  }
-
-  /** @param {KeyboardEvent} event */
-  #walk(event) {
-    const buttons = this.#buttons;
-    const at = buttons.indexOf(/** @type {HTMLButtonElement} */ (document.activeElement));
-    /** @type {Record<string, number>} */
-    const places = { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: -1 };
-    const to = places[event.key];
-    if (to === undefined) return;
-    event.preventDefault();
-    buttons.at(to % buttons.length)?.focus();
   }
 }

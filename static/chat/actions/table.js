@@ -7,13 +7,14 @@ import { say } from "../words/say.js";
  * @import { IconName } from "../elements/icons.js"
  * @import { Item, ItemGroup } from "../state/items.js"
  * @import { ComparisonAnswer } from "../types/page.js"
- * @import { ChoiceChanges, MarkName, Verdict } from "../types/wire.js"
+ * @import { ChoiceChanges, MarkName, Verdict, Version } from "../types/wire.js"
  */
 
 /**
  * What the page does for an action. `receipt` needs `inspects`; `models` is the address of those that may answer,
- * `memories` the turn under every policy.
+ * `memories` the turn under every policy; `compare` opens two versions side by side.
  * @typedef {{inspects: boolean, receipt: (turn: string) => void, show: (id: string) => void,
+ *   compare: (versions: Version[], at: number, other: number) => void,
  *   retry: (id: string, model?: string, memory?: ChoiceChanges) => void, models: () => string,
  *   memories: (turn: string) => Promise<ComparisonAnswer>, reply: (item: Item) => void, why: (item: Item) => void,
  *   mark: (id: string, mark: MarkName, on: boolean) => void, bringBack: (turns: number[]) => void,

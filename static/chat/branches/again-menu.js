@@ -2,6 +2,7 @@
 
 import { h, setChildren, setText } from "../elements/dom.js";
 import { icon } from "../elements/icons.js";
+import { walkMenu } from "../elements/menu-keys.js";
 import { Popover } from "../elements/popover.js";
 import { getJson } from "../net/http.js";
 import { capitalize, formatDollars } from "../state/format.js";
@@ -30,7 +31,7 @@ export function againMenu(address, take, memories) {
     label: say("Answer with another model or memory"), class: "menu again-pop", free: true,
     fill: (box) => void draw(box),
   });
-  popover.box.addEventListener("keydown", (event) => walk(popover.box, event));
+  walkMenu(popover.box);
   return element;
 
   /** @param {HTMLElement} box */
@@ -88,19 +89,4 @@ function describeMemory({ allowed, why, in_force: now, outcome, note }) {
     sayCount("{count} token", "{count} tokens", outcome.tokens),
     outcome.cost !== null && say("about {cost} plus the answer", { cost: formatDollars(outcome.cost) }),
   ].filter(Boolean).join(" · ");
-}
-
-/**
- * @param {HTMLElement} box
- * @param {KeyboardEvent} event
- */
-function walk(box, event) {
-  const buttons = [...box.querySelectorAll("button")].filter((button) => !button.disabled);
-  const at = buttons.indexOf(/** @type {HTMLButtonElement} */ (document.activeElement));
-  /** @type {Record<string, number>} */
-  const places = { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: -1 };
-  const to = places[event.key];
-  if (to === undefined || !buttons.length) return;
-  event.preventDefault();
-  buttons.at(to % buttons.length)?.focus();
 }

@@ -2,6 +2,7 @@
 
 import { h } from "../elements/dom.js";
 import { icon } from "../elements/icons.js";
+import { walkMenu } from "../elements/menu-keys.js";
 import { Popover } from "../elements/popover.js";
 import { formatDollars, formatTime } from "../state/format.js";
 import { say, sayCount } from "../words/say.js";
@@ -23,9 +24,10 @@ export function describeVersion({ model, at, cost, tokens, edited }) {
 /**
  * @param {Version[]} versions
  * @param {number} at the one that is shown
- * @param {(id: string) => void} show
+ * @param {{show: (id: string) => void, compare: (versions: Version[], at: number, other: number) => void}} doing
+ *   `compare` opens the one that is shown and another one side by side
  */
-export function versionSteps(versions, at, show) {
+export function versionSteps(versions, at, { show, compare }) {
   /**
    * @param {string} act
    * @param {string} label
@@ -51,10 +53,24 @@ export function versionSteps(versions, at, show) {
     h("span", { class: "version-facts", "aria-hidden": "true" }, describeVersion(versions[at])));
   const popover = new Popover(all, {
     label: say("All versions"), class: "menu versions-pop", free: true,
-    fill: (box) => box.append(...versions.map((one, index) => h("button", {
-      type: "button", "data-first": index === at, "aria-current": index === at && "true",
-      on: { click: () => (popover.close(), index !== at && show(one.id)) },
-    }, h("b", {}, say("Version {number}", { number: index + 1 })), h("small", {}, describeVersion(one))))),
+    fill: (box) => box.append(...versions.map((_, index) => row(index))),
   });
+  walkMenu(popover.box);
   return group;
+
+  /** @param {number} index */
+  function row(index) {
+    const number = index + 1;
+    const shown = index === at;
+    return h("div", { class: "version-row" },
+      h("button", {
+        type: "button", "data-first": shown, "aria-current": shown && "true",
+        on: { click: () => (popover.close(), shown || show(versions[index].id)) },
+      }, h("b", {}, say("Version {number}", { number })), h("small", {}, describeVersion(versions[index]))),
+      !shown && h("button", {
+        type: "button", class: "version-compare", "aria-label": say("Compare with version {number}", { number }),
+        title: say("This version and the one that is shown, side by side"),
+        on: { click: () => (popover.close(), compare(versions, at, index)) },
+      }, say("Compare")));
+  }
 }

@@ -1,22 +1,21 @@
-/** Waits for a second answer to the same question, to offer both side by side. */
+/** Waits for an answer that somebody asked for with another memory or model, to offer both side by side. */
 
 import { toast } from "../elements/toast.js";
 import { say } from "../words/say.js";
 
-/** @import { State } from "../types/state.js" */
-
 /**
- * `id` of its last message, which names it as a version; `text` is all that it says.
- * @typedef {{id: string, turn: string, text: string}} Answer
+ * @import { State } from "../types/state.js"
+ * @import { Message, Version } from "../types/wire.js"
  */
 
-const OFFERED_SECONDS = 60;
+// Later the menu of all versions still leads there.
+const OFFERED_SECONDS = 30;
 
 export class SecondAnswer {
-  /** @param {(first: Answer, second: Answer) => void} open */
+  /** @param {(versions: Version[], at: number, other: number) => void} open */
   constructor(open) {
     this.open = open;
-    /** @type {{conversation: string, first: Answer, begun: boolean}|null} */
+    /** @type {{conversation: string, former: string[], begun: boolean}|null} */
     this.waits = null;
   }
 
@@ -25,8 +24,8 @@ export class SecondAnswer {
    * @param {State} state
    */
   expect(state) {
-    const first = lastAnswer(state);
-    this.waits = first && { conversation: state.conversationId, first, begun: false };
+    const former = lastAnswer(state).map(({ id }) => id);
+    this.waits = former.length ? { conversation: state.conversationId, former, begun: false } : null;
   }
 
   /** @param {State} state */
@@ -35,30 +34,34 @@ export class SecondAnswer {
     if (!waits) return;
     if (state.conversationId !== waits.conversation || (state.refusal && !waits.begun)) this.waits = null;
     else if (state.turn) waits.begun = true;
-    else if (waits.begun) this.#arrive(waits.first, lastAnswer(state));
+    else if (waits.begun) this.#arrive(waits.former, lastAnswer(state));
   }
 
   /**
-   * @param {Answer} first
-   * @param {Answer|null} second null where it failed, the first one where nothing was written
+   * Nothing is offered where the new answer failed: the former one is back then, or there is none.
+   * @param {string[]} former the messages of the answer before
+   * @param {Message[]} answer
    */
-  #arrive(first, second) {
+  #arrive(former, answer) {
     this.waits = null;
-    if (!second || second.id === first.id) return;
-    toast(say("There are two answers now. The one before is kept as a version."), {
-      label: say("Side by side"), act: () => this.open(first, second), seconds: OFFERED_SECONDS, about: "second-answer",
-    });
+    for (const { id, versions } of answer) {
+      const at = versions.findIndex((one) => one.id === id);
+      const other = versions.findLastIndex((one) => former.includes(one.id));
+      if (at < 0 || other < 0 || at === other) continue;
+      toast(say("There are two answers now. The one before is kept as a version."), {
+        label: say("Side by side"), act: () => this.open(versions, at, other), seconds: OFFERED_SECONDS, about: "second-answer",
+      });
+      return;
+    }
   }
 }
 
 /**
- * The answer at the end of the path.
+ * The messages of the answer at the end of the path.
  * @param {State} state
- * @returns {Answer|null}
+ * @returns {Message[]}
  */
 function lastAnswer({ messages, turn }) {
-  const last = messages.at(-1);
-  if (turn || last?.role !== "assistant" || !last.turn) return null;
-  const said = messages.filter((one) => one.turn === last.turn && one.role === "assistant").map(({ content }) => content).filter(Boolean);
-  return said.length ? { id: last.id, turn: last.turn, text: said.join("\n\n") } : null;
+  const asked = messages.findLastIndex(({ role }) => role === "user");
+  return turn ? [] : messages.slice(asked + 1).filter(({ role }) => role === "assistant");
 }

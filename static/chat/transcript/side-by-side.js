@@ -1,8 +1,9 @@
-/** Two answers to the same question side by side, what differed between them, and the choice of one. */
+/** Two versions of a message side by side, what differed between them, and the choice of one. */
 
 import { h, setChildren } from "../elements/dom.js";
+import { showError } from "../elements/toast.js";
 import { getJson } from "../net/http.js";
-import { capitalize, formatDollars, formatDuration, formatNumber, shorten } from "../state/format.js";
+import { capitalize, formatDollars, formatDuration, formatNumber, formatTime, shorten } from "../state/format.js";
 import { findVerdict } from "../state/state.js";
 import { FormattedText } from "../text/formatted-text.js";
 import { say, sayCount } from "../words/say.js";
@@ -11,11 +12,10 @@ import { say, sayCount } from "../words/say.js";
  * @import { Child } from "../elements/dom.js"
  * @import { Page } from "../types/page.js"
  * @import { State } from "../types/state.js"
- * @import { Answer } from "./second-answer.js"
- * @import { Decision, Message } from "../types/wire.js"
+ * @import { Decision, Message, Said, Version, VersionText } from "../types/wire.js"
  */
 
-/** @typedef {Answer & {receipt: Decision|null}} Received */
+/** @typedef {VersionText & {version: Version, number: number, shown: boolean, receipt: Decision|null}} Side */
 
 // As many of the messages that differed are quoted.
 const QUOTED = 5;
@@ -33,81 +33,109 @@ export class SideBySide {
   }
 
   /**
-   * @param {Answer} first the former answer
-   * @param {Answer} second the one on the path
+   * @param {Version[]} versions of one message, in order
+   * @param {number} at the one that is shown
+   * @param {number} other
    */
-  async open(first, second) {
-    const both = await Promise.all([first, second].map(async (one) => ({ ...one, receipt: await this.#receipt(one.turn) })));
-    const { messages } = this.actions.state();
-    const asked = messages.findLast(({ role, source }) => role === "user" && source === "web");
-    const columns = both.map((one, index) => this.#column(one, index));
+  async open(versions, at, other) {
+    try {
+      const both = [at, other].sort((one, next) => one - next).map((index) => this.#read(versions[index], index + 1, index === at));
+      this.#show(await Promise.all(both));
+    } catch (error) {
+      showError(error);
+    }
+  }
+
+  /**
+   * @param {Version} version
+   * @param {number} number
+   * @param {boolean} shown
+   * @returns {Promise<Side>}
+   */
+  async #read(version, number, shown) {
+    /** @type {VersionText} */
+    const { question, answer } = await getJson(`${this.page.urls.messages}/${version.id}/version`);
+    const turn = answer?.turn ?? question?.turn;
+    // A receipt isn't shown to everybody; the version itself says enough then.
+    const receipt = turn ? await getJson(`${this.page.urls.turns}/${turn}/receipt`).catch(() => null) : null;
+    return { version, number, shown, question, answer, receipt };
+  }
+
+  /** @param {Side[]} both */
+  #show(both) {
+    const [first, second] = both;
+    const same = first.question?.id === second.question?.id;
+    const columns = both.map((one) => this.#column(one, !same));
     setChildren(
       this.dialog,
-      h("h2", { id: "two-answers-title", tabindex: "-1" }, say("Two answers to the same question")),
-      asked && h("blockquote", { class: "why-quote" }, shorten(asked.content ?? "", 160)),
+      h("h2", { id: "two-answers-title", tabindex: "-1" },
+        same ? say("Two answers to the same question") : say("Two versions of a question, with their answers")),
+      same && first.question && question(first.question),
       h("div", { class: "two-answers-columns" }, columns.map(({ element }) => element)),
-      differences(both, messages),
+      differences(both, this.actions.state().messages),
       h("p", { class: "quiet" }, say("The other one stays as a version of this message.")),
     );
     this.dialog.showModal();
     // A text is formatted once it is in the page.
-    columns.forEach(({ text }, index) => text.show(both[index].text));
+    columns.forEach(({ text }, index) => text?.show(both[index].answer?.text ?? ""));
     this.dialog.querySelector("h2")?.focus();
   }
 
   /**
-   * The record of a turn; null where it isn't shown to this person.
-   * @param {string} turn
-   * @returns {Promise<Decision|null>}
+   * @param {Side} side
+   * @param {boolean} asks whether it has a question of its own
    */
-  #receipt(turn) {
-    return getJson(`${this.page.urls.turns}/${turn}/receipt`).catch(() => null);
-  }
-
-  /**
-   * @param {Received} answer
-   * @param {number} index
-   */
-  #column(answer, index) {
-    const text = new FormattedText();
-    const title = index === 0 ? say("Before") : say("New");
+  #column(side, asks) {
+    const { version, number, shown } = side;
+    const text = side.answer?.text ? new FormattedText() : null;
+    const title = shown ? say("Version {number} · shown now", { number }) : say("Version {number}", { number });
     const keep = h("button", {
-      type: "button", class: index === 0 ? "plain-button" : "primary",
-      "aria-label": index === 0 ? say("Keep the answer before") : say("Keep the new answer"),
-      on: { click: () => this.#keep(answer, index) },
+      type: "button", class: shown ? "primary" : "plain-button", "aria-label": say("Keep this one: version {number}", { number }),
+      on: { click: () => this.#keep(side) },
     }, say("Keep this one"));
+    const model = side.receipt?.provider?.label || side.receipt?.provider?.model || version.model;
+    const about = [model, formatTime(version.at), version.edited && say("edited by you")].filter(Boolean).join(" · ");
     const element = h("section", { class: "two-answers-one", "aria-label": title },
-      h("h3", {}, title, answer.receipt && h("small", {}, answer.receipt.provider?.label || answer.receipt.provider?.model || "")),
-      answer.receipt && h("dl", { class: "facts small" }, facts(answer.receipt)),
-      h("div", { class: "two-answers-text", tabindex: "0", role: "group", "aria-label": say("The answer") }, text.element),
+      h("h3", {}, title, h("small", {}, about)),
+      asks && side.question && question(side.question),
+      h("dl", { class: "facts small" }, facts(side)),
+      h("div", { class: "two-answers-text", tabindex: "0", role: "group", "aria-label": say("The answer") },
+        text ? text.element : h("p", { class: "quiet" }, say("There is no answer."))),
       keep);
     return { element, text };
   }
 
-  /**
-   * @param {Answer} answer
-   * @param {number} index
-   */
-  #keep(answer, index) {
+  /** @param {Side} side */
+  #keep({ version, shown }) {
     this.dialog.close();
-    if (index === 0) this.actions.keep(answer.id);
+    if (!shown) this.actions.keep(version.id);
   }
 }
 
+/** @param {Said} said */
+function question({ text, files }) {
+  const words = [shorten(text, 240), ...files.map((name) => say("File: {name}", { name }))].filter(Boolean);
+  return h("blockquote", { class: "why-quote" }, words.join(" · "));
+}
+
 /**
- * @param {Decision} receipt
+ * @param {Side} side
  * @returns {Child[]}
  */
-function facts(receipt) {
-  const { facts: { sent, stored }, in_words: rule, prompt_tokens: tokens, reported } = receipt;
+function facts({ version, receipt }) {
+  const reported = receipt?.reported;
   const first = reported?.first_token_ms;
+  const tokens = reported?.completion ?? version.tokens;
+  const cost = reported?.cost ?? version.cost;
   /** @type {[string, string|null][]} */
   const rows = [
-    [say("Memory"), capitalize(rule)],
-    [say("Messages"), say("{sent} of {stored} sent", { sent: formatNumber(sent), stored: formatNumber(stored) })],
-    [say("Request"), sayCount("{count} token", "{count} tokens", reported?.prompt ?? tokens)],
-    [say("Answer"), typeof reported?.completion === "number" ? sayCount("{count} token", "{count} tokens", reported.completion) : null],
-    [say("Cost"), typeof reported?.cost === "number" ? formatDollars(reported.cost) : null],
+    [say("Memory"), receipt && capitalize(receipt.in_words)],
+    [say("Messages"), receipt && say("{sent} of {stored} sent", {
+      sent: formatNumber(receipt.facts.sent), stored: formatNumber(receipt.facts.stored),
+    })],
+    [say("Request"), receipt && sayCount("{count} token", "{count} tokens", reported?.prompt ?? receipt.prompt_tokens)],
+    [say("Answer"), typeof tokens === "number" ? sayCount("{count} token", "{count} tokens", tokens) : null],
+    [say("Cost"), typeof cost === "number" ? formatDollars(cost) : null],
     [say("First word"), typeof first === "number" ? say("after {time}", { time: formatDuration(first) }) : null],
   ];
   return rows.filter(([, value]) => value !== null).flatMap(([name, value]) => [h("dt", {}, name), h("dd", {}, value)]);
@@ -115,17 +143,17 @@ function facts(receipt) {
 
 /**
  * Which stored messages only one of the two was sent, as far as they are loaded.
- * @param {Received[]} both
+ * @param {Side[]} both
  * @param {Message[]} messages
  */
-function differences([{ receipt: first }, { receipt: second }], messages) {
-  if (!first || !second) return null;
-  /** @param {Decision} receipt @param {Decision} other */
-  const only = (receipt, other) => messages.filter(({ seq }) => findVerdict(receipt, seq)?.sent && findVerdict(other, seq)?.sent === false);
-  const lists = [
-    { title: say("Sent only before"), messages: only(first, second) },
-    { title: say("Sent only for the new answer"), messages: only(second, first) },
-  ].filter((one) => one.messages.length);
+function differences([first, second], messages) {
+  if (!first.receipt || !second.receipt) return null;
+  /** @param {Side} side @param {Side} other */
+  const only = (side, other) => ({
+    title: say("Sent only for version {number}", { number: side.number }),
+    messages: messages.filter(({ seq }) => findVerdict(side.receipt, seq)?.sent && findVerdict(other.receipt, seq)?.sent === false),
+  });
+  const lists = [only(first, second), only(second, first)].filter((one) => one.messages.length);
   if (!lists.length) return h("p", { class: "quiet" }, say("Both were sent the same messages."));
   return h("div", { class: "two-answers-differences" }, lists.map((one) => h("details", {},
     h("summary", {}, `${one.title}: `, sayCount("{count} message", "{count} messages", one.messages.length)),

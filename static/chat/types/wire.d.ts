@@ -95,6 +95,24 @@ export interface Version {
   edited: boolean;
 }
 
+/** A question, or all that an answer says. */
+export interface Said {
+  id: string;
+  /** null: no turn wrote it */
+  turn: string | null;
+  text: string;
+  /** The names of those attached. */
+  files: string[];
+}
+
+/** The exchange that a version of a message belongs to, as it would be shown. */
+export interface VersionText {
+  /** null: it was deleted, or nobody asked */
+  question: Said | null;
+  /** null: nothing was answered */
+  answer: Said | null;
+}
+
 export interface Message {
   id: string;
   seq: number;

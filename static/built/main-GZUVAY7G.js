@@ -1,1 +1,0 @@
-import"./chunk-QAX5CPUG.js";
