@@ -19,7 +19,7 @@ import { ModelPicker } from "./header/model-picker.js";
 import { PolicyChip } from "./header/policy-chip.js";
 import { chatAddress, namedMessage, queryString } from "./net/address.js";
 import { claimTab, takeReason } from "./net/drafts.js";
-import { sendChange } from "./net/http.js";
+import { getJson, sendChange } from "./net/http.js";
 import { joinDraft, takeLink } from "./net/link.js";
 import { readPage } from "./net/page-data.js";
 import { bringBackTurns, explain } from "./net/requests.js";
@@ -42,7 +42,7 @@ import { Transcript } from "./transcript/transcript.js";
 import { say, sayCount } from "./words/say.js";
 
 /**
- * @import { MarkName, Quote, Version } from "./types/wire.js"
+ * @import { MarkName, Quote, Role, Version, VersionText } from "./types/wire.js"
  * @import { State } from "./types/state.js"
  * @import { Item } from "./state/items.js"
  */
@@ -120,6 +120,7 @@ const transcript = new Transcript({
   continueAnswer: (id) => session.continueAnswer(id),
   show: (id) => void branches.show(id),
   compare,
+  said,
   toMessage: (seq) => transcript.scrollToMessage(seq),
   reply: (item) => composer.replyTo(quoteOf(item)),
   mark,
@@ -322,6 +323,18 @@ function tellUnloaded(state, before) {
  */
 function compare(versions, at, other) {
   void sideBySide.use((it) => it.open(versions, at, other));
+}
+
+/**
+ * What a version says: of a question's version the question, of an answer's the answer.
+ * @param {string} version
+ * @param {Role} role
+ * @returns {Promise<string>}
+ */
+async function said(version, role) {
+  /** @type {VersionText} */
+  const { question, answer } = await getJson(`${page.urls.messages}/${version}/version`);
+  return (role === "user" ? question : answer)?.text ?? "";
 }
 
 /** Removes the mark that forgets what is above it. */

@@ -53,7 +53,9 @@ def test_a_question_of_before_is_asked_otherwise_and_the_old_branch_comes_back(
         expect(steps(tab.users.nth(1))).to_contain_text("2 / 2")
     assert user_texts(chat) == [FIRST, "And in summer?"] == sent_texts(fake)
     expect(chat.draft).to_have_value("What I was writing")
-    expect(chat.toasts).to_contain_text("Your earlier version and the 3 messages below it are kept.")
+    expect(chat.toasts).to_contain_text(
+        "Your earlier version and the 3 messages below it are kept."
+    )
     chat.toasts.get_by_role("button", name="Show them").click()
     expect(chat.users).to_have_count(3)
     expect(steps(chat.users.nth(1))).to_contain_text("1 / 2")
@@ -152,8 +154,33 @@ def test_another_model_answers_once_and_the_old_answer_stays(talk: Chat) -> None
     expect(steps(talk.answers.last)).to_contain_text("2 / 2")
     expect(talk.writing).to_have_count(0)
     expect(talk.page.locator("#model")).to_have_text(model)
-    facts = steps(talk.answers.last)
-    expect(facts).to_contain_text("fake-model")
+    # Two models wrote in this place, so the page says which without being asked.
+    expect(talk.answers.last.locator(".version-facts.mixed")).to_contain_text("fake-model")
+    steps(talk.answers.last).get_by_role("button", name="Version 2 of 2").click()
+    expect(talk.popover.locator(".version-text").first).to_contain_text("w0 w1")
+
+
+def test_no_button_moves_from_one_version_to_the_next(talk: Chat) -> None:
+    places = """(row) => [...row.querySelectorAll(".acts > .act, .versions > button")]
+        .map((one) => one.getBoundingClientRect().left)"""
+    last = talk.answers.last
+    last.get_by_role("button", name="Answer with another model or memory").click()
+    menu = talk.page.get_by_role("dialog", name="Answer with another model or memory")
+    button = talk.page.locator("[data-act=again-with]:visible").bounding_box()
+    box = menu.bounding_box()
+    assert button and box
+    below, above = (
+        box["y"] >= button["y"] + button["height"],
+        box["y"] + box["height"] <= button["y"],
+    )
+    assert below or above, "the menu isn't over its own button"
+    menu.get_by_role("button", name="fake-model").click()
+    expect(steps(last)).to_contain_text("2 / 2")
+    expect(talk.writing).to_have_count(0)
+    before = last.evaluate(places)
+    steps(last).get_by_role("button", name="Earlier version").click()
+    expect(steps(last)).to_contain_text("1 / 2")
+    assert last.evaluate(places) == before
 
 
 def test_an_edit_that_is_refused_keeps_its_text(chat: Chat) -> None:

@@ -4,10 +4,10 @@
  */
 
 import { againMenu } from "../branches/again-menu.js";
-import { versionSteps } from "../branches/version-steps.js";
+import { describeVersion, versionSteps } from "../branches/version-steps.js";
 import { h, setChildren } from "../elements/dom.js";
 import { icon } from "../elements/icons.js";
-import { shorten } from "../state/format.js";
+import { formatTime, shorten } from "../state/format.js";
 import { describeCall } from "../state/tool-calls.js";
 import { say } from "../words/say.js";
 import { MessageMenu } from "./message-menu.js";
@@ -32,6 +32,9 @@ export class ActionRow {
     this.about = [];
     /** @type {MessageMenu|null} */
     this.menu = null;
+    /** @type {(() => void)|null} what is drawn once nothing is open any more */
+    this.later = null;
+    this.element.addEventListener("toggle", ({ newState }) => newState === "closed" && this.later?.(), { capture: true });
     this.element.addEventListener("keydown", (event) => this.#walk(event));
     this.element.addEventListener("focusin", ({ target }) => {
       if (target instanceof HTMLButtonElement && this.#buttons.includes(target)) this.#stopAt(target);
@@ -52,7 +55,10 @@ export class ActionRow {
     const title = shorten(titleOf(group.items), 40);
     const menu = this.about.some((one) => MessageMenu.has(one, this.doing));
     const drawn = JSON.stringify([title, menu, again, actions.map(({ name }) => name), several.map(({ id, versions }) => [id, versions])]);
-    if (drawn !== this.drawn) {
+    // Drawing it anew would close what somebody has opened from it and is about to press.
+    const busy = this.element.querySelector(".pop:popover-open") !== null;
+    this.later = busy ? () => this.update(group, { again, verdict }) : null;
+    if (drawn !== this.drawn && !busy) {
       this.drawn = drawn;
       this.#draw(about, actions, several, menu ? title : null);
       this.element.setAttribute("aria-label", say("Actions for “{message}”", { message: title }));
@@ -69,11 +75,14 @@ export class ActionRow {
   #draw(about, actions, several, title) {
     const held = /** @type {HTMLElement|null} */ (document.activeElement);
     const act = held && this.element.contains(held) ? held.dataset.act : null;
+    const { show, compare, said } = this.doing;
     this.menu = about && title !== null ? new MessageMenu(title, () => this.about, this.doing) : null;
     setChildren(this.element,
-      several.map(({ id, versions }) => versionSteps(versions, versions.findIndex((one) => one.id === id), this.doing)),
+      several.map(({ id, role, versions }) => versionSteps(versions, versions.findIndex((one) => one.id === id), {
+        show, compare, text: (version) => said(version, role),
+      })),
       actions.flatMap((action) => [this.#button(action), action.name === "again" && about ? this.#otherwise(about) : null]),
-      this.menu?.element);
+      this.menu?.element, facts(several));
     this.element.hidden = !this.element.childElementCount;
     const buttons = this.#buttons;
     const first = buttons.find((button) => button.dataset.act === this.stop) ?? buttons[0];
@@ -147,6 +156,21 @@ export class ActionRow {
     event.preventDefault();
     buttons.at(to % buttons.length)?.focus();
   }
+}
+
+/**
+ * What tells the version that is shown from the others, behind the buttons, so that none of them moves from one version
+ * to the next. It is always there where another model wrote another version. A question has its time alone: what the
+ * turn cost is said of its answer.
+ * @param {Item[]} several those that have versions
+ */
+function facts(several) {
+  const item = several.at(-1);
+  const shown = item?.versions.find(({ id }) => id === item.id);
+  if (!item || !shown) return null;
+  const mixed = item.role === "assistant" && new Set(item.versions.map(({ model }) => model)).size > 1;
+  return h("span", { class: mixed ? "version-facts mixed" : "version-facts", "aria-hidden": "true" },
+    item.role === "user" ? formatTime(shown.at) : describeVersion(shown));
 }
 
 /**

@@ -7,14 +7,15 @@ import { say } from "../words/say.js";
  * @import { IconName } from "../elements/icons.js"
  * @import { Item, ItemGroup } from "../state/items.js"
  * @import { ComparisonAnswer } from "../types/page.js"
- * @import { ChoiceChanges, MarkName, Verdict, Version } from "../types/wire.js"
+ * @import { ChoiceChanges, MarkName, Role, Verdict, Version } from "../types/wire.js"
  */
 
 /**
  * What the page does for an action. `receipt` needs `inspects`; `models` is the address of those that may answer,
- * `memories` the turn under every policy; `compare` opens two versions side by side.
+ * `memories` the turn under every policy; `compare` opens two versions side by side; `said`
+ * is the text of a version.
  * @typedef {{inspects: boolean, receipt: (turn: string) => void, show: (id: string) => void,
- *   compare: (versions: Version[], at: number, other: number) => void,
+ *   compare: (versions: Version[], at: number, other: number) => void, said: (version: string, role: Role) => Promise<string>,
  *   retry: (id: string, model?: string, memory?: ChoiceChanges) => void, models: () => string,
  *   memories: (turn: string) => Promise<ComparisonAnswer>, reply: (item: Item) => void, why: (item: Item) => void,
  *   mark: (id: string, mark: MarkName, on: boolean) => void, bringBack: (turns: number[]) => void,

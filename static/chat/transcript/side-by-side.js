@@ -4,7 +4,7 @@ import { h, setChildren } from "../elements/dom.js";
 import { showError } from "../elements/toast.js";
 import { getJson } from "../net/http.js";
 import { capitalize, formatDollars, formatDuration, formatNumber, formatTime, shorten } from "../state/format.js";
-import { findVerdict } from "../state/state.js";
+import { countSaid, findVerdict } from "../state/state.js";
 import { FormattedText } from "../text/formatted-text.js";
 import { say, sayCount } from "../words/say.js";
 
@@ -73,7 +73,9 @@ export class SideBySide {
       same && first.question && question(first.question),
       h("div", { class: "two-answers-columns" }, columns.map(({ element }) => element)),
       differences(both, this.actions.state().messages),
-      h("p", { class: "quiet" }, say("The other one stays as a version of this message.")),
+      h("form", { method: "dialog", class: "two-answers-foot" },
+        h("p", { class: "quiet" }, say("Both are kept: ‹ and › under the message step between them.")),
+        h("button", { class: "plain-button" }, say("Close"))),
     );
     this.dialog.showModal();
     // A text is formatted once it is in the page.
@@ -130,15 +132,19 @@ function facts({ version, receipt }) {
   /** @type {[string, string|null][]} */
   const rows = [
     [say("Memory"), receipt && capitalize(receipt.in_words)],
-    [say("Messages"), receipt && say("{sent} of {stored} sent", {
-      sent: formatNumber(receipt.facts.sent), stored: formatNumber(receipt.facts.stored),
-    })],
+    [say("Messages"), receipt && describeCount(receipt)],
     [say("Request"), receipt && sayCount("{count} token", "{count} tokens", reported?.prompt ?? receipt.prompt_tokens)],
     [say("Answer"), typeof tokens === "number" ? sayCount("{count} token", "{count} tokens", tokens) : null],
     [say("Cost"), typeof cost === "number" ? formatDollars(cost) : null],
     [say("First word"), typeof first === "number" ? say("after {time}", { time: formatDuration(first) }) : null],
   ];
   return rows.filter(([, value]) => value !== null).flatMap(([name, value]) => [h("dt", {}, name), h("dd", {}, value)]);
+}
+
+/** @param {Decision} receipt */
+function describeCount(receipt) {
+  const { sent, said } = countSaid(receipt);
+  return say("{sent} of {said} sent", { sent: formatNumber(sent), said: formatNumber(said) });
 }
 
 /**
@@ -154,7 +160,11 @@ function differences([first, second], messages) {
     messages: messages.filter(({ seq }) => findVerdict(side.receipt, seq)?.sent && findVerdict(other.receipt, seq)?.sent === false),
   });
   const lists = [only(first, second), only(second, first)].filter((one) => one.messages.length);
-  if (!lists.length) return h("p", { class: "quiet" }, say("Both were sent the same messages."));
+  if (!lists.length) {
+    const same = first.receipt.provider?.model === second.receipt.provider?.model;
+    return h("p", { class: "quiet" }, same ? say("Both were sent the same messages.")
+      : say("Both were sent the same messages. Models count tokens differently, and some get longer instructions."));
+  }
   return h("div", { class: "two-answers-differences" }, lists.map((one) => h("details", {},
     h("summary", {}, `${one.title}: `, sayCount("{count} message", "{count} messages", one.messages.length)),
     h("ul", {}, one.messages.slice(-QUOTED).map(({ seq, content }) => h("li", {}, `${seq} `, shorten(content ?? "", 90)))))));

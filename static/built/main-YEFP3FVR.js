@@ -1,0 +1,1 @@
+import"./chunk-EH2J4C7C.js";
