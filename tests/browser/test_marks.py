@@ -77,6 +77,7 @@ def test_a_reply_is_sent_with_the_message_it_replies_to(forgetful: Chat, fake: F
     expect(bar).to_contain_text(FACT)
     chat.page.keyboard.press("Escape")
     expect(bar).to_be_hidden()
+    expect(chat.users.first).to_have_class("m user out")
     choose(chat.users.first, "Why did it forget?")
     chat.page.get_by_role("button", name="Ask again with it").click()
     expect(chat.draft).to_have_value("And in winter?")

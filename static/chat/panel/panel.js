@@ -135,7 +135,7 @@ export class Panel {
     const before = next ? Boolean(state.receipt) : (decision?.number ?? 1) > 1;
     this.copying.hidden = !decision;
     this.#section("notes", decision && notesSection(decision));
-    this.#section("facts", decision && factsSection(decision));
+    this.#section("facts", decision && factsSection(decision, state));
     this.#section("settings", decision && settingsSection(decision, this.page.policies.conversation_settings));
     this.#section("parts", decision && partsSection(decision, { next, before }));
     this.#section("chosen", decision && selectionSection(decision, this.page.policies.report_titles));

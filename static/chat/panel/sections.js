@@ -2,6 +2,7 @@
 
 import { h } from "../elements/dom.js";
 import { formatDollars, formatDuration, formatNumber } from "../state/format.js";
+import { countGreetings } from "../state/state.js";
 import { say, sayCount } from "../words/say.js";
 import { SOURCES } from "./settings.js";
 import { term } from "./terms.js";
@@ -9,6 +10,7 @@ import { term } from "./terms.js";
 /**
  * @import { Child } from "../elements/dom.js"
  * @import { Decision, Facts, Part, Reported, Verdict } from "../types/wire.js"
+ * @import { State } from "../types/state.js"
  * @import { Section } from "./panel.js"
  */
 
@@ -20,16 +22,18 @@ const PARTS = {
 
 /**
  * @param {Decision} decision
+ * @param {State} state
  * @returns {Section}
  */
-export function factsSection(decision) {
+export function factsSection(decision, state) {
   const { facts, locked, lock_reason: reason } = decision;
   const current = decision.verdicts.find((one) => one.reason === "current")?.first ?? 0;
+  const greetings = facts.stored > 0 ? countGreetings(decision, state) : 0;
   const quotes = decision.verdicts.filter((one) => one.quoted);
   const quoted = sumMessages(quotes);
   const stay = sumMessages(quotes.filter(({ before }) => before && before < current));
   return {
-    data: [facts, locked, reason, quoted, stay],
+    data: [facts, locked, reason, quoted, stay, greetings],
     draw: () => [
       h("dl", { class: "facts" },
         h("dt", {}, term("policy", say("Policy"))), h("dd", {}, facts.policy),
@@ -38,6 +42,8 @@ export function factsSection(decision) {
         h("dd", {}, describeSource(facts.source), locked && " ", locked && h("span", { class: "lock" }, say("locked"))),
         h("dt", {}, term("messages", say("Messages"))),
         h("dd", {}, describeMessages(facts), quoted > 0 && describeQuoted(quoted, stay))),
+      greetings > 0 && h("p", { class: "quiet" }, sayCount("{count} of them is the agent's greeting, which is never sent.",
+        "{count} of them are the agent's greetings, which are never sent.", greetings)),
       locked && reason && h("p", { class: "reason" }, reason),
     ],
   };

@@ -120,14 +120,24 @@ export function findVerdict(decision, seq) {
 }
 
 /**
- * How many messages were said, and how many of them the request has. The agent's greetings are never sent, so whoever
- * compares the two numbers would look for a message that is missing; they are left out as far as they are known.
+ * How many of the stored messages are the agent's greetings, as far as they are known: of a long chat the beginning isn't
+ * loaded, neither for the decision nor in the page.
  * @param {Decision} decision
- * @param {Pick<State, "messages"|"earlier">} [state] with the beginning of the chat it knows its greetings
+ * @param {Pick<State, "messages"|"earlier">} [state]
  */
-export function countSaid({ facts, verdicts }, state) {
+export function countGreetings({ verdicts }, state) {
   const began = state && !state.earlier ? state.messages.findIndex(({ role }) => role === "user") : -1;
   const judged = verdicts.filter(({ reason, first }) => reason === "greeting" && first > 0);
-  const greetings = Math.max(began, judged.reduce((sum, { messages }) => sum + messages, 0));
-  return { sent: facts.sent, said: Math.max(facts.sent, facts.stored - greetings) };
+  return Math.max(began, judged.reduce((sum, { messages }) => sum + messages, 0));
+}
+
+/**
+ * How many messages were said, and how many of them the request has. Greetings are never sent, so whoever compares the
+ * two numbers would look for a message that is missing.
+ * @param {Decision} decision
+ * @param {Pick<State, "messages"|"earlier">} [state]
+ */
+export function countSaid(decision, state) {
+  const { sent, stored } = decision.facts;
+  return { sent, said: Math.max(sent, stored - countGreetings(decision, state)) };
 }

@@ -1,0 +1,1 @@
+import"./chunk-F2V4V3U2.js";

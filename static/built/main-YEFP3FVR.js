@@ -1,1 +1,0 @@
-import"./chunk-EH2J4C7C.js";
