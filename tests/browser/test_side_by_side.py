@@ -72,8 +72,10 @@ def edit_first(chat: Chat, text: str) -> None:
     chat.users.first.get_by_role("button", name="Edit").click()
     chat.page.get_by_role("textbox", name="The message's text").fill(text)
     chat.page.keyboard.press("Control+Enter")
-    expect(chat.users.locator(".body")).to_have_count(1)
-    expect(chat.receipt_buttons).to_have_count(1)
+    expect(chat.users).to_have_count(1)
+    expect(chat.users.first).to_contain_text(text.partition(" [[")[0])
+    # The row is drawn once more when the cost of the new answer is known.
+    expect(chat.users.first.locator(".version-facts")).to_contain_text("$")
     expect(chat.writing).to_have_count(0)
 
 
