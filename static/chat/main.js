@@ -26,6 +26,7 @@ import { bringBackTurns, explain } from "./net/requests.js";
 import { Session } from "./net/session.js";
 import { announceChanges } from "./shell/announcements.js";
 import { Banner } from "./shell/banner.js";
+import { copyChat } from "./shell/copy-chat.js";
 import { commandTable } from "./shell/commands.js";
 import { Frame } from "./shell/frame.js";
 import { Notices } from "./shell/notices.js";
@@ -227,6 +228,8 @@ const keys = new Shortcuts(commandTable({
     const last = session.state.messages.findLast(({ role, content }) => role === "assistant" && content);
     if (last) void copy(last.content ?? "");
   },
+  chatMarkdown: () => copyThis("markdown"),
+  chatText: () => copyThis("text"),
   palette: () => void palette.use((one) => one.show()),
   policy: () => byId("chip").click(),
   model: () => byId("model-open").click(),
@@ -335,6 +338,13 @@ async function said(version, role) {
   /** @type {VersionText} */
   const { question, answer } = await getJson(`${page.urls.messages}/${version}/version`);
   return (role === "user" ? question : answer)?.text ?? "";
+}
+
+/** @param {import("./shell/copy-chat.js").Form} form */
+function copyThis(form) {
+  const { conversation, conversationId: id } = session.state;
+  if (conversation) void copyChat(`${page.urls.conversations}/${id}`, form);
+  else toast(say("There is nothing to copy yet."));
 }
 
 /** Removes the mark that forgets what is above it. */

@@ -20,6 +20,27 @@ export async function copy(text, button) {
   return done;
 }
 
+/**
+ * Copies a text that is still on its way; false where the browser doesn't allow it. Throws what kept the text from
+ * coming.
+ *
+ * A browser forgets a press after some seconds, Safari already at the first wait. So the clipboard gets the promise
+ * itself, at once.
+ * @param {Promise<string>} coming
+ */
+export async function copyWhenThere(coming) {
+  const kind = "text/plain";
+  const content = coming.then((text) => new Blob([text], { type: kind }));
+  content.catch(() => {}); // it is thrown below
+  try {
+    await navigator.clipboard.write([new ClipboardItem({ [kind]: content })]);
+    return true;
+  } catch {
+    // A refusal, no such interface, or no text.
+    return write(await coming);
+  }
+}
+
 /** @param {string} text */
 async function write(text) {
   try {

@@ -13,13 +13,33 @@ export function csrfToken() {
  * @returns {Promise<any>} the answer's JSON; its caller names the type
  */
 async function request(path, options) {
-  let response;
+  const { status, text } = await send(path, options);
+  return parseAnswer(status, text, say("Nothing was changed."));
+}
+
+/**
+ * @param {string} path
+ * @param {RequestInit} [options]
+ * @returns {Promise<{status: number, text: string}>}
+ */
+async function send(path, options) {
   try {
-    response = await fetch(path, { credentials: "same-origin", ...options });
+    const response = await fetch(path, { credentials: "same-origin", ...options });
+    return { status: response.status, text: await response.text() };
   } catch {
     throw new Error(say("The server can't be reached. Nothing was changed; try again in a moment."));
   }
-  return parseAnswer(response.status, await response.text(), say("Nothing was changed."));
+}
+
+/**
+ * An answer that is no JSON, as it is.
+ * @param {string} path
+ * @returns {Promise<string>}
+ */
+export async function getText(path) {
+  const { status, text } = await send(path);
+  if (status !== 200) parseAnswer(status, text, say("Nothing was copied."));
+  return text;
 }
 
 /**

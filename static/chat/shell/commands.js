@@ -5,7 +5,7 @@ import { say } from "../words/say.js";
 /** @import { Command } from "../state/keys.js" */
 
 /**
- * @typedef {"newChat"|"palette"|"search"|"focus"|"sidebar"|"panel"|"policy"|"model"|"horizon"|"newest"|"lastCode"|"lastAnswer"|"list"} Act
+ * @typedef {"newChat"|"palette"|"search"|"focus"|"sidebar"|"panel"|"policy"|"model"|"horizon"|"newest"|"lastCode"|"lastAnswer"|"chatMarkdown"|"chatText"|"list"} Act
  */
 
 /**
@@ -25,5 +25,7 @@ export const commandTable = (acts) => [
   { name: "newest", words: say("Go to the newest message"), keys: { code: "ArrowDown", shift: true, control: true }, act: acts.newest },
   { name: "code", words: say("Copy the last code block"), keys: { code: "Semicolon", shift: true, control: true }, act: acts.lastCode },
   { name: "answer", words: say("Copy the last answer"), keys: { code: "KeyC", shift: true, control: true }, act: acts.lastAnswer },
+  { name: "chat-markdown", words: say("Copy this chat as Markdown"), keys: null, act: acts.chatMarkdown },
+  { name: "chat-text", words: say("Copy this chat as text"), keys: null, act: acts.chatText },
   { name: "keys", words: say("Show shortcuts"), keys: { code: "Slash", control: true }, act: acts.list },
 ];

@@ -7,12 +7,14 @@ import { closeNewest, Popover } from "../elements/popover.js";
 import { showError, toast } from "../elements/toast.js";
 import { chatAddress } from "../net/address.js";
 import { sendChange } from "../net/http.js";
+import { copyChat } from "../shell/copy-chat.js";
 import { dateGroup } from "../state/format.js";
 import { ConversationPages } from "./conversation-pages.js";
 import { SearchResults } from "./search-results.js";
 import { say } from "../words/say.js";
 
 /**
+ * @import { Form } from "../shell/copy-chat.js"
  * @import { Page } from "../types/page.js"
  * @import { State } from "../types/state.js"
  * @import { Conversation, SearchHit } from "../types/wire.js"
@@ -28,6 +30,9 @@ const FORMS = () => [
   { form: "?format=markdown", words: say("Export as Markdown") },
   { form: "?format=text", words: say("Export as text") },
 ];
+
+/** @returns {{form: Form, words: string}[]} */
+const COPIES = () => [{ form: "markdown", words: say("Copy as Markdown") }, { form: "text", words: say("Copy as text") }];
 
 export class Sidebar {
   /**
@@ -217,6 +222,7 @@ export class Sidebar {
       FORMS().map(({ form, words }) => h("a", {
         href: `${this.page.urls.conversations}/${conversation.id}/export${form}`, download: true, on: { click: () => setTimeout(() => menu.close()) },
       }, words)),
+      COPIES().map(({ form, words }) => entry(words, () => void copyChat(`${this.page.urls.conversations}/${conversation.id}`, form))),
       entry(say("Clear"), () => void this.#clear(conversation)),
       entry(say("Delete"), () => void this.#remove(conversation)));
   }

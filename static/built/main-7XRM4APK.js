@@ -1,1 +1,0 @@
-import"./chunk-F2V4V3U2.js";

@@ -1,0 +1,1 @@
+import"./chunk-3DYXFI75.js";
