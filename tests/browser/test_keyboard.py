@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from playwright.sync_api import Page, expect
 
@@ -210,9 +212,27 @@ def test_the_sidebar_shows_the_keys_and_the_last_answer_is_copied(visit: Visit) 
     chat = visit(permissions=["clipboard-read", "clipboard-write"]).open()
     expect(chat.page.locator("#new")).to_contain_text("Ctrl Shift O")
     chat.say("Say it. [[text=This is it.]]")
-    chat.page.keyboard.press("Control+Shift+KeyC")
+    chat.page.keyboard.press("Control+Shift+Quote")
     expect(chat.page.locator("#status")).to_have_text("Copied.")
     assert chat.page.evaluate("navigator.clipboard.readText()") == "This is it."
+
+
+def test_keys_that_somebody_chose_outlast_a_change_of_the_usual_ones(visit: Visit) -> None:
+    chat = visit(permissions=["clipboard-read", "clipboard-write"]).open()
+    chat.say("Say it. [[text=This is it.]]")
+    keys = {"shift": True, "control": True}
+    store = "(chosen) => localStorage.setItem('chatsite:keys', chosen)"
+    chat.page.evaluate(store, json.dumps({"answer": keys | {"code": "KeyC"}}))
+    chat.reload().page.keyboard.press("Control+Shift+KeyC")
+    expect(chat.page.locator("#status")).to_have_text("Copied.")
+    chat.page.evaluate(store, json.dumps({"panel": keys | {"code": "Quote"}}))
+    chat.reload().page.keyboard.press("Control+Shift+Quote")
+    expect(chat.panel).to_be_visible()
+    chat.page.keyboard.press("Control+Slash")
+    dialog = chat.page.get_by_role("dialog", name="Keyboard shortcuts")
+    expect(dialog.get_by_role("button", name="Copy the last answer: no keys")).to_be_visible()
+    dialog.get_by_role("button", name="Reset all").click()
+    expect(dialog.get_by_role("button", name="Copy the last answer: Ctrl Shift '")).to_be_visible()
 
 
 def focused(page: Page) -> str:

@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
+import { commandTable } from "../../static/chat/shell/commands.js";
 import { areSame, isModifier, keysOf, nameKeys, whyNotKeys, withKeys } from "../../static/chat/state/keys.js";
 
 const act = () => {};
@@ -38,5 +39,18 @@ describe("the keys of a command", () => {
     const stored = JSON.stringify({ policy: { code: "KeyM", control: true }, new: 7, gone: { code: "KeyG" } });
     assert.deepEqual(withKeys(TABLE, stored).map(({ keys }) => keys?.code), ["KeyO", "KeyM"]);
     for (const damaged of ["", "{", "null", "[]", '"x"']) assert.deepEqual(withKeys(TABLE, damaged), TABLE, damaged);
+  });
+
+  it("stay with what somebody chose them for, also where they became another command's usual ones", () => {
+    const stored = JSON.stringify({ policy: { code: "KeyO", shift: true, control: true } });
+    assert.deepEqual(withKeys(TABLE, stored).map(({ keys }) => keys?.code), [undefined, "KeyO"]);
+  });
+
+  it("are none that a browser keeps from pages, or opens its inspector with", () => {
+    // With Ctrl+Shift, in Chromium or Firefox: tabs, windows, quitting; then inspector, tools, console.
+    const theirs = ["KeyN", "KeyP", "KeyQ", "KeyT", "KeyW", "KeyC", "KeyI", "KeyJ"];
+    const acts = new Proxy(/** @type {Parameters<typeof commandTable>[0]} */ ({}), { get: () => act });
+    const used = commandTable(acts).filter(({ keys }) => keys?.control && keys.shift && theirs.includes(keys.code));
+    assert.deepEqual(used.map(({ name }) => name), []);
   });
 });

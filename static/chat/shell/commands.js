@@ -24,7 +24,7 @@ export const commandTable = (acts) => [
   { name: "horizon", words: say("Go to the memory line"), keys: { code: "ArrowUp", shift: true, control: true }, act: acts.horizon },
   { name: "newest", words: say("Go to the newest message"), keys: { code: "ArrowDown", shift: true, control: true }, act: acts.newest },
   { name: "code", words: say("Copy the last code block"), keys: { code: "Semicolon", shift: true, control: true }, act: acts.lastCode },
-  { name: "answer", words: say("Copy the last answer"), keys: { code: "KeyC", shift: true, control: true }, act: acts.lastAnswer },
+  { name: "answer", words: say("Copy the last answer"), keys: { code: "Quote", shift: true, control: true }, act: acts.lastAnswer },
   { name: "chat-markdown", words: say("Copy this chat as Markdown"), keys: null, act: acts.chatMarkdown },
   { name: "chat-text", words: say("Copy this chat as text"), keys: null, act: acts.chatText },
   { name: "keys", words: say("Show shortcuts"), keys: { code: "Slash", control: true }, act: acts.list },

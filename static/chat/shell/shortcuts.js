@@ -73,9 +73,11 @@ export class Shortcuts {
 
   /** @param {Command[]} commands */
   #keep(commands) {
-    this.commands = commands;
     const changed = commands.filter((one, index) => one.keys && !areSame(one.keys, this.table[index].keys));
-    storeItem("keys", changed.length ? JSON.stringify(Object.fromEntries(changed.map(({ name, keys }) => [name, keys]))) : null);
+    const stored = JSON.stringify(Object.fromEntries(changed.map(({ name, keys }) => [name, keys])));
+    storeItem("keys", changed.length ? stored : null);
+    // As after a reload: a command gets its usual keys back when another one gives them up.
+    this.commands = withKeys(this.table, stored);
     this.#hint();
   }
 }

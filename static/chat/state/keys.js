@@ -56,7 +56,8 @@ export function whyNotKeys(commands, command, keys) {
 }
 
 /**
- * The table with what was changed of it; what can't be read is left as it is.
+ * The table with what was changed of it; what can't be read is left as it is. A command whose usual keys somebody gave
+ * to another one has none: the table's keys may be newer than that choice.
  * @param {Command[]} commands
  * @param {string} stored JSON: keys by a command's name
  * @returns {Command[]}
@@ -69,8 +70,15 @@ export function withKeys(commands, stored) {
   } catch {
     return commands;
   }
-  return commands.map((one) => {
-    const keys = /** @type {Keys|undefined} */ (changed[one.name]);
-    return keys && typeof keys === "object" && typeof keys.code === "string" ? { ...one, keys } : one;
+  /** @param {Command} one */
+  const chosen = ({ name }) => {
+    const keys = /** @type {Keys|undefined} */ (Object.hasOwn(changed, name) ? changed[name] : undefined);
+    return keys && typeof keys === "object" && typeof keys.code === "string" ? keys : null;
+  };
+  const taken = commands.map(chosen);
+  return commands.map((one, index) => {
+    const keys = taken[index];
+    if (keys) return { ...one, keys };
+    return taken.some((other) => areSame(other, one.keys)) ? { ...one, keys: null } : one;
   });
 }

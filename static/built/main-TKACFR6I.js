@@ -1,1 +1,0 @@
-import"./chunk-3DYXFI75.js";

@@ -1,0 +1,1 @@
+import"./chunk-E5SU6GGW.js";
