@@ -13,6 +13,7 @@ from chatsite.history.settings.stored_settings import ShownSettings, show_settin
 from chatsite.history.values.layout import read_layout
 from chatsite.history.values.window import Window
 from chatsite.messages import Basis
+from chatsite.wording import say
 
 # Raised when a key of the stored form changes its meaning; a new key doesn't raise it. Up to
 # version 2 receipts were stored as they are shown: those are shown as they are.
@@ -69,7 +70,7 @@ def show_receipt(stored: Stored) -> dict[str, Any]:
         "agent": whole["agent"],
         "settings": settings.all,
         "locked": whole["locked"],
-        "lock_reason": whole["lock_reason"] or (LOCK_REASON if whole["locked"] else ""),
+        "lock_reason": whole["lock_reason"] or (say(LOCK_REASON) if whole["locked"] else ""),
         "in_words": settings.words,
         "facts": {
             "policy": settings.value("policy"),
@@ -87,6 +88,7 @@ def show_receipt(stored: Stored) -> dict[str, Any]:
         "limit": window.room if whole["limit"] is None else whole["limit"],
         "prompt_tokens": whole["prompt_tokens"],
         **{name: whole[name] for name in _AS_STORED},
+        "notes": [say(note) for note in whole["notes"] if note],
         "layout": [item.to_dict() for item in read_layout(whole["layout"])],
     }
     told = {"stored", "sent", "draft", "basis", *shown}
@@ -97,7 +99,7 @@ def _length_fact(settings: ShownSettings) -> str:
     if settings.active is None or not settings.active.uses_length:
         return ""
     length = settings.value("length")
-    return str(length) if length else "0, acts as 1"
+    return str(length) if length else say("0, acts as 1")
 
 
 # ---- parts -----------------------------------------------------------------------------------

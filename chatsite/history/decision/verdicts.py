@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from chatsite.history.decision.decision_input import DecisionInput
+from chatsite.history.lexical.sharing import show_why
 from chatsite.history.values.counts import known_tokens, weakest
 from chatsite.history.values.reasons import SENT, Reason
 from chatsite.history.values.window import Window
@@ -103,6 +104,7 @@ def show_verdict(stored: Mapping[str, Any], bounds: Bounds, basis: Basis) -> dic
     """A stored verdict with all that it says by default, and its sentence."""
     reason, first = stored["reason"], stored.get("first", 0)
     last, before = stored.get("last", first), stored.get("before", 0)
+    why = stored.get("why", "")
     return {
         "first": first,
         "last": last,
@@ -112,7 +114,7 @@ def show_verdict(stored: Mapping[str, Any], bounds: Bounds, basis: Basis) -> dic
         "quoted": before > 0,
         "before": before,
         "reason": reason,
-        "sentence": stored.get("why") or _sentence(reason, bounds),
+        "sentence": show_why(why) if why else _sentence(reason, bounds),
         "tokens": stored["tokens"],
         "basis": stored.get("basis", basis),
     }

@@ -19,6 +19,7 @@ from chatsite.history.lexical.scoring import CANDIDATES, Scores, scores
 from chatsite.history.lexical.sharing import Sharing
 from chatsite.history.lexical.words import spelled
 from chatsite.history.values.evidence import Hit
+from chatsite.wording import later
 
 # All in units of z-scores. Between two people a neighbour's score counts by a fifth, because what
 # answers a question often is beside the words that ask for it, and one that asks tells little.
@@ -36,7 +37,7 @@ OWN_BESIDE_MEANING = 0.5
 # best one's score. On LoCoMo a quarter would lose six points of recall, a tenth one.
 SHARE = 0.1
 MOST = 200
-MEANT = "it means something close to your message"
+MEANT = later("it means something close to your message")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left
 from collections.abc import Container, Iterable, Sequence
 from itertools import islice
 
 from chatsite.history.lexical.index import REACH, Index
+from chatsite.wording import later, say
 
 # A word in more of the passages than this distinguishes nothing, unless these are few.
 COMMON, FEW = 0.3, 5
 NAMED = 3
 # Stored with receipts, where a deletion of the words finds them: never changed nor translated.
 SHARES, NEAR = "it shares ", "it stands close to where "
+_SHARED, _SAID = " with your message", " was said"
+NAMES_TIME = later("it was said at a time that your message names")
+
+_QUOTED = re.compile(r'"[^"]*"')
 
 
 class Sharing:
@@ -48,11 +54,11 @@ class Sharing:
     def why(self, place: int) -> str:
         """Completes "recalled because ..."; "" where no rare word in it or around it is shared."""
         if own := self._between(place, place + 1):
-            return f"{SHARES}{_quoted(own)} with your message"
+            return f"{SHARES}{_quoted(own)}{_SHARED}"
         if near := self._near(place):
-            return f"{NEAR}{_quoted(near)} was said"
+            return f"{NEAR}{_quoted(near)}{_SAID}"
         if self._on_named_day(place):
-            return "it was said at a time that your message names"
+            return NAMES_TIME
         return ""
 
     def _near(self, place: int) -> list[str]:
@@ -75,6 +81,27 @@ class Sharing:
 
     def _on_named_day(self, place: int) -> bool:
         return bool(self._days) and self._index.session_number(place) in self._days
+
+
+def show_why(stored: str) -> str:
+    """A verdict's own sentence in the reader's language. Receipts store it in English, or said
+    already where it has values; the forms with words are recognised by how they begin."""
+    if stored.startswith(SHARES) and stored.endswith(_SHARED):
+        words = _show_words(stored.removeprefix(SHARES).removesuffix(_SHARED))
+        return say("it shares {words} with your message", words=words)
+    if stored.startswith(NEAR) and stored.endswith(_SAID):
+        words = _show_words(stored.removeprefix(NEAR).removesuffix(_SAID))
+        return say("it stands close to where {words} was said", words=words)
+    return say(stored)
+
+
+def _show_words(quoted: str) -> str:
+    match _QUOTED.findall(quoted):
+        case [first, second]:
+            return say("{first} and {second}", first=first, second=second)
+        case [first, second, third]:
+            return say("{first}, {second} and {third}", first=first, second=second, third=third)
+    return quoted
 
 
 def _quoted(words: list[str]) -> str:

@@ -19,6 +19,7 @@ from chatsite.history.path.turn_verdicts import (
     without_room,
 )
 from chatsite.history.values.reasons import Reason
+from chatsite.wording import say_count
 
 
 class MakesRoom(Protocol):
@@ -55,12 +56,14 @@ class CleanupResult:
 
     @property
     def sentence(self) -> str:
-        count = len(self.turns)
-        what = "1 older turn is" if count == 1 else f"{count:,} older turns are"
-        back = "it" if count == 1 else "them"
-        return (
-            f"The context is full: {what} unloaded ({self.tokens:,} tokens; strategy: "
-            f"{self.words[:1].lower()}{self.words[1:]}), until you bring {back} back."
+        return say_count(
+            "The context is full: 1 older turn is unloaded ({tokens} tokens; strategy: "
+            "{strategy}), until you bring it back.",
+            "The context is full: {count} older turns are unloaded ({tokens} tokens; strategy: "
+            "{strategy}), until you bring them back.",
+            len(self.turns),
+            tokens=f"{self.tokens:,}",
+            strategy=self.words[:1].lower() + self.words[1:],
         )
 
     def to_dict(self) -> dict[str, object]:

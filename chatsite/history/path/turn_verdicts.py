@@ -22,8 +22,9 @@ from chatsite.history.values.reasons import SENT, Reason
 from chatsite.history.values.shortened import shorten_answer
 from chatsite.history.values.transcript import Entry, Transcript, Turn, split_turns
 from chatsite.messages import Message
+from chatsite.wording import later
 
-MARKS_FILL_IT = "left out because turns that are pinned or replied to fill the room"
+MARKS_FILL_IT = later("left out because turns that are pinned or replied to fill the room")
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ from chatsite.history.values.added_messages import can_be_quoted
 from chatsite.history.values.reasons import Reason
 from chatsite.wording import later, say
 
-NOT_SEARCHED = "Older messages were not searched: the newest turns are sent."
+NOT_SEARCHED = later("Older messages were not searched: the newest turns are sent.")
 
 
 def cut_and_recall(overflow: Overflow) -> FittedPath:

@@ -21,15 +21,16 @@ from chatsite.history.values.evidence import Hit
 from chatsite.history.values.marks import BACKGROUND
 from chatsite.history.values.reasons import Reason
 from chatsite.history.values.transcript import Entry
+from chatsite.wording import later
 
 NEVER_QUOTED: frozenset[Reason] = frozenset(
     {"above_marker", "excluded", "background", "unloaded", "unanswered"}
 )
-STAYS = "it mattered for an earlier message and stays where it was quoted"
-NOTE_STAYS = "a background task wrote it before an earlier message, where it stays quoted"
-ANSWERED = "the message that was answered"
-NO_ROOM = "it is relevant, but the room for quotes was used up"
-LESS = "it is less relevant than what fills the share for quotes"
+STAYS = later("it mattered for an earlier message and stays where it was quoted")
+NOTE_STAYS = later("a background task wrote it before an earlier message, where it stays quoted")
+ANSWERED = later("the message that was answered")
+NO_ROOM = later("it is relevant, but the room for quotes was used up")
+LESS = later("it is less relevant than what fills the share for quotes")
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from chatsite.history.policies.cuts import choose_from_cut, cut_messages
 from chatsite.history.values.transcript import Turn
 from chatsite.wording import later, say
 
-WHY_SWITCHED_OFF = (
+WHY_SWITCHED_OFF = later(
     "The memory of this agent's conversations is switched off (conversation.enabled is false): "
     "whatever the policy, only this message is sent."
 )

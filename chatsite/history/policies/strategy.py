@@ -21,9 +21,11 @@ from chatsite.wording import later, say
 
 # What a strategy gets to see: its worker is given all of it as JSON, within its 2 seconds.
 STRATEGY_TURNS = 500
-BEGINS_WITH_ASSISTANT = (
+BEGINS_WITH_ASSISTANT = later(
     "A text of the strategy was left out: a conversation can't begin with the assistant."
 )
+
+NO_ANSWER = later("The strategy didn't answer: the newest are sent.")
 
 _choose_newest = choose_from_cut(cut_nothing, sent="within_budget", left_out="over_length")
 
@@ -33,8 +35,7 @@ def choose_by_strategy(context: DecisionContext) -> PolicyChoice:
     chosen = context.evidence.chosen
     if chosen is None:
         newest = _choose_newest(context)
-        missing = "The strategy didn't answer: the newest are sent."
-        return newest if context.evidence.notes else replace(newest, notes=(missing,))
+        return newest if context.evidence.notes else replace(newest, notes=(NO_ANSWER,))
     everything = PolicyChoice(rule=lambda turn: TurnRule(reason="strategy"), tail=0)
     allowed = judge_path(context.path, everything, marker=context.marker, reply_to=context.reply_to)
     spared = sum(turn.tokens for turn in allowed.sent if turn.kept_for)
@@ -143,7 +144,7 @@ STRATEGY = Policy(
     about=later("Its strategy puts together what is sent."),
     label="strategy",
     words=lambda terms: say("custom (the agent decides)"),
-    scope=lambda terms: f"the last {STRATEGY_TURNS:,} turns",
+    scope=lambda terms: say("the last {count:,} turns", count=STRATEGY_TURNS),
     reach=lambda terms: Users(STRATEGY_TURNS),
     choose=choose_by_strategy,
     beyond_reach="over_length",

@@ -14,19 +14,21 @@ from chatsite.history.values.marks import BACKGROUND
 from chatsite.history.values.reasons import Reason
 from chatsite.wording import later, say
 
-ABOVE_SUMMARY = "above the first message that the running summary holds"
+ABOVE_SUMMARY = later("above the first message that the running summary holds")
+NONE_YET = later("There is no summary yet: what doesn't fit is left out.")
+FORGOTTEN = later("The summary holds what is to be forgotten: it isn't sent.")
+NO_ROOM = later("There is no room for the summary: it isn't sent.")
 
 
 def cut_and_summarise(overflow: Overflow) -> FittedPath:
     """The summary replaces all that it covers; the tail begins right after it."""
     source, note = overflow.evidence.summary, ""
     if source is None:
-        missing = "There is no summary yet: what doesn't fit is left out."
-        note = "" if overflow.evidence.notes else missing
+        note = "" if overflow.evidence.notes else NONE_YET
     elif source.first < overflow.verdict.marker:
-        note = "The summary holds what is to be forgotten: it isn't sent."
+        note = FORGOTTEN
     elif overflow.fixed + source.tokens.count > overflow.limit:
-        note = "There is no room for the summary: it isn't sent."
+        note = NO_ROOM
     if source is None or note:
         return replace(cut_oldest(overflow), notes=(note,) if note else ())
     verdict, begins = _covered(overflow.verdict, source)

@@ -22,7 +22,11 @@ from chatsite.history.values.marks import (
 )
 from chatsite.history.values.reasons import Reason
 from chatsite.history.values.transcript import Entry, Turn
-from chatsite.wording import later, say
+from chatsite.wording import later, say, say_count
+
+CHOSEN = later("chosen by a fast model")
+PASSED_OVER = later("a fast model left it out")
+NOBODY_CHOSE = later("Nobody chose among the older turns: all that fit are sent.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,12 +65,14 @@ def plan_triage(turns: Sequence[Turn], terms: TriageTerms, *, marker: int = 0) -
     newest = terms.always_include_recent
     asks = terms.use_selection and len(recent) > max(terms.skip_selection_threshold, newest)
     split = len(recent) - newest if asks else 0
-    scope = f"the last {_turns(lookback)}" if lookback else "this message"
+    scope = _last_turns(lookback) if lookback else say("this message")
     left_out = dict.fromkeys(map(_first, turns), "")
     for turn in people[: len(people) - len(looked_at)]:
-        left_out[_first(turn)] = f"older than {scope}"
+        left_out[_first(turn)] = say("older than {scope}", scope=scope)
     for turn in usable:
-        left_out[_first(turn)] = f"more than {hours:g} hours older than the newest turn"
+        left_out[_first(turn)] = say(
+            "more than {hours:g} hours older than the newest turn", hours=hours
+        )
     kept = set(map(_first, recent))
     return TriagePlan(
         certain=tuple(recent[split:]),
@@ -108,21 +114,23 @@ def triage_reasons(
     for turn in plan.candidates:
         first = _first(turn)
         if chosen is None:
-            why = f"within {plan.scope}; no model has chosen among them"
+            why = say("within {scope}; no model has chosen among them", scope=plan.scope)
             found[first] = "within_length", why
         elif first in chosen:
-            found[first] = "relevant", "chosen by a fast model"
+            found[first] = "relevant", CHOSEN
         else:
-            found[first] = "not_relevant", "a fast model left it out"
-    newest = f"within the newest {_turns(len(plan.certain))}"
+            found[first] = "not_relevant", PASSED_OVER
+    newest = say_count(
+        "within the newest turn", "within the newest {count} turns", len(plan.certain)
+    )
     for turn in plan.certain:
-        why = newest if plan.candidates else f"within {plan.scope}"
+        why = newest if plan.candidates else say("within {scope}", scope=plan.scope)
         found[_first(turn)] = "within_length", why
     return found
 
 
-def _turns(count: int) -> str:
-    return "turn" if count == 1 else f"{count:,} turns"
+def _last_turns(count: int) -> str:
+    return say_count("the last turn", "the last {count} turns", count)
 
 
 def _first(turn: Turn) -> int:
@@ -154,7 +162,7 @@ def choose_by_model(context: DecisionContext) -> PolicyChoice:
         rule=rule,
         tail=None,
         reached=context.reached,
-        notes=("Nobody chose among the older turns: all that fit are sent.",) if blind else (),
+        notes=(NOBODY_CHOSE,) if blind else (),
     )
 
 
@@ -165,7 +173,7 @@ TRIAGE = Policy(
     about=later("Before each answer a small model chooses the turns that matter."),
     label="relevant, triage",
     words=lambda terms: say("what a fast model picks"),
-    scope=lambda terms: f"the last {terms.triage.lookback_count:,} turns",
+    scope=lambda terms: say("the last {count:,} turns", count=terms.triage.lookback_count),
     reach=lambda terms: Users(terms.triage.lookback_count + 1),
     choose=choose_by_model,
     beyond_reach="over_length",

@@ -23,6 +23,7 @@ from chatsite.history.values.shortened import shorten_answer
 from chatsite.history.values.transcript import Entry
 from chatsite.history.values.window import Head
 from chatsite.messages import Message, TokenCount
+from chatsite.wording import later, say
 
 UNCOUNTED = TokenCount(count=0, tokenizer="", basis="estimated")
 
@@ -57,14 +58,16 @@ def rebuild_messages(
     rebuilding = _Rebuilding(stored, {entry.seq: entry for entry in stored.entries})
     if head.hash != stored.receipt["head"]["hash"]:
         rebuilding.differences.append(
-            "The agent was changed since: its own messages are shown as they are now."
+            say("The agent was changed since: its own messages are shown as they are now.")
         )
     sent = [m for item in layout_of(stored.receipt) for m in rebuilding.messages(item)]
     system = [message for message in sent if message.role == "system"]
     rest = [message for message in sent if message.role != "system"]
     messages = (*head.system, *system, *head.examples, *rest)
     if "layout" not in stored.receipt and len(sent) != stored.receipt["facts"]["sent"]:
-        rebuilding.differences.append("Some of the messages that were sent aren't stored any more.")
+        rebuilding.differences.append(
+            say("Some of the messages that were sent aren't stored any more.")
+        )
     return messages, tuple(rebuilding.differences)
 
 
@@ -82,16 +85,19 @@ class _Rebuilding:
             return
         message = self._written(item)
         if message is not None and message_digest(message) != item.digest:
-            self.differences.append(f"{_named(item)} reads differently now.")
+            self.differences.append(_reads_differently(item))
         if message is not None:
             yield message
 
     def _stored_messages(self, run: StoredRun) -> Iterator[Message]:
         inside = [e for e in self.stored.entries if run.first <= e.seq <= run.last]
-        gone = [seq for seq in {run.first, run.last} if seq not in self.entries]
-        if gone:
-            places = " and ".join(str(seq) for seq in sorted(gone))
-            self.differences.append(f"Message {places} isn't stored any more.")
+        match sorted(seq for seq in {run.first, run.last} if seq not in self.entries):
+            case [seq]:
+                self.differences.append(say("Message {seq} isn't stored any more.", seq=seq))
+            case [first, last]:
+                self.differences.append(
+                    say("Message {first} and {last} isn't stored any more.", first=first, last=last)
+                )
         for entry in inside:
             yield (shorten_answer(entry, run.shortened) if run.shortened else entry).message
 
@@ -100,19 +106,25 @@ class _Rebuilding:
             text = self.stored.summaries.get(item.id)
             if text is not None:
                 return summary_message(text, UNCOUNTED)
-            self.differences.append("The summary that was sent isn't stored any more.")
+            self.differences.append(say("The summary that was sent isn't stored any more."))
         elif item.kind == "recalled":
             sources = [self.entries[seq] for seq in item.sources if seq in self.entries]
             if len(sources) == len(item.sources):
                 return quoted_message(sources, before=int(item.id or 0))
             gone = ", ".join(str(seq) for seq in item.sources if seq not in self.entries)
-            self.differences.append(f"Message {gone}, which was quoted, isn't stored any more.")
+            self.differences.append(
+                say("Message {seqs}, which was quoted, isn't stored any more.", seqs=gone)
+            )
         elif item.kind == "continue":
             return self._continued(item)
         else:
             self.differences.append(
-                f"A text of the agent's strategy ({item.tokens:,} tokens) can't be shown: only its "
-                f"fingerprint {item.digest} was kept."
+                say(
+                    "A text of the agent's strategy ({tokens:,} tokens) can't be shown: only its "
+                    "fingerprint {digest} was kept.",
+                    tokens=item.tokens,
+                    digest=item.digest,
+                )
             )
         return None
 
@@ -123,18 +135,19 @@ class _Rebuilding:
         found = next((self.entries[seq] for seq in item.sources if seq in self.entries), None)
         if found is not None:
             return unfinished_message(found.message, int(item.id))
-        self.differences.append("The answer that was continued isn't stored any more.")
+        self.differences.append(say("The answer that was continued isn't stored any more."))
         return None
 
 
-_NAMES = {
-    "summary": "The summary",
-    "recalled": "What was quoted",
-    "continue": "The answer that was continued",
+OTHER_TEXT = later("A text reads differently now.")
+_DIFFERENT = {
+    "summary": later("The summary reads differently now."),
+    "recalled": later("What was quoted reads differently now."),
+    "continue": later("The answer that was continued reads differently now."),
 }
 
 
-def _named(item: AddedMessage) -> str:
+def _reads_differently(item: AddedMessage) -> str:
     if item.kind == "continue" and item.role == "user":
-        return "The instruction to continue"
-    return _NAMES.get(item.kind, "A text")
+        return say("The instruction to continue reads differently now.")
+    return say(_DIFFERENT.get(item.kind, OTHER_TEXT))

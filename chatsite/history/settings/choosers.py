@@ -10,6 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
+from chatsite.wording import later, say
+
 # What a person chose in the page, by the names of a link's parameters.
 Choice = Mapping[str, str]
 NO_CHOICE: Choice = MappingProxyType({})
@@ -17,41 +19,65 @@ NO_CHOICE: Choice = MappingProxyType({})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chooser:
-    """Words for one of them: its name, and why it decides nothing where the environment locks,
-    where HISTORY_URL is off and where it is staff. `more` says how a budget is added, whose
-    largest number of tokens goes into its place."""
+    """What is said of one of them: why it decides nothing where the environment locks, where
+    HISTORY_URL is off and where it is staff; and why a value of it is refused.
 
-    name: str
+    `needs_budget` says how a budget is added; `only_named`: only an agent's template may allow it.
+    """
+
     when_locked: str
     when_off: str
     when_staff: str
-    more: str
+    too_long: str = ""
+    too_many: str = ""
+    needs_budget: str = ""
+    only_named: str = ""
 
     def locked_by(self, name: str) -> str:
         """Why nothing counts here while the environment sets this variable."""
-        return f"the environment sets {name}, {self.when_locked}"
+        return say(self.when_locked, name=name)
 
 
 LINK = Chooser(
-    name="a link",
-    when_locked="so no link can choose",
-    when_off="links can't choose on this server",
-    when_staff="only staff may choose in the address",
-    more="add historyTokens={0} to it",
+    when_locked=later("the environment sets {name}, so no link can choose"),
+    when_off=later("links can't choose on this server ({name} is off)"),
+    when_staff=later("only staff may choose in the address ({name} is staff)"),
+    too_long=later("a link may ask for at most {most:,} user messages here ({name})"),
+    too_many=later("a link may ask for at most {most:,} tokens here ({name})"),
+    needs_budget=later(
+        "a link may ask for at most {most:,} tokens here ({name}): add historyTokens={most} to it"
+    ),
+    only_named=later("a link may choose {value} only where the agent's template names it ({name})"),
 )
-_KEPT = "the choice kept with this conversation"
 KEPT = Chooser(
-    name=_KEPT,
-    when_locked=f"so {_KEPT} doesn't apply",
-    when_off=f"{_KEPT} doesn't apply on this server",
-    when_staff=f"{_KEPT} applies for staff only",
-    more="choose a budget of at most {0:,} tokens, too",
+    when_locked=later(
+        "the environment sets {name}, so the choice kept with this conversation doesn't apply"
+    ),
+    when_off=later(
+        "the choice kept with this conversation doesn't apply on this server ({name} is off)"
+    ),
+    when_staff=later(
+        "the choice kept with this conversation applies for staff only ({name} is staff)"
+    ),
+    too_long=later(
+        "the choice kept with this conversation may ask for at most {most:,} user messages here "
+        "({name})"
+    ),
+    too_many=later(
+        "the choice kept with this conversation may ask for at most {most:,} tokens here ({name})"
+    ),
+    needs_budget=later(
+        "the choice kept with this conversation may ask for at most {most:,} tokens here ({name}): "
+        "choose a budget of at most {most:,} tokens, too"
+    ),
+    only_named=later(
+        "the choice kept with this conversation may choose {value} only where the agent's template "
+        "names it ({name})"
+    ),
 )
-# The page as a whole, where nothing needs to be kept or linked yet.
+# The page as a whole, where nothing needs to be kept or linked yet: no value of it is refused.
 PAGE = Chooser(
-    name="a choice in the page",
-    when_locked="so nothing can be chosen here",
-    when_off="nothing can be chosen in the page on this server",
-    when_staff="only staff may choose here",
-    more=KEPT.more,
+    when_locked=later("the environment sets {name}, so nothing can be chosen here"),
+    when_off=later("nothing can be chosen in the page on this server ({name} is off)"),
+    when_staff=later("only staff may choose here ({name} is staff)"),
 )

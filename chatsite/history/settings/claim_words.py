@@ -8,16 +8,24 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal
 
+from chatsite.wording import later, say
+
 Origin = Literal["environment", "URL", "conversation", "template", "built in"]
 ClaimOutcome = Literal["won", "overruled", "locked", "bad", "not allowed", "absent"]
 
-ABSENT = "says nothing"
+ABSENT = later("says nothing")
 WON: Mapping[str, str] = {
-    "environment": "set for this server",
-    "URL": "chosen in the page's address",
-    "conversation": "chosen for this conversation",
-    "template": "set by the agent",
-    "built in": "applies where nothing else is said",
+    "environment": later("set for this server"),
+    "URL": later("chosen in the page's address"),
+    "conversation": later("chosen for this conversation"),
+    "template": later("set by the agent"),
+    "built in": later("applies where nothing else is said"),
+}
+_FIRST: Mapping[str, str] = {
+    "environment": later("the environment ({name}) comes first"),
+    "URL": later("the URL ({name}) comes first"),
+    "conversation": later("the conversation ({name}) comes first"),
+    "template": later("the template ({name}) comes first"),
 }
 
 
@@ -25,5 +33,5 @@ def overruled(source: str, *, by: str, name: str) -> str:
     """A claim lost to the source `by`, which uses this `name`. The environment has several names
     for one setting, and nothing else overrules it."""
     if source == "environment":
-        return f"says the same as {name}"
-    return f"the {by} ({name}) comes first" if name else f"the {by} comes first"
+        return say("says the same as {name}", name=name)
+    return say(_FIRST[by], name=name)

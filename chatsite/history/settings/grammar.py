@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Protocol, TypeVar
 
+from chatsite.wording import later, say
+
 T_co = TypeVar("T_co", covariant=True)
 
 LARGEST = 1_000_000
@@ -51,7 +53,13 @@ class Number:
 
     def read_json(self, value: object) -> int:
         if isinstance(value, bool) or not isinstance(value, int):
-            raise Unreadable(f"{self._allowed()}, as a JSON integer")
+            raise Unreadable(
+                say(
+                    "allowed is a whole number from {least} to {most:,}, as a JSON integer",
+                    least=self.least,
+                    most=self.most,
+                )
+            )
         return self._within(value)
 
     def _within(self, number: int) -> int:
@@ -60,7 +68,9 @@ class Number:
         return number
 
     def _allowed(self) -> str:
-        return f"allowed is a whole number from {self.least} to {self.most:,}"
+        return say(
+            "allowed is a whole number from {least} to {most:,}", least=self.least, most=self.most
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,15 +84,17 @@ class OneOf:
 
     def read_json(self, value: object) -> str:
         if not isinstance(value, str):
-            raise Unreadable(f"{self._allowed('')}, as text")
+            raise Unreadable(say("allowed are {words}, as text", words=", ".join(self.words)))
         if value not in self.words:
             raise Unreadable(self._allowed(value))
         return value
 
     def _allowed(self, text: str) -> str:
         meant = near_miss(text, self.words)
-        hint = f"; {meant} was probably meant" if meant else ""
-        return f"allowed are {', '.join(self.words)}{hint}"
+        words = ", ".join(self.words)
+        if meant:
+            return say("allowed are {words}; {meant} was probably meant", words=words, meant=meant)
+        return say("allowed are {words}", words=words)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +114,8 @@ class Decimal:
 
     def read_json(self, value: object) -> float:
         if isinstance(value, bool) or not isinstance(value, (int, float)):
-            raise Unreadable(f"{self._allowed()}, as a JSON number")
+            text = _ABOVE_ZERO_JSON if self.above_zero else _FROM_ZERO_JSON
+            raise Unreadable(say(text, most=LARGEST))
         return self._within(value)
 
     def _within(self, number: float) -> float:
@@ -112,8 +125,13 @@ class Decimal:
         return float(number)
 
     def _allowed(self) -> str:
-        least = "above 0" if self.above_zero else "from 0"
-        return f"allowed is a number {least} up to {LARGEST:,}"
+        return say(_ABOVE_ZERO if self.above_zero else _FROM_ZERO, most=LARGEST)
+
+
+_FROM_ZERO = later("allowed is a number from 0 up to {most:,}")
+_ABOVE_ZERO = later("allowed is a number above 0 up to {most:,}")
+_FROM_ZERO_JSON = later("allowed is a number from 0 up to {most:,}, as a JSON number")
+_ABOVE_ZERO_JSON = later("allowed is a number above 0 up to {most:,}, as a JSON number")
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +143,7 @@ class Flag:
 
     def read_json(self, value: object) -> bool:
         if not isinstance(value, bool):
-            raise Unreadable("allowed are true, false, as JSON")
+            raise Unreadable(say("allowed are true, false, as JSON"))
         return value
 
 
@@ -139,12 +157,14 @@ class Name:
     def read(self, text: str) -> str:
         name = text.strip()
         if not name or len(name) > _SHOWN or any(c.isspace() or not c.isprintable() for c in name):
-            raise Unreadable(f"allowed is a name of up to {_SHOWN} characters, without blanks")
+            raise Unreadable(
+                say("allowed is a name of up to {most} characters, without blanks", most=_SHOWN)
+            )
         return name
 
     def read_json(self, value: object) -> str:
         if not isinstance(value, str):
-            raise Unreadable("allowed is a name, as text")
+            raise Unreadable(say("allowed is a name, as text"))
         return self.read(value)
 
 
@@ -153,15 +173,15 @@ class Object:
     """Settings by name: an object in a template; a variable or link can't hold one."""
 
     def read(self, text: str) -> Mapping[str, object]:
-        raise Unreadable(_NO_OBJECT)
+        raise Unreadable(say(_NO_OBJECT))
 
     def read_json(self, value: object) -> Mapping[str, object]:
         if not isinstance(value, Mapping):
-            raise Unreadable(_NO_OBJECT)
+            raise Unreadable(say(_NO_OBJECT))
         return value
 
 
-_NO_OBJECT = "allowed is an object with settings"
+_NO_OBJECT = later("allowed is an object with settings")
 
 
 def near_miss(text: str, words: Iterable[str]) -> str | None:

@@ -13,6 +13,7 @@ from chatsite.history.policies.base import Policy, Terms, Users
 from chatsite.history.policies.cuts import acting_length
 from chatsite.history.settings.choosers import Chooser
 from chatsite.history.settings.sources import MAX_LENGTH, MAX_TOKENS
+from chatsite.wording import say
 
 UNBOUNDED = float("inf")
 
@@ -50,15 +51,15 @@ class Limits:
 
     def _too_long(self, chooser: Chooser) -> str:
         most = acting_length(self.length or 0)
-        return f"{chooser.name} may ask for at most {most:,} user messages here ({MAX_LENGTH})"
+        return say(chooser.too_long, most=most, name=MAX_LENGTH)
 
     def _too_many(self, chooser: Chooser) -> str:
-        return f"{chooser.name} may ask for at most {self.tokens:,} tokens here ({MAX_TOKENS})"
+        return say(chooser.too_many, most=self.tokens, name=MAX_TOKENS)
 
     def _needs_budget(self, chooser: Chooser, budget: int | None) -> str:
         if self.tokens is None or (budget is not None and budget <= self.tokens):
             return ""
-        return f"{self._too_many(chooser)}: {chooser.more.format(self.tokens)}"
+        return say(chooser.needs_budget, most=self.tokens, name=MAX_TOKENS)
 
 
 def most_turns(policy: Policy, terms: Terms) -> float:

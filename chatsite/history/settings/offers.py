@@ -180,7 +180,7 @@ class PolicyOffers:
 def offers(sources: SettingSources, settings: Settings) -> PolicyOffers:
     """What can be chosen on a page where `settings` apply now."""
     enabled = settings.conversation.enabled.value
-    closed = sources.why_closed or ("" if enabled else WHY_SWITCHED_OFF)
+    closed = sources.why_closed or ("" if enabled else say(WHY_SWITCHED_OFF))
     found = []
     for policy in POLICIES.rows:
         named = sources.allows(policy) or policy is settings.listed_policy

@@ -22,9 +22,11 @@ from chatsite.history.settings.sources import (
     SettingRow,
     read_variable,
 )
+from chatsite.wording import later, say
 
 EVERYONE, STAFF, OFF = "everyone", "staff", "off"
-LOCK_REASON = "Set for this server by its administrator."
+# Kept in English, and looked up where it is shown: a receipt goes without it.
+LOCK_REASON = later("Set for this server by its administrator.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,9 +66,9 @@ class ChoiceRules:
         if self.locked_by:
             return "locked", chooser.locked_by(self.locked_by)
         if self.who_may_link == OFF:
-            return "not allowed", f"{chooser.when_off} ({WHO_MAY_LINK} is {OFF})"
+            return "not allowed", say(chooser.when_off, name=WHO_MAY_LINK)
         if not allowed:
-            return "not allowed", f"{chooser.when_staff} ({WHO_MAY_LINK} is {STAFF})"
+            return "not allowed", say(chooser.when_staff, name=WHO_MAY_LINK)
         return None
 
 
@@ -109,5 +111,4 @@ def _refuse_unnamed(
     said = policy.selector if setting is SELECTOR else policy.name
     if not policy.needs_naming or template.get(setting.template) == said:
         return ""
-    named = f"the agent's template names it ({setting.template})"
-    return f"{chooser.name} may choose {said} only where {named}"
+    return say(chooser.only_named, value=said, name=setting.template)

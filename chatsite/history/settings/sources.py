@@ -27,6 +27,7 @@ from chatsite.history.settings.grammar import (
     printable,
     printable_json,
 )
+from chatsite.wording import say
 
 T = TypeVar("T")
 
@@ -279,6 +280,6 @@ def _near_names(
     """Misspelled names of this setting; they don't count, and are shown."""
     for name, value in names.items():
         if name != wanted and fold(name) == fold(wanted):
-            why = f"names are matched exactly: {wanted} was probably meant"
+            why = say("names are matched exactly: {name} was probably meant", name=wanted)
             text = printable(value) if isinstance(value, str) else printable_json(value)
             yield _passed_over(row, source, printable(name), text, "bad", why)

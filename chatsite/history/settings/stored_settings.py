@@ -20,11 +20,13 @@ from chatsite.history.settings.grammar import printable_json
 from chatsite.history.settings.sources import TABLE, Setting, SettingRow, SourceValue, built_in
 from chatsite.history.settings.triage_settings import CONVERSATION_ROWS, in_place
 from chatsite.history.settings.turn_settings import (
+    SOURCES,
     Settings,
     conversation_names,
     in_words,
     sources_in_words,
 )
+from chatsite.wording import say
 
 Stored = Mapping[str, Any]
 
@@ -48,9 +50,14 @@ class _Form:
         return cls(row, {"environment": row.environment[0], **chosen, "template": template})
 
     @cached_property
+    def _built_in_raw(self) -> str | None:
+        return built_in(self.row).said.raw
+
+    @property
     def as_built_in(self) -> dict[str, Any]:
-        """The setting that nobody set. One for all receipts that are shown: don't change it."""
-        return self.show({"said": []}, "")
+        """The setting that nobody set."""
+        said = _claim("built in", "", self._built_in_raw, "won", claim_words.WON["built in"])
+        return {"value": self.row.built_in, "source": "built in", "said": [said]}
 
     def store(self, setting: Setting[Any], locked_by: str) -> dict[str, Any] | None:
         """None where nobody set it."""
@@ -96,8 +103,7 @@ class _Form:
                 shown.append(_claim(source, one.get("name", usual), raw, outcome, why))
         outcome = "overruled" if winner else "won"
         why = _why("built in", outcome, by, name, locked_by)
-        raw = built_in(self.row).said.raw
-        shown.append(_claim("built in", "", raw, outcome, why))
+        shown.append(_claim("built in", "", self._built_in_raw, outcome, why))
         return {"value": value, "source": by, "said": shown}
 
 
@@ -106,7 +112,8 @@ def _claims(stored: Stored) -> Sequence[Stored]:
 
 
 def _claim(source: str, name: str, raw: str | None, outcome: str, why: str) -> dict[str, Any]:
-    return {"source": source, "name": name, "raw": raw, "outcome": outcome, "why": why}
+    shown = say(why) if why else ""
+    return {"source": source, "name": name, "raw": raw, "outcome": outcome, "why": shown}
 
 
 def _why(source: str, outcome: str, by: str, name: str, locked_by: str) -> str:
@@ -168,12 +175,12 @@ class ShownSettings:
 
     @property
     def scope(self) -> str:
-        return self.active.scope(self.terms) if self.active else "what the policy sends"
+        return self.active.scope(self.terms) if self.active else say("what the policy sends")
 
     @property
     def sources_in_words(self) -> str:
         policy, length = self.all["policy"]["source"], self.all["length"]["source"]
-        return sources_in_words(policy, length, self.active)
+        return sources_in_words(policy, length, self.active, both=say(SOURCES))
 
 
 def show_settings(stored: Stored) -> ShownSettings:

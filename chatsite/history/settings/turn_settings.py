@@ -11,6 +11,7 @@ from chatsite.history.policies.none import SWITCHED_OFF
 from chatsite.history.policies.table import POLICIES
 from chatsite.history.settings.sources import Setting
 from chatsite.history.settings.triage_settings import CONVERSATION_ROWS, ConversationSettings
+from chatsite.wording import later, say
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,10 +80,18 @@ def conversation_names(policy: Policy | None) -> tuple[str, ...]:
 
 def in_words(policy: str, budget: int | None) -> str:
     """A policy's words, with the token budget where there is one."""
-    return policy if budget is None else f"{policy}, up to {budget:,} tokens"
+    if budget is None:
+        return policy
+    return say("{policy}, up to {budget:,} tokens", policy=policy, budget=budget)
 
 
-def sources_in_words(policy: str, length: str, active: Policy | None) -> str:
+# The log has it as it is; where a receipt is shown it is said.
+SOURCES = later("{policy}, length: {length}")
+
+
+def sources_in_words(
+    policy: str, length: str, active: Policy | None, *, both: str = SOURCES
+) -> str:
     """The source of the policy, and that of the length where it counts and is another."""
     told = active is not None and active.uses_length and length != policy
-    return f"{policy}, length: {length}" if told else policy
+    return both.format(policy=policy, length=length) if told else policy
