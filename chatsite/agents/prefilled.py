@@ -8,6 +8,7 @@ from itertools import takewhile
 from chatsite.agents.template import UnusedKey
 from chatsite.checked_file import Node
 from chatsite.messages import Message, Role
+from chatsite.wording import later
 
 _ROLES = ("system", "user", "assistant")
 
@@ -20,6 +21,13 @@ class Prefilled:
     instructions: str = ""
     turns: tuple[Message, ...] = ()
     unused: tuple[UnusedKey, ...] = ()
+
+
+UNANSWERED = later("{place} is a user message without an answer: it is not sent.")
+OUT_OF_TURN = later(
+    "From {place} on the example turns are not sent: after instructions, user and assistant take "
+    "turns, user first."
+)
 
 
 def read_prefilled(given: Node) -> Prefilled:
@@ -50,11 +58,4 @@ def _unused(rest: list[Node], *, ends: bool) -> tuple[UnusedKey, ...]:
     if not rest:
         return ()
     place = rest[0].place
-    if ends:
-        sentence = f"{place} is a user message without an answer: it is not sent."
-    else:
-        sentence = (
-            f"From {place} on the example turns are not sent: after instructions, user and "
-            "assistant take turns, user first."
-        )
-    return (UnusedKey(place, sentence, mistake=True),)
+    return (UnusedKey(place, UNANSWERED if ends else OUT_OF_TURN, mistake=True),)

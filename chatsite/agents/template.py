@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from chatsite.messages import Message
+from chatsite.wording import say
 
 LLM = "llm."
 EMBEDDED = "embedded"
@@ -35,11 +36,17 @@ class ModelSettings:
 @dataclass(frozen=True, slots=True)
 class UnusedKey:
     """A key of a template that has no effect here: its dotted place, and what that means to the
-    people who use the agent. `mistake`: the template's author surely wanted something else."""
+    people who use the agent, with the place and the key that was probably `meant` as its values.
+    `mistake`: the template's author surely wanted something else."""
 
     place: str
-    sentence: str
+    text: str
     mistake: bool = False
+    meant: str = ""
+
+    @property
+    def sentence(self) -> str:
+        return say(self.text, place=self.place, meant=self.meant)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,6 +14,7 @@ from chatsite.checked_file import Node
 from chatsite.history.settings.grammar import fold, near_miss
 from chatsite.history.settings.sources import TABLE
 from chatsite.history.settings.triage_settings import PLACE, ConversationSettings
+from chatsite.wording import later
 
 # The keys that have an effect here, by the object that holds them.
 _TOP = frozenset(
@@ -33,34 +34,37 @@ _PREFILLED = frozenset({"role", "content"})
 
 # What AgentDock's templates ask for besides, by the key's name.
 _SENTENCES = {
-    "orchestration": (
+    "orchestration": later(
         "Its steps aren't followed here (orchestration): the model may use every tool at any time."
     ),
-    "maxConcurrency": (
+    "maxConcurrency": later(
         "It has no limit of its own on answers at the same time (maxConcurrency): those of the "
         "server apply."
     ),
-    "tokenOptimization": (
+    "tokenOptimization": later(
         "Results of tools aren't shortened to save tokens (tokenOptimization): the history policy "
         "decides what is sent."
     ),
-    "useSearchGrounding": (
+    "useSearchGrounding": later(
         "Google Search grounding isn't available here: this agent looks nothing up."
     ),
-    "topK": "Its topK isn't sent: it is no setting of chat completions.",
-    "safetySettings": "Its safety settings aren't sent: the provider's own apply.",
-    "provider": (
+    "topK": later("Its topK isn't sent: it is no setting of chat completions."),
+    "safetySettings": later("Its safety settings aren't sent: the provider's own apply."),
+    "provider": later(
         "The node's name decides who answers; what its settings say of a provider isn't read."
     ),
-    "useCustomApiKey": (
+    "useCustomApiKey": later(
         "Nobody can enter a key of their own here (useCustomApiKey): keys come from the server's "
         "environment."
     ),
-    "apiKey": (
+    "apiKey": later(
         "What its template says of a key isn't read (apiKey): keys come from the server's "
         "environment."
     ),
 }
+
+UNKNOWN = later("{place} has no effect here.")
+MISSPELLED = later("{place} has no effect here; {meant} was probably meant.")
 
 
 def unused_keys(top: Node) -> Iterator[UnusedKey]:
@@ -87,13 +91,16 @@ def _unused(
     for key, unknown in node.unknown(known):
         asks_for_nothing = key in _SENTENCES and unknown.value in (False, None, [], {})
         if not asks_for_nothing and not but(key):
-            yield UnusedKey(unknown.place, _SENTENCES.get(key) or _sentence(unknown, key, known))
+            yield _unused_key(unknown, key, known)
 
 
 def _is_written_differently(key: str) -> bool:
     return fold(key) in {fold(known) for known in _CONVERSATION}
 
 
-def _sentence(node: Node, key: str, known: Collection[str]) -> str:
-    meant = near_miss(key, known)
-    return f"{node.place} has no effect here{f'; {meant} was probably meant' if meant else ''}."
+def _unused_key(node: Node, key: str, known: Collection[str]) -> UnusedKey:
+    if key in _SENTENCES:
+        return UnusedKey(node.place, _SENTENCES[key])
+    if meant := near_miss(key, known):
+        return UnusedKey(node.place, MISSPELLED, meant=meant)
+    return UnusedKey(node.place, UNKNOWN)

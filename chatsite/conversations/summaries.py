@@ -87,7 +87,10 @@ def rewrite_summary(
         raise NotFound(say("There is no such summary."))
     if reason := invalid_reason(old, remembered_from(row).first()):
         raise Refused(
-            say("This version can't be used any more. {reason} Nothing was changed.", reason=reason)
+            say(
+                "This version can't be used any more. {reason} Nothing was changed.",
+                reason=say(reason),
+            )
         )
     _append(
         row,

@@ -12,8 +12,8 @@ import sys
 from pathlib import Path
 
 from chatsite.errors import BadCommand
-from chatsite.files.kinds import PDF, TEXT, kind_of
-from chatsite.files.texts import write_text
+from chatsite.files.kinds import PDF, TEXT, Damaged, kind_of
+from chatsite.files.texts import NOTHING_CUT, write_text
 from chatsite.process_limits import end_process_after, limit_file_size, limit_memory
 
 # Fifty million pixels in four colours are 200 MB, and a PDF's page may hold as much.
@@ -29,13 +29,15 @@ def inspect_file() -> None:
     try:
         _look_at(Path(sys.argv[1]))
     except BadCommand as error:
-        _tell(refused=error.message, code=error.code)
+        # The server says it in the person's language; this process has none.
+        text, values = (error.text, error.values) if isinstance(error, Damaged) else ("", {})
+        _tell(refused=text or error.message, values=values, code=error.code)
 
 
 def _look_at(path: Path) -> None:
     kind = kind_of(path)
     _tell(modality=kind.modality, mime_type=kind.mime_type)
-    note = ""
+    note = NOTHING_CUT
     if kind.modality == "image":
         # Pillow and pypdf are loaded only for what needs them: they take longer than most files.
         from chatsite.files.pictures import check_picture

@@ -9,7 +9,7 @@ import shutil
 import sys
 import time
 from asyncio.subprocess import DEVNULL, PIPE
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,8 +18,8 @@ from weakref import WeakValueDictionary
 
 from chatsite.errors import BadCommand, Refused, TooMany
 from chatsite.files.folder import Folder, discard, opened
-from chatsite.files.kinds import PDF, Kind
-from chatsite.files.texts import ENDING, cut_after
+from chatsite.files.kinds import PDF, TOO_LARGE, TOO_LARGE_MEASURED, Kind
+from chatsite.files.texts import ENDING, NOTES, NOTHING_CUT, FileNote, cut_after
 from chatsite.messages import MAX_ATTACHMENT_BYTES
 from chatsite.wording import say
 
@@ -151,16 +151,26 @@ class Intake:
                     async with asyncio.timeout(self._silence):
                         block = await anext(blocks, b"")
                 except TimeoutError:
-                    raise _too_slow(
-                        f"Nothing of the file came for {self._silence:g} seconds."
+                    raise Refused(
+                        say(
+                            "Nothing of the file came for {seconds:g} seconds. Nothing was kept; "
+                            "attach it again.",
+                            seconds=self._silence,
+                        ),
+                        code="too_slow",
                     ) from None
                 size += len(block)
                 if size > MAX_ATTACHMENT_BYTES:
-                    raise BadCommand(say(TOO_LARGE), code="too_large")
+                    raise BadCommand(too_large(), code="too_large")
                 seconds = time.monotonic() - began
                 if block and seconds > self._silence and size < seconds * self._rate:
-                    raise _too_slow(
-                        f"The file came too slowly, by less than {self._rate:,} bytes a second."
+                    raise Refused(
+                        say(
+                            "The file came too slowly, by less than {rate:,} bytes a second. "
+                            "Nothing was kept; attach it again.",
+                            rate=self._rate,
+                        ),
+                        code="too_slow",
                     )
                 waiting += block
                 if waiting and (not block or len(waiting) >= WRITE_BYTES):
@@ -186,13 +196,11 @@ class Intake:
         file.write(data)
 
 
-def _too_slow(why: str) -> Refused:
-    return Refused(say("{why} Nothing was kept; attach it again.", why=why), code="too_slow")
-
-
-TOO_LARGE = (
-    f"A file may have {MAX_ATTACHMENT_BYTES // 1024**2} MB. This one is larger. Nothing was kept."
-)
+def too_large() -> str:
+    return say(
+        "A file may have {most} MB. This one is larger. Nothing was kept.",
+        most=MAX_ATTACHMENT_BYTES // 1024**2,
+    )
 
 
 async def _looked_into(path: Path, *, seconds: float) -> dict[str, Any]:
@@ -224,11 +232,17 @@ async def _looked_into(path: Path, *, seconds: float) -> dict[str, Any]:
     return found
 
 
+def _refusal(text: str, values: Mapping[str, int]) -> str:
+    """No text of the child's own is a pattern for values: who has taken it over could ask for
+    gigabytes of blanks."""
+    return say(text, **values) if text in (TOO_LARGE, TOO_LARGE_MEASURED) else say(text)
+
+
 def _taken(path: Path, size: int, found: dict[str, Any]) -> ReceivedFile:
     """Raises BadCommand with what the child refused it for, or where it ended too early."""
     if "refused" in found:
-        raise BadCommand(found["refused"], code=found["code"])
-    note = found.get("note", "")
+        raise BadCommand(_refusal(found["refused"], found["values"]), code=found["code"])
+    note = found.get("note", NOTHING_CUT)
     if "whole" not in found:
         # A PDF's text so far is worth having, and the PDF itself may be fine for a model.
         if found.get("mime_type") != PDF or "pages" not in found:
@@ -240,8 +254,10 @@ def _taken(path: Path, size: int, found: dict[str, Any]) -> ReceivedFile:
     beside = path.with_suffix(ENDING)
     text = beside.read_text("utf-8", "ignore") if beside.exists() else ""
     text = text.strip()
-    if note and text:
-        text += f"\n\n[{note}]"
+    told = FileNote(*note) if note[0] in NOTES else NOTHING_CUT
+    if told.text and text:
+        # A model reads it: in English, whoever attached it.
+        text += f"\n\n[{told.in_english}]"
     return ReceivedFile(
         path=path,
         size=size,
@@ -249,5 +265,5 @@ def _taken(path: Path, size: int, found: dict[str, Any]) -> ReceivedFile:
         width=found.get("width", 0),
         height=found.get("height", 0),
         text=text,
-        note=note,
+        note=say(told.text, **told.values) if told.text else "",
     )

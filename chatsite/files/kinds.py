@@ -49,9 +49,25 @@ class NotTaken(BadCommand):
 
 
 class Damaged(BadCommand):
-    """A file of an accepted type that can't be read."""
+    """A file of an accepted type that can't be read. `text` is the key of the message, `values`
+    are its numbers: the process that looks into files knows no language."""
 
     code = "file_damaged"
+
+    def __init__(self, text: str, **values: int) -> None:
+        super().__init__(say(text, **values))
+        self.text, self.values = text, values
+
+
+# Why a picture isn't taken: with numbers, which come from the process that looks into files.
+TOO_LARGE = later(
+    "This picture is too large. A picture may have {millions} million pixels, and {longest:,} on a "
+    "side. Nothing was kept."
+)
+TOO_LARGE_MEASURED = later(
+    "This picture of {width:,} by {height:,} pixels is too large. A picture may have {millions} "
+    "million pixels, and {longest:,} on a side. Nothing was kept."
+)
 
 
 # A browser gets an image's own type only where it is one of these.

@@ -10,13 +10,24 @@ from pypdf import PdfReader, PdfWriter
 from pypdf.errors import DependencyError
 
 from chatsite.files.kinds import Damaged
-from chatsite.files.texts import MOST_CHARACTERS, TextLimitReached, TextWriter, beside, cut_after
+from chatsite.files.texts import (
+    CUT_AT_PAGE,
+    MOST_CHARACTERS,
+    NOTHING_CUT,
+    UNREADABLE_PAGES,
+    FileNote,
+    TextLimitReached,
+    TextWriter,
+    beside,
+    cut_after,
+)
+from chatsite.wording import later
 
 # A process that takes much longer is killed; the text that it wrote until then is kept.
 SECONDS = 20.0
 
 
-def write_pdf_text(path: Path, tell: Callable[..., None]) -> str:
+def write_pdf_text(path: Path, tell: Callable[..., None]) -> FileNote:
     """Write the PDF's text beside it, page by page; returns a note as `write_text` does.
 
     `tell` gets `pages` and, after each page, `page`: if this process is killed, the text and the
@@ -39,14 +50,16 @@ def write_pdf_text(path: Path, tell: Callable[..., None]) -> str:
                 if text:
                     kept.add(f"[Page {number}]\n{text}\n\n")
             except TextLimitReached:
-                note = f"Only its first {MOST_CHARACTERS:,} characters are read"
-                return f"{note}, up to page {number:,} of {pages:,}."
+                cut = {"most": MOST_CHARACTERS, "page": number, "pages": pages}
+                return FileNote(CUT_AT_PAGE, cut)
             except MemoryError:
                 return cut_after(number - 1, pages)
             except Exception:  # pypdf raises whatever it stumbles over.
                 unread += 1
             tell(page=number)
-    return f"The text of {unread:,} of its {pages:,} pages can't be read." if unread else ""
+    if not unread:
+        return NOTHING_CUT
+    return FileNote(UNREADABLE_PAGES, {"unread": unread, "pages": pages})
 
 
 def _open_pdf(path: Path) -> PdfReader:
@@ -60,10 +73,15 @@ def _open_pdf(path: Path) -> PdfReader:
         locked = True
     except Exception:
         raise Damaged(
-            "This PDF can't be read: the file is damaged. Print it to a new PDF. Nothing was kept."
+            later(
+                "This PDF can't be read: the file is damaged. Print it to a new PDF. Nothing was "
+                "kept."
+            )
         ) from None
     if locked:
-        raise Damaged("This PDF is locked with a password. Save it without. Nothing was kept.")
+        raise Damaged(
+            later("This PDF is locked with a password. Save it without. Nothing was kept.")
+        )
     return reader
 
 
@@ -75,5 +93,8 @@ def _write_open_copy(reader: PdfReader, path: Path) -> None:
     except Exception:
         path.with_suffix(".pdf").unlink(missing_ok=True)
         raise Damaged(
-            "This PDF is encrypted and can't be opened. Print it to a new PDF. Nothing was kept."
+            later(
+                "This PDF is encrypted and can't be opened. Print it to a new PDF. Nothing was "
+                "kept."
+            )
         ) from None

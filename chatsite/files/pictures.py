@@ -10,7 +10,8 @@ from pathlib import Path
 from PIL import Image, ImageOps
 
 from chatsite.errors import BadCommand
-from chatsite.files.kinds import Damaged
+from chatsite.files.kinds import TOO_LARGE, TOO_LARGE_MEASURED, Damaged
+from chatsite.wording import later
 
 LONGEST_SIDE = 16_384
 MOST_PIXELS = 50_000_000
@@ -51,28 +52,24 @@ def check_picture(path: Path, mime_type: str) -> PictureSize:
                 if not _sent_as_it_is(picture, path):
                     _send_instead(picture, path)
     except (Image.DecompressionBombWarning, Image.DecompressionBombError):
-        raise Damaged(_too_large("")) from None
+        raise Damaged(TOO_LARGE, **_BOUNDS) from None
     except BadCommand:
         raise
     except MemoryError:
-        raise Damaged(_too_large("")) from None
+        raise Damaged(TOO_LARGE, **_BOUNDS) from None
     except Exception:  # What Pillow raises for broken files isn't bounded by any class.
         raise Damaged(
-            "This picture can't be read: the file is damaged or cut off. Nothing was kept."
+            later("This picture can't be read: the file is damaged or cut off. Nothing was kept.")
         ) from None
     return PictureSize(height, width) if lying else PictureSize(width, height)
 
 
 def _require_size(width: int, height: int) -> None:
     if max(width, height) > LONGEST_SIDE or width * height > MOST_PIXELS:
-        raise Damaged(_too_large(f" of {width:,} by {height:,} pixels"))
+        raise Damaged(TOO_LARGE_MEASURED, width=width, height=height, **_BOUNDS)
 
 
-def _too_large(size: str) -> str:
-    return (
-        f"This picture{size} is too large. A picture may have {MOST_PIXELS // 1_000_000} million "
-        f"pixels, and {LONGEST_SIDE:,} on a side. Nothing was kept."
-    )
+_BOUNDS = {"millions": MOST_PIXELS // 1_000_000, "longest": LONGEST_SIDE}
 
 
 def _sent_as_it_is(picture: Image.Image, path: Path) -> bool:

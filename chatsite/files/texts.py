@@ -4,14 +4,40 @@ from __future__ import annotations
 
 import codecs
 from pathlib import Path
-from typing import IO
+from typing import IO, NamedTuple
 
 from chatsite.files.kinds import BLOCK, HEAD, encoding_of
 from chatsite.messages import UNSOUND
+from chatsite.wording import later
 
 # About 100,000 tokens: more than most windows hold.
 MOST_CHARACTERS = 400_000
 ENDING = ".text"
+# What the parts that aren't kept of a text are told by. The server takes no others from the process
+# that looks into files.
+CUT = later("Only its first {most:,} characters are read.")
+CUT_AT_PAGE = later(
+    "Only its first {most:,} characters are read, up to page {page:,} of {pages:,}."
+)
+TOOK_TOO_MUCH = later(
+    "Only the text of its first {page:,} of {pages:,} pages is read: it took too much."
+)
+UNREADABLE_PAGES = later("The text of {unread:,} of its {pages:,} pages can't be read.")
+NOTES = frozenset({CUT, CUT_AT_PAGE, TOOK_TOO_MUCH, UNREADABLE_PAGES})
+
+
+class FileNote(NamedTuple):
+    """What wasn't read of a file: one of the texts above, and its numbers."""
+
+    text: str
+    values: dict[str, int]
+
+    @property
+    def in_english(self) -> str:
+        return self.text.format(**self.values)
+
+
+NOTHING_CUT = FileNote("", {})
 
 
 class TextLimitReached(Exception):
@@ -35,8 +61,8 @@ class TextWriter:
             raise TextLimitReached
 
 
-def write_text(path: Path) -> str:
-    """Write the file's text beside it; returns a note, "" where all of it was kept."""
+def write_text(path: Path) -> FileNote:
+    """Write the file's text beside it; NOTHING_CUT where all of it was kept."""
     with path.open("rb") as file, beside(path) as out:
         kept = TextWriter(out)
         head = file.read(HEAD)
@@ -49,14 +75,14 @@ def write_text(path: Path) -> str:
                 kept.add(text.removesuffix("\r").replace("\r\n", "\n").replace("\r", "\n"))
                 block = file.read(BLOCK)
         except TextLimitReached:
-            return f"Only its first {MOST_CHARACTERS:,} characters are read."
-    return ""
+            return FileNote(CUT, {"most": MOST_CHARACTERS})
+    return NOTHING_CUT
 
 
 def beside(path: Path) -> IO[str]:
     return path.with_suffix(ENDING).open("w", encoding="utf-8", newline="")
 
 
-def cut_after(page: int, pages: int) -> str:
+def cut_after(page: int, pages: int) -> FileNote:
     """The note on a PDF that took too long, or too much memory."""
-    return f"Only the text of its first {page:,} of {pages:,} pages is read: it took too much."
+    return FileNote(TOOK_TOO_MUCH, {"page": page, "pages": pages})

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Protocol
 
+from chatsite.wording import later
+
 
 class CleanableTurn(Protocol):
     """An older turn: its first message's sequence number, its tokens, and whether a mark of the
@@ -82,16 +84,20 @@ def _newest(turns: Sequence[CleanableTurn], most: int) -> Sequence[CleanableTurn
 
 STRATEGIES: Mapping[str, CleanupStrategy] = MappingProxyType(
     {
-        "keepSystemPromptOnly": CleanupStrategy(words="Keep only the instructions", keeps=_nothing),
-        "keepSystemPromptAndHalf": CleanupStrategy(words="Keep the newer half", keeps=_newer_half),
+        "keepSystemPromptOnly": CleanupStrategy(
+            words=later("Keep only the instructions"), keeps=_nothing
+        ),
+        "keepSystemPromptAndHalf": CleanupStrategy(
+            words=later("Keep the newer half"), keeps=_newer_half
+        ),
         "keepSystemPromptAndFirstUserMessage": CleanupStrategy(
-            words="Keep the first turn", keeps=_first
+            words=later("Keep the first turn"), keeps=_first
         ),
         "keepSystemPromptAndLastUserMessage": CleanupStrategy(
-            words="Keep the last turn", keeps=_last
+            words=later("Keep the last turn"), keeps=_last
         ),
         "removeOldestMessages": CleanupStrategy(
-            words="Unload the oldest turns", keeps=_newer_share
+            words=later("Unload the oldest turns"), keeps=_newer_share
         ),
     }
 )

@@ -13,6 +13,7 @@ from typing import Literal
 
 from chatsite.errors import BadSetting
 from chatsite.kv.cleanup import DEFAULT, STRATEGIES
+from chatsite.wording import say
 
 Source = Literal["environment", "template", "built in"]
 
@@ -32,7 +33,7 @@ class Cleanup:
 
     @property
     def words(self) -> str:
-        return STRATEGIES[self.value].words
+        return say(STRATEGIES[self.value].words)
 
     def to_dict(self) -> dict[str, object]:
         return {
@@ -54,10 +55,21 @@ def resolve_cleanup(*, environment: str, template: Mapping[str, object]) -> Clea
     usable = isinstance(own, str) and own in STRATEGIES
     if own is not None and not usable:
         meant = own if isinstance(own, str) else ""
-        reason = f"chatSettings.{KEY} {_printable(own)} is passed over. {_allowed_names(meant)}"
+        reason = say(
+            "chatSettings.{key} {value} is passed over. {allowed}",
+            key=KEY,
+            value=_printable(own),
+            allowed=_allowed_names(meant),
+        )
         passed_over = (reason,)
     elif name and isinstance(own, str) and own != name:
-        passed_over = (f"chatSettings.{KEY} {own} doesn't count: the environment sets {VARIABLE}.",)
+        reason = say(
+            "chatSettings.{key} {value} doesn't count: the environment sets {variable}.",
+            key=KEY,
+            value=own,
+            variable=VARIABLE,
+        )
+        passed_over = (reason,)
     if name:
         return Cleanup(value=name, source="environment", passed_over=passed_over)
     if usable and isinstance(own, str):
@@ -69,13 +81,19 @@ def unknown_strategy(name: str) -> str:
     """The error for a strategy that doesn't exist; "" for one that does."""
     if name in STRATEGIES:
         return ""
-    return f"There is no strategy {_printable(name)}. {_allowed_names(name)}"
+    return say(
+        "There is no strategy {name}. {allowed}",
+        name=_printable(name),
+        allowed=_allowed_names(name),
+    )
 
 
 def _allowed_names(name: str) -> str:
     meant = _near_miss(name)
-    hint = f" {meant} was probably meant." if meant else ""
-    return f"It is one of: {', '.join(STRATEGIES)}.{hint}"
+    names = ", ".join(STRATEGIES)
+    if meant:
+        return say("It is one of: {names}. {meant} was probably meant.", names=names, meant=meant)
+    return say("It is one of: {names}.", names=names)
 
 
 def _near_miss(text: str) -> str:

@@ -19,7 +19,7 @@ from pydantic_core import PydanticCustomError
 from chatsite.errors import BadCommand
 from chatsite.history import URL_NAMES
 from chatsite.messages import MAX_ATTACHMENTS
-from chatsite.wording import say
+from chatsite.wording import later, say
 
 Ref = Annotated[str, StringConstraints(max_length=64)]
 Slug = Annotated[str, StringConstraints(max_length=64, pattern=r"^[A-Za-z0-9_-]+$")]
@@ -30,7 +30,7 @@ Attached = Annotated[tuple[UUID, ...], Field(max_length=MAX_ATTACHMENTS)]
 def without_nul(text: str) -> str:
     """PostgreSQL can't store the character NUL in a text, and no keyboard makes one."""
     if "\0" in text:
-        raise PydanticCustomError("nul", "it holds the character NUL")
+        raise PydanticCustomError("nul", say("it holds the character NUL"))
     return text
 
 
@@ -42,7 +42,8 @@ ModelName = Annotated[str, StringConstraints(max_length=200), AfterValidator(wit
 def _choosable(choice: dict[str, str]) -> dict[str, str]:
     """Only the names are checked: a value that isn't allowed is passed over, and shown."""
     if not set(choice) <= set(URL_NAMES):
-        raise PydanticCustomError("choice", f"allowed are {', '.join(URL_NAMES)}")
+        allowed = say("allowed are {words}", words=", ".join(URL_NAMES))
+        raise PydanticCustomError("choice", allowed)
     return choice
 
 
@@ -143,9 +144,11 @@ AnyCommand = Open | Send | Edit | Again | GoOn | Choose | Stop | AskPreview
 _adapter: TypeAdapter[AnyCommand] = TypeAdapter(Annotated[AnyCommand, Field(discriminator="type")])
 # Pydantic's own words for these repeat what was sent.
 OWN_WORDS = {
-    "union_tag_invalid": "type must be open, send, edit, again, continue, choose, stop or preview",
-    "uuid_parsing": "it must be a UUID",
-    "extra_forbidden": "it has a field that isn't known",
+    "union_tag_invalid": later(
+        "type must be open, send, edit, again, continue, choose, stop or preview"
+    ),
+    "uuid_parsing": later("it must be a UUID"),
+    "extra_forbidden": later("it has a field that isn't known"),
 }
 
 
@@ -156,8 +159,8 @@ def parse(frame: str) -> AnyCommand:
     except ValidationError as error:
         first = error.errors(include_input=False, include_context=False, include_url=False)[0]
         known = first["loc"][:-1] if first["type"] == "extra_forbidden" else first["loc"]
-        place = ".".join(str(part) for part in known) or "the frame"
-        words = OWN_WORDS.get(first["type"], first["msg"])
+        place = ".".join(str(part) for part in known) or say("the frame")
+        words = say(OWN_WORDS.get(first["type"], first["msg"]))
         raise BadCommand(
             say("This command isn't understood: {place}: {words}.", place=place, words=words)
         ) from None

@@ -23,6 +23,7 @@ from chatsite.providers.base.provider import (
     Usage,
 )
 from chatsite.providers.base.text import plain_text
+from chatsite.wording import say
 
 WINDOW = 4096
 _WORD = re.compile(r"\s*\S+")
@@ -55,9 +56,9 @@ class EchoProvider:
         return Model(
             provider=self.kind,
             name="echo",
-            label="Echo (no model)",
+            label=say("Echo (no model)"),
             window=WINDOW,
-            note="No model answers here. You get back what would have been sent to one.",
+            note=say("No model answers here. You get back what would have been sent to one."),
             demonstration=True,
         )
 

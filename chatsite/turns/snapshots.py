@@ -134,7 +134,7 @@ class Snapshots:
             status = Status(state="unavailable", sentence=error.message)
         return Engine(
             state=status.state,
-            sentence=status.sentence,
+            sentence=say(status.sentence) if status.sentence else "",
             progress=status.progress,
             provider=(self.describe(agent, staff=staff) or missing_agent(agent))["provider"],
         )

@@ -12,7 +12,7 @@ from chatsite.errors import BadCommand
 from chatsite.files.kinds import Damaged, kind_of
 from chatsite.files.pdfs import write_pdf_text
 from chatsite.files.pictures import SENT_SIDE, PictureSize, check_picture
-from chatsite.files.texts import MOST_CHARACTERS, write_text
+from chatsite.files.texts import MOST_CHARACTERS, NOTHING_CUT, write_text
 from tests.files.sample_files import DAMAGED, moving_gif, pdf, picture, turned_jpeg
 
 
@@ -83,14 +83,14 @@ class TestTexts:
     )
     def test_a_text_is_kept_in_one_encoding(self, content: bytes, text: str, path: Path) -> None:
         path.write_bytes(content)
-        assert write_text(path) == ""
+        assert write_text(path) == NOTHING_CUT
         assert path.with_suffix(".text").read_bytes() == text.encode()
 
     def test_a_long_text_is_cut_and_a_note_says_so(self, path: Path) -> None:
         path.write_bytes("ü".encode() * MOST_CHARACTERS)
-        assert write_text(path) == ""
+        assert write_text(path) == NOTHING_CUT
         path.write_bytes("ü".encode() * (MOST_CHARACTERS + 1))
-        assert write_text(path) == "Only its first 400,000 characters are read."
+        assert write_text(path).in_english == "Only its first 400,000 characters are read."
         assert path.with_suffix(".text").read_text("utf-8") == "ü" * MOST_CHARACTERS
 
 
@@ -100,7 +100,7 @@ class TestPdfs:
         progress: list[dict[str, Any]] = []
         path.write_bytes(content)
         note = write_pdf_text(path, lambda **report: progress.append(report))
-        return note, path.with_suffix(".text").read_text("utf-8"), progress
+        return note.in_english, path.with_suffix(".text").read_text("utf-8"), progress
 
     def test_its_text_comes_page_by_page(self, path: Path) -> None:
         note, text, progress = self.read(path, pdf("The first", b"", "The third"))

@@ -11,6 +11,7 @@ from chatsite.agents.template import Template
 from chatsite.checked_file import read_file
 from chatsite.errors import BadFile
 from chatsite.history.policies.table import POLICIES
+from chatsite.wording import say
 
 STRATEGY_FILE = "strategy.py"
 FUNCTION = "build"
@@ -52,20 +53,38 @@ def describe_strategy_fault(
 ) -> str:
     """The fault of the agent's strategy and what applies instead, "" where it has none; without
     `details` it names neither the file nor what is in it."""
-    instead = "Until that is mended, the newest turns within the budget are sent."
     if file is None:
         named = template.chat_settings.get("historyPolicy")
         policy = POLICIES.get(named) if isinstance(named, str) else None
         if policy is None or not policy.runs_agent_code:
             return ""
-        names = f"names the policy {policy.name}"
-        return f"Its template {names}, and there is no {STRATEGY_FILE}. {instead}"
+        return say(
+            "Its template names the policy {policy}, and there is no {file}. Until that is mended, "
+            "the newest turns within the budget are sent.",
+            policy=policy.name,
+            file=STRATEGY_FILE,
+        )
     if not file.fault:
         return ""
     if not details:
-        return f"Its strategy is broken. {instead}"
-    where = file.shown if file.line is None else f"{file.shown}, line {file.line}"
-    return f"Its strategy is broken ({where}: {file.fault}). {instead}"
+        return say(
+            "Its strategy is broken. Until that is mended, the newest turns within the budget are "
+            "sent."
+        )
+    if file.line is None:
+        return say(
+            "Its strategy is broken ({file}: {fault}). Until that is mended, the newest turns "
+            "within the budget are sent.",
+            file=file.shown,
+            fault=file.fault,
+        )
+    return say(
+        "Its strategy is broken ({file}, line {line}: {fault}). Until that is mended, the newest "
+        "turns within the budget are sent.",
+        file=file.shown,
+        line=file.line,
+        fault=file.fault,
+    )
 
 
 def _fault(source: bytes) -> tuple[str, int | None]:

@@ -26,7 +26,7 @@ _NOTHING_MORE = ConfigDict(extra="forbid", strict=True)
 
 def _storable(text: str) -> str:
     if "\0" in text:
-        raise PydanticCustomError("nul", "it holds the character NUL")
+        raise PydanticCustomError("nul", say("it holds the character NUL"))
     return text
 
 
@@ -35,9 +35,9 @@ def _is_json(value: dict[str, Any]) -> dict[str, Any]:
     try:
         text = json.dumps(value, allow_nan=False)
     except ValueError:
-        raise PydanticCustomError("nan", "a number in it is not a JSON number") from None
+        raise PydanticCustomError("nan", say("a number in it is not a JSON number")) from None
     if _NUL.search(text):
-        raise PydanticCustomError("nul", "it holds the character NUL")
+        raise PydanticCustomError("nul", say("it holds the character NUL"))
     return value
 
 
@@ -91,15 +91,15 @@ class SavedBook(BaseModel):
     def fault(self) -> str:
         """A contradiction within this place, or ""."""
         if self.size == 0:
-            return "a message takes at least one cell"
+            return say("a message takes at least one cell")
         if self.start >= 0 and self.size < 0:
-            return f"it begins at {self.start} and has no size"
+            return say("it begins at {start} and has no size", start=self.start)
         if self.start >= 0 and self.status < 0:
-            return f"it is unloaded and begins at {self.start}"
+            return say("it is unloaded and begins at {start}", start=self.start)
         if self.start < 0 and self.status == 0:
-            return "it is marked for cleanup and lies nowhere"
+            return say("it is marked for cleanup and lies nowhere")
         if self.start < 0 and self.status == 1 and self.size > 0:
-            return "it is loaded and lies nowhere"
+            return say("it is loaded and lies nowhere")
         return ""
 
 
@@ -269,9 +269,14 @@ def places_fault(books: Sequence[SavedBook]) -> str:
     for place, book in enumerate(books):
         fault = book.fault
         if not fault and 0 <= book.start < end:
-            fault = f"it begins at {book.start}, inside messages.{last}, which ends at {end}"
+            fault = say(
+                "it begins at {start}, inside messages.{last}, which ends at {end}",
+                start=book.start,
+                last=last,
+                end=end,
+            )
         if fault:
-            return f"{place}.kv: the books don't add up: {fault}"
+            return say("{place}.kv: the books don't add up: {fault}", place=place, fault=fault)
         if book.start >= 0:
             end, last = book.start + book.size, place
     return ""

@@ -15,6 +15,7 @@ from chatsite.conversations.files.export import check_export, title_of
 from chatsite.conversations.files.export_format import KEPT
 from chatsite.errors import BadRestore
 from chatsite.process_limits import end_process_after, limit_memory
+from chatsite.wording import say
 
 MEMORY_BYTES = 2 * 1024 * 1024 * 1024
 SECONDS = 60.0
@@ -44,7 +45,9 @@ def main() -> None:
     except BadRestore as error:
         print(json.dumps({"refused": error.message}))
     except MemoryError:
-        print(json.dumps({"refused": f"The file takes too much memory. {KEPT}"}))
+        print(
+            json.dumps({"refused": say("The file takes too much memory. {kept}", kept=say(KEPT))})
+        )
 
 
 if __name__ == "__main__":

@@ -31,13 +31,14 @@ from chatsite.conversations.values.summary_records import (
 from chatsite.errors import NotFound
 from chatsite.history import Entry, RunningSummary
 from chatsite.messages import TokenCount
-from chatsite.wording import say
+from chatsite.wording import later, say
 
 LISTED = 50
-NOT_ON_PATH = "It belongs to another version of this conversation."
-CHANGED = "A message it covers was changed, left out or deleted since."
-REMEMBERS_ELSE = "What is remembered of this conversation now begins elsewhere."
-TEXT_DELETED = "A message it covers was deleted, and its text with it."
+# Compared, and said where they are shown.
+NOT_ON_PATH = later("It belongs to another version of this conversation.")
+CHANGED = later("A message it covers was changed, left out or deleted since.")
+REMEMBERS_ELSE = later("What is remembered of this conversation now begins elsewhere.")
+TEXT_DELETED = later("A message it covers was deleted, and its text with it.")
 
 
 def summary_state(*, owner: Owner, conversation: str) -> SummaryState:
@@ -107,7 +108,7 @@ def _version_of(row: Summary, start: int | None) -> SummaryVersion:
         by=row.by,
         made_from=row.made_from.version if row.made_from else 0,
         created=row.created.isoformat(),
-        why_not=why_not,
+        why_not=say(why_not) if why_not else "",
         shortened=bool(row.report.get("shortened")),
         seconds=row.report.get("seconds"),
         tokens=row.report.get("tokens"),

@@ -60,7 +60,9 @@ from chatsite.wording import later, say
 # The page offers to restore it for some seconds, but a person may read that late.
 DELETED_AFTER = timedelta(hours=1)
 GONE = later("This message can't be restored any more.")
-WORDS_DELETED = "it matters for this message; the words that show it were deleted with a message"
+WORDS_DELETED = later(
+    "it matters for this message; the words that show it were deleted with a message"
+)
 
 
 # ---- deleting --------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from chatsite.encoding import Record
 from chatsite.kv import LOADED, MARKED, UNLOADED
+from chatsite.wording import say
 
 Kind = Literal["head", "message", "other"]
 
@@ -87,7 +88,7 @@ class CacheBooks:
         if place != "slot":
             places = self.saved.places if self.saved and place == "saved" else {}
             rows = tuple(_moved_to(row, places.get(row.id)) for row in rows)
-        head = "instructions and example turns" if self.head > 1 else "instructions"
+        head = say("instructions and example turns") if self.head > 1 else say("instructions")
         return tuple(_segments(rows, used, head))
 
 
@@ -132,7 +133,7 @@ def _other_segment(start: int, end: int, head: str) -> StripSegment:
         start=start,
         size=end - start,
         status=LOADED,
-        label="quoted or of our own" if start else head,
+        label=say("quoted or of our own") if start else head,
     )
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from chatsite.providers.known.models import claude_name
+from chatsite.wording import say
 
 EFFORTS = ("low", "medium", "high", "xhigh", "max")
 # Thinking counts as part of the reply. This many tokens are added to the reply's limit; without
@@ -105,7 +106,9 @@ def choose_thinking(
     if wanted is None and not family.unasked:
         return NO_THINKING
     if family.thinks == "never":
-        return replace(NO_THINKING, dropped="reasoningEffort is not sent: the model can't think.")
+        return replace(
+            NO_THINKING, dropped=say("reasoningEffort is not sent: the model can't think.")
+        )
     if family.thinks == "budget":
         return _budget(wanted or "low", reply=reply, longest=longest)
     effort = _nearest("low" if wanted == "" else wanted, family.efforts)
@@ -114,7 +117,11 @@ def choose_thinking(
         params["output_config"] = {"effort": effort}
     dropped = ""
     if effort is not None and str(wish) != effort:
-        dropped = f"reasoningEffort {wish} is sent as {effort}, the nearest that the model has."
+        dropped = say(
+            "reasoningEffort {wish} is sent as {effort}, the nearest that the model has.",
+            wish=wish,
+            effort=effort,
+        )
     return ThinkingParams(params, room=_ROOM[effort or "high"], on=True, dropped=dropped)
 
 
@@ -138,7 +145,7 @@ def _budget(wish: str, *, reply: int, longest: int | None) -> ThinkingParams:
     if longest is not None:
         room = min(room, max(longest - reply, longest // 2))
     if room < LEAST_BUDGET:
-        why = "reasoningEffort is not sent: the reply has no room for thinking."
+        why = say("reasoningEffort is not sent: the reply has no room for thinking.")
         return replace(NO_THINKING, dropped=why)
     return ThinkingParams(
         {"thinking": {"type": "enabled", "budget_tokens": room}}, room=room, on=True

@@ -6,6 +6,7 @@ from chatsite.providers.anthropic.families import ThinkingParams, choose_thinkin
 from chatsite.providers.base.parameters import not_sent, wanted_parameters
 from chatsite.providers.base.provider import Request, SentParameters
 from chatsite.providers.known.facts import ModelFacts
+from chatsite.wording import say, say_count
 
 SAMPLING = ("temperature", "top_p")
 _UNKNOWN = ("seed", "frequency_penalty", "presence_penalty")
@@ -26,7 +27,18 @@ def message_parameters(request: Request, facts: ModelFacts | None) -> SentParame
     wanted, thinking = wanted_parameters(request), thinking_of(request, facts)
     unknown = [name for name in _UNKNOWN if name in wanted]
     parts = (
-        SentParameters({}, not_sent(unknown, "Anthropic's interface has no such setting")),
+        SentParameters(
+            {},
+            not_sent(
+                unknown,
+                lambda count, names: say_count(
+                    "{names} is not sent: Anthropic's interface has no such setting.",
+                    "{names} are not sent: Anthropic's interface has no such setting.",
+                    count,
+                    names=names,
+                ),
+            ),
+        ),
         _sampling(request, facts, thinks=thinking.on),
         _stops(wanted.get("stop")),
         _effort(wanted.get(_EFFORT), thinking),
@@ -42,15 +54,51 @@ def _sampling(request: Request, facts: ModelFacts | None, *, thinks: bool) -> Se
     wanted = wanted_parameters(request)
     names = [name for name in SAMPLING if name in wanted]
     if facts is not None and facts.reasoning:
-        return SentParameters({}, not_sent(names, f"{request.model} takes no such setting"))
+        return SentParameters(
+            {},
+            not_sent(
+                names,
+                lambda count, names: say_count(
+                    "{names} is not sent: {model} takes no such setting.",
+                    "{names} are not sent: {model} takes no such setting.",
+                    count,
+                    names=names,
+                    model=request.model,
+                ),
+            ),
+        )
     if thinks:
-        why = f"{request.model} takes no such setting while it thinks"
-        return SentParameters({}, not_sent(names, why))
+        return SentParameters(
+            {},
+            not_sent(
+                names,
+                lambda count, names: say_count(
+                    "{names} is not sent: {model} takes no such setting while it thinks.",
+                    "{names} are not sent: {model} takes no such setting while it thinks.",
+                    count,
+                    names=names,
+                    model=request.model,
+                ),
+            ),
+        )
     sent = {name: wanted[name] for name in names[:1]}
-    dropped = not_sent(names[1:], "the model takes one of the two, and temperature is set")
+    dropped = not_sent(
+        names[1:],
+        lambda count, names: say_count(
+            "{names} is not sent: the model takes one of the two, and temperature is set.",
+            "{names} are not sent: the model takes one of the two, and temperature is set.",
+            count,
+            names=names,
+        ),
+    )
     if request.temperature is not None and request.temperature > _HOTTEST:
         sent["temperature"] = _HOTTEST
-        dropped += (f"temperature {request.temperature} is sent as 1, the highest that it takes.",)
+        dropped += (
+            say(
+                "temperature {temperature} is sent as 1, the highest that it takes.",
+                temperature=request.temperature,
+            ),
+        )
     return SentParameters(sent, dropped)
 
 
@@ -58,7 +106,7 @@ def _stops(wanted: object) -> SentParameters:
     """Without blank ones, which the API refuses."""
     every = [wanted] if isinstance(wanted, str) else wanted if isinstance(wanted, list) else []
     kept = [text for text in every if text.strip()]
-    dropped = ("Blank stopSequences are not sent: Anthropic's interface refuses them.",)
+    dropped = (say("Blank stopSequences are not sent: Anthropic's interface refuses them."),)
     return SentParameters({"stop": kept} if kept else {}, dropped if kept != every else ())
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from chatsite.providers.base.provider import Request
+from chatsite.wording import say
 
 # What a template calls them, by their names in chat completions.
 _IN_TEMPLATES = {
@@ -22,10 +23,13 @@ def wanted_parameters(request: Request) -> dict[str, object]:
     return {name: value for name, value in wanted.items() if value is not None}
 
 
-def not_sent(names: Sequence[str], why: str) -> tuple[str, ...]:
-    """One sentence for all of `names`; none where there are no names."""
+def not_sent(names: Sequence[str], sentence: Callable[[int, str], str]) -> tuple[str, ...]:
+    """One sentence for all of `names`, which says it of so many of them, given in words; none where
+    there are no names."""
     if not names:
         return ()
     shown = [_IN_TEMPLATES.get(name, name) for name in names]
-    every = shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"
-    return (f"{every} {'is' if len(shown) == 1 else 'are'} not sent: {why}.",)
+    every = shown[0]
+    if len(shown) > 1:
+        every = say("{first} and {second}", first=", ".join(shown[:-1]), second=shown[-1])
+    return (sentence(len(shown), every),)

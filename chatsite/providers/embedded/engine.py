@@ -19,6 +19,7 @@ from chatsite.providers.embedded.process import EngineEnded, EngineProcess
 from chatsite.providers.embedded.prompt import Prompter
 from chatsite.providers.embedded.session_files import make_private_folder
 from chatsite.providers.embedded.template import chatml_frame, discover_frame
+from chatsite.wording import say
 
 log = logging.getLogger("chatsite.engine")
 
@@ -93,10 +94,12 @@ class Engine:
             async with asyncio.timeout(seconds):
                 while self._running is None:
                     if self._status.state == "unavailable":
-                        raise ProviderError(self._status.sentence, code="unavailable")
+                        raise ProviderError(say(self._status.sentence), code="unavailable")
                     await self._changed.wait()
         except TimeoutError:
-            raise ProviderError(sentences.STILL_LOADING, code="loading", retryable=True) from None
+            raise ProviderError(
+                say(sentences.STILL_LOADING), code="loading", retryable=True
+            ) from None
         return self._running
 
     def _set(self, status: Status, running: RunningEngine | None = None) -> None:

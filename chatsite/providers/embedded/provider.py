@@ -31,12 +31,12 @@ from chatsite.providers.http import failures
 from chatsite.providers.openai.reader import ChatReader
 from chatsite.providers.tokens.pieces import is_countable
 from chatsite.providers.tokens.tokenizers import Estimate, estimated_count
-from chatsite.wording import say
+from chatsite.wording import later, say, say_count
 
 # The only system prompt with which the bundled model stays in the user's language; even one more
 # sentence makes it drift.
 TRAINED_SYSTEM = "You are a helpful AI assistant named SmolLM, trained by Hugging Face"
-_NOTE = "SmolLM2 135M is a tiny demonstration model on this machine. It is often wrong."
+_NOTE = later("SmolLM2 135M is a tiny demonstration model on this machine. It is often wrong.")
 _SAMPLING: dict[str, float] = {"temperature": 0.2, "top_p": 0.9, "repeat_penalty": 1.05}
 # The engine reports its progress after each 512 tokens, which take it some seconds.
 LONG = 512
@@ -66,8 +66,8 @@ class EmbeddedProvider:
         """Always the engine's one model, whatever `name` is."""
         engine = self._engine
         window = engine.running.window if engine.running else WINDOW
-        label = "SmolLM2 135M, on this machine" if engine.bundled else engine.name
-        note = _NOTE if engine.bundled else ""
+        label = say("SmolLM2 135M, on this machine") if engine.bundled else engine.name
+        note = say(_NOTE) if engine.bundled else ""
         return Model(
             provider=self.kind,
             name=engine.name,
@@ -92,7 +92,15 @@ class EmbeddedProvider:
 
     def parameters(self, request: Request) -> SentParameters:
         others = [name for name in wanted_parameters(request) if name not in _PASSED_ON]
-        dropped = not_sent(others, "the engine on this machine has no such setting")
+        dropped = not_sent(
+            others,
+            lambda count, names: say_count(
+                "{names} is not sent: the engine on this machine has no such setting.",
+                "{names} are not sent: the engine on this machine has no such setting.",
+                count,
+                names=names,
+            ),
+        )
         return SentParameters({**_SAMPLING, **_passed_on(request)}, dropped)
 
     async def stream(self, request: Request) -> AsyncGenerator[Chunk, None]:

@@ -7,6 +7,7 @@ from chatsite.providers.base.provider import Status
 from chatsite.providers.known.facts import ModelFacts
 from chatsite.providers.known.models import ASSUMED_WINDOW, ModelTable
 from chatsite.providers.known.servers import Server
+from chatsite.wording import say
 
 
 class ServerProvider:
@@ -63,5 +64,10 @@ def _assumed(facts: ModelFacts, *, named: bool) -> str:
     """What is assumed of a model that isn't known, or not wholly; "" where nothing is."""
     if not facts.assumed:
         return ""
-    said = f"Its window isn't known; {facts.window:,} tokens are assumed"
-    return f"{said}." if named else f"{said}, and it is taken to use tools and to read text only."
+    if named:
+        return say("Its window isn't known; {window:,} tokens are assumed.", window=facts.window)
+    return say(
+        "Its window isn't known; {window:,} tokens are assumed, and it is taken to use tools and "
+        "to read text only.",
+        window=facts.window,
+    )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from chatsite.providers.base.parameters import not_sent, wanted_parameters
 from chatsite.providers.base.provider import Request, SentParameters
 from chatsite.providers.known.facts import ModelFacts
+from chatsite.wording import say, say_count
 
 EFFORT = "reasoning_effort"
 _TAKEN = ("temperature", "top_p", "seed", "stop", "frequency_penalty", "presence_penalty")
@@ -17,14 +18,39 @@ def chat_parameters(request: Request, facts: ModelFacts | None) -> SentParameter
     if facts is None or not facts.reasoning:
         sent = {name: wanted[name] for name in _TAKEN if name in wanted}
         others = [name for name in wanted if name not in sent]
-        return SentParameters(sent, not_sent(others, f"{request.model} isn't known to take it"))
+        return SentParameters(
+            sent,
+            not_sent(
+                others,
+                lambda count, names: say_count(
+                    "{names} is not sent: {model} isn't known to take it.",
+                    "{names} are not sent: {model} isn't known to take it.",
+                    count,
+                    names=names,
+                    model=request.model,
+                ),
+            ),
+        )
     others = [name for name in wanted if name != EFFORT]
-    dropped = not_sent(others, f"{request.model} thinks, and takes no such setting then")
+    dropped = not_sent(
+        others,
+        lambda count, names: say_count(
+            "{names} is not sent: {model} thinks, and takes no such setting then.",
+            "{names} are not sent: {model} thinks, and takes no such setting then.",
+            count,
+            names=names,
+            model=request.model,
+        ),
+    )
     effort, only = wanted.get(EFFORT), facts.effort_with_tools if request.tools else ""
     if only and effort not in (None, only):
         dropped += (
-            f"reasoningEffort {effort} is sent as {only}: with tools {request.model} takes no "
-            "other.",
+            say(
+                "reasoningEffort {effort} is sent as {only}: with tools {model} takes no other.",
+                effort=effort,
+                only=only,
+                model=request.model,
+            ),
         )
     effort = only or effort
     return SentParameters({EFFORT: effort} if effort else {}, dropped)

@@ -35,7 +35,7 @@ class Tools(Protocol):
 
 
 # For everybody but staff: a reason names files of the server.
-BROKEN = (
+BROKEN = later(
     "This agent can't answer now: a file of it is broken. Its administrator finds the reason here "
     "after signing in, or with `manage.py check`."
 )
@@ -126,7 +126,7 @@ class Agents:
         if isinstance(agent, BrokenTemplate):
             broken = {"file": agent.file, "key": agent.key, "reason": agent.reason}
             if not details:
-                broken = {"file": "", "key": "", "reason": BROKEN}
+                broken = {"file": "", "key": "", "reason": say(BROKEN)}
             return missing_agent(agent.slug) | {"broken": broken}
         if not agent.enabled:
             off = {"file": "", "key": "", "reason": SWITCHED_OFF}
@@ -163,7 +163,8 @@ class Agents:
         with the agent's strategy."""
         notes = [who.note]
         if who.provider is self.echo and self.start_engine is not None:
-            notes.append(self.embedded.status().sentence)
+            status = self.embedded.status().sentence
+            notes.append(say(status) if status else "")
         strategy = self.catalogue.strategy(who.slug)
         notes.append(describe_strategy_fault(who.template, strategy, details=details))
         return " ".join(note for note in notes if note)

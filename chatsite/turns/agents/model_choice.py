@@ -16,6 +16,7 @@ from chatsite.providers.base.provider import Provider
 from chatsite.providers.known.facts import ModelFacts, ReportedModel
 from chatsite.providers.known.servers import LOCAL, Server
 from chatsite.turns.agents.resolved_agent import ResolvedAgent
+from chatsite.wording import later, say
 
 _HERE = "embedded"
 
@@ -32,6 +33,26 @@ class KnownModels(Protocol):
     def described(self) -> Mapping[str, ModelFacts]: ...
 
 
+_LOCKED = {
+    "set": later("The administrator set the model for every agent."),
+    "off": later("The administrator lets nobody choose a model."),
+    "staff": later("The administrator lets only staff choose a model."),
+}
+_NOT_APPLIED = {
+    "set": later(
+        "{name} was chosen here, and doesn't apply: the administrator set the model for every "
+        "agent."
+    ),
+    "off": later(
+        "{name} was chosen here, and doesn't apply: the administrator lets nobody choose a model."
+    ),
+    "staff": later(
+        "{name} was chosen here, and doesn't apply: the administrator lets only staff choose a "
+        "model."
+    ),
+}
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelChoice:
     """`who` may choose: everyone, staff or off. `offered` is what an administrator's file offers,
@@ -43,13 +64,16 @@ class ModelChoice:
 
     def locked(self, *, staff: bool) -> str:
         """Why nothing can be chosen, "" where something can."""
+        locked = self._locked(staff=staff)
+        return say(_LOCKED[locked]) if locked else ""
+
+    def _locked(self, *, staff: bool) -> str:
+        """A key of the sentences below, "" where something can be chosen."""
         if self.reach.chat_model:
-            return "The administrator set the model for every agent."
+            return "set"
         if self.who == "off":
-            return "The administrator lets nobody choose a model."
-        if self.who == "staff" and not staff:
-            return "The administrator lets only staff choose a model."
-        return ""
+            return "off"
+        return "staff" if self.who == "staff" and not staff else ""
 
     def refused(
         self, name: str, template: Template, providers: Mapping[str, Provider], *, staff: bool
@@ -57,11 +81,11 @@ class ModelChoice:
         """Why this model may not be taken for the agent, "" where it may or where none is named."""
         if not name:
             return ""
-        if locked := self.locked(staff=staff):
-            return f"{name} was chosen here, and doesn't apply: {locked[0].lower()}{locked[1:]}"
+        if locked := self._locked(staff=staff):
+            return say(_NOT_APPLIED[locked], name=name)
         if name in (*self._own(template, providers), *self._others(providers)):
             return ""
-        return f"{name} was chosen here, and isn't offered any more."
+        return say("{name} was chosen here, and isn't offered any more.", name=name)
 
     def choices(
         self, answering: ResolvedAgent, providers: Mapping[str, Provider], *, staff: bool
@@ -69,7 +93,7 @@ class ModelChoice:
         """For the page. `answering` is who answers where nothing is chosen."""
         template = answering.template
         own = list(dict.fromkeys((answering.full_name, *self._own(template, providers))))
-        groups = [("This agent's models", [self._entry(name, providers) for name in own])]
+        groups = [(say("This agent's models"), [self._entry(name, providers) for name in own])]
         groups[0][1].extend(self._missing(template, providers))
         by_label: dict[str, list[dict[str, Any]]] = {}
         for name in self._others(providers):
@@ -98,9 +122,11 @@ class ModelChoice:
             server = self.reach.servers.get(llm)
             if llm not in providers and server is not None:
                 model = template.model_settings(llm).model or server.default_model
-                why = "has no key here" if server.key else "can't be reached here"
+                no_key = later("{server} has no key here.")
+                out_of_reach = later("{server} can't be reached here.")
+                why = say(no_key if server.key else out_of_reach, server=server.label)
                 entry = _described(f"{llm}:{model}", model, self.reach.facts(llm, model))
-                yield entry | {"why_not": f"{server.label} {why}."}
+                yield entry | {"why_not": why}
 
     def _others(self, providers: Mapping[str, Provider]) -> Iterator[str]:
         """What is offered besides the agent's own, each once."""
@@ -138,8 +164,10 @@ class ModelChoice:
     def _group(self, provider: str) -> str:
         server = self.reach.servers.get(provider)
         if server is None:
-            return "On this machine"
-        return f"{server.label}, on this machine" if server.local else server.label
+            return say("On this machine")
+        if server.local:
+            return say("{server}, on this machine", server=server.label)
+        return server.label
 
     def _entry(self, name: str, providers: Mapping[str, Provider]) -> dict[str, Any]:
         provider, _, asked = name.partition(":")

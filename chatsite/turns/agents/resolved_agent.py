@@ -83,7 +83,7 @@ class ResolvedAgent:
         """For a model that can't use tools."""
         if not (self.tools or self.template.tools):
             return self
-        sentence = f"Tools are not sent: {self.model.label} can't use any."
+        sentence = say("Tools are not sent: {model} can't use any.", model=self.model.label)
         return replace(self, tools=(), dropped=(*self.dropped, sentence))
 
     def request(
@@ -141,7 +141,7 @@ def missing_agent(slug: str) -> dict[str, Any]:
             "kind": "",
             "model": "",
             "label": "",
-            "note": "This agent can't answer now.",
+            "note": say("This agent can't answer now."),
             "tools": False,
             "takes": [],
         },
@@ -151,7 +151,7 @@ def missing_agent(slug: str) -> dict[str, Any]:
         "tools": [],
         "missing": [],
         "unused": [],
-        "broken": {"file": "", "key": "", "reason": "There is no such agent any more."},
+        "broken": {"file": "", "key": "", "reason": say("There is no such agent any more.")},
     }
 
 
@@ -186,7 +186,11 @@ def resolve_agent(
     reply = min(settings.max_tokens, model.window // 2, model.longest or settings.max_tokens)
     trained = name == EMBEDDED and trained_system and settings.trained_personality
     system = (trained_system if trained else template.personality, template.instructions)
-    notes = (skipped and f"{skipped} {model.label} answers.", replaces, model.note)
+    notes = (
+        skipped and say("{why} {model} answers.", why=skipped, model=model.label),
+        replaces,
+        model.note,
+    )
     return ResolvedAgent(
         template=template,
         provider=provider,
@@ -201,9 +205,23 @@ def resolve_agent(
 def _shortened(wanted: int, reply: int, model: Model) -> tuple[str, ...]:
     if wanted <= reply:
         return ()
-    half = "half of the model's window is kept for the prompt"
-    why = f"{model.name} gives no longer reply" if reply == model.longest else half
-    return (f"maxTokens {wanted:,} is taken as {reply:,}: {why}.",)
+    if reply == model.longest:
+        return (
+            say(
+                "maxTokens {wanted:,} is taken as {reply:,}: {model} gives no longer reply.",
+                wanted=wanted,
+                reply=reply,
+                model=model.name,
+            ),
+        )
+    return (
+        say(
+            "maxTokens {wanted:,} is taken as {reply:,}: half of the model's window is kept for "
+            "the prompt.",
+            wanted=wanted,
+            reply=reply,
+        ),
+    )
 
 
 def _wanted(
@@ -214,12 +232,16 @@ def _wanted(
         name, _, asked = chat_model.partition(":")
         if name in providers:
             return name, asked, refused if chosen != chat_model else ""
-        return "", "", f"The administrator's model {chat_model} can't be reached."
+        return "", "", say("The administrator's model {model} can't be reached.", model=chat_model)
     if chosen:
         name, _, asked = chosen.partition(":")
         if not refused and name in providers:
             return name, asked, ""
-        return "", "", refused or f"{chosen}, which was chosen here, can't be reached now."
+        return (
+            "",
+            "",
+            refused or say("{model}, which was chosen here, can't be reached now.", model=chosen),
+        )
     return "", "", ""
 
 
@@ -240,5 +262,6 @@ def _replacement_note(template: Template, name: str) -> str:
     wanted = template.llms[0]
     server = SERVERS.get(wanted)
     label = server.label if server else wanted
-    why = "which has no key here" if server and server.key else "which can't be reached here"
-    return f"This agent is made for {label}, {why}."
+    if server and server.key:
+        return say("This agent is made for {server}, which has no key here.", server=label)
+    return say("This agent is made for {server}, which can't be reached here.", server=label)

@@ -27,10 +27,11 @@ from chatsite.turns.answer.server_cuts import (
 from chatsite.turns.context.decider import Decider
 from chatsite.turns.context.turn_context import TurnContext
 from chatsite.turns.ports import Storage, TurnOwner
+from chatsite.wording import later
 
 # Keys of a receipt that its row in the database has as columns.
 OF_ROW = ("turn", "number")
-NO_TOOLS = "This model can't use tools, so it was asked without them."
+NO_TOOLS = later("This model can't use tools, so it was asked without them.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -24,9 +24,9 @@ from chatsite.turns.answer.progress import TurnProgress, TurnServices
 from chatsite.turns.answer.retries import open_answer
 from chatsite.turns.answer.round_request import RoundRequest, decide_round, publish_decision
 from chatsite.turns.answer.tool_calls import ToolRound
-from chatsite.wording import say
+from chatsite.wording import later, say
 
-LAST_ROUND = (
+LAST_ROUND = later(
     "The model called tools in {rounds} rounds, as many as this agent allows. It was then asked to "
     "answer without them."
 )
@@ -62,7 +62,7 @@ class Rounds:
                 await self._follow_owner()
             request = await decide_round(self.turn, self.services, number, request)
             if most and number > most:
-                self.turn.notes.append(LAST_ROUND.format(rounds=most))
+                self.turn.notes.append(say(LAST_ROUND, rounds=most))
             finished = await self._ask(request, may_call=number <= most)
             # Calls of an answer that was cut off are not whole, even where they can be read.
             if number > most or finished.reason != "tool_calls" or not finished.calls:

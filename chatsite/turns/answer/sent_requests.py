@@ -18,9 +18,12 @@ from chatsite.messages import Message
 from chatsite.providers.base.files import Files
 from chatsite.providers.base.media import FileForm
 from chatsite.turns.context.file_forms import SentFile, SentForm, own_form, render_files
+from chatsite.wording import later, say
 
-CHANGED = "The text of a message was changed since it was sent."
-BESIDE = "Pictures, PDFs, sound and video went along as they are: only their names are shown."
+CHANGED = later("The text of a message was changed since it was sent.")
+BESIDE = later(
+    "Pictures, PDFs, sound and video went along as they are: only their names are shown."
+)
 SENT = frozenset((*get_args(FileForm), "gone"))
 # In place of a digest where a receipt, of a version before, doesn't name a file.
 UNKNOWN = "?"
@@ -51,7 +54,7 @@ class RebuiltRequest:
 
     def to_dict(self) -> dict[str, Any]:
         """`messages` in the form of chat completions."""
-        beside = BESIDE if self.files else ""
+        beside = say(BESIDE) if self.files else ""
         return {
             "asked": dict(self.asked),
             "messages": [_with_file_names(message) for message in self.messages],
@@ -177,11 +180,16 @@ async def _with_files(
 
 def _unlike(form: SentForm, digest: str, now: SentFile) -> str:
     if digest == UNKNOWN:
-        return f"How {now.name} went isn't in this receipt: only its name is shown."
+        return say("How {file} went isn't in this receipt: only its name is shown.", file=now.name)
     if now.form == form:
-        return "" if now.digest == digest else f"The text of {now.name} was changed since."
-    what = "its text, which was sent, can't be shown" if form == "text" else "it was sent"
-    return f"{now.name} isn't stored any more: {what}."
+        if now.digest == digest:
+            return ""
+        return say("The text of {file} was changed since.", file=now.name)
+    if form == "text":
+        return say(
+            "{file} isn't stored any more: its text, which was sent, can't be shown.", file=now.name
+        )
+    return say("{file} isn't stored any more: it was sent.", file=now.name)
 
 
 def _marks(fingerprint: Mapping[str, str], messages: int) -> list[str]:
@@ -201,10 +209,10 @@ def _changed_texts(kept: StoredRequest, messages: Sequence[Message]) -> tuple[st
         return ()
     places = {entry.message.id: entry.seq for entry in kept.entries}
     named = [
-        f"The text of message {places[message.id]} was changed since it was sent."
+        say("The text of message {seq} was changed since it was sent.", seq=places[message.id])
         for message, before, after in zip(
             messages, _marks(then, len(messages)), _marks(now, len(messages)), strict=False
         )
         if message.id in places and before != after
     ]
-    return tuple(named) or (CHANGED,)
+    return tuple(named) or (say(CHANGED),)

@@ -31,6 +31,7 @@ from chatsite.messages import Basis, Message
 from chatsite.providers.base.media import choose_form
 from chatsite.providers.base.model import Model
 from chatsite.turns.context.file_forms import MEDIA
+from chatsite.wording import later, say
 
 # What an honest server reports at least, and usually, of a token that was sent.
 _LEAST: dict[Basis, float] = {"counted": 0.92, "estimated": 0.45}
@@ -43,6 +44,19 @@ _MOST, _BELIEVED = 3.0, 1.25
 _WITH_SIGNATURE = 0.85
 # Nobody runs a chat in less; and some servers report nonsense like 0 or 1.
 _LEAST_SENT, _LEAST_REPORTED = 400, 128
+
+ELSEWHERE = later(
+    "{server}, not the history policy, cut this prompt without saying so: of about {sent:,} tokens "
+    "{model} read {reported:,}, so about {missing:,} from the beginning never reached it. To see "
+    "more, raise its context length there; to be sent no more than fits, set the model's window in "
+    "MODELS_FILE."
+)
+IN_OLLAMA = later(
+    "{server}, not the history policy, cut this prompt without saying so: of about {sent:,} tokens "
+    "{model} read {reported:,}, so about {missing:,} from the beginning never reached it. To see "
+    "more, raise its context length there (in Ollama: OLLAMA_CONTEXT_LENGTH, or num_ctx in a "
+    "Modelfile); to be sent no more than fits, set the model's window in MODELS_FILE."
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,14 +85,14 @@ class ServerCut:
     @property
     def sentence(self) -> str:
         """What happened and what to do, for people."""
-        raise_it = "raise its context length there"
-        if self.server == "Ollama" or _is_round(self.reported):
-            raise_it += " (in Ollama: OLLAMA_CONTEXT_LENGTH, or num_ctx in a Modelfile)"
-        return (
-            f"{self.server}, not the history policy, cut this prompt without saying so: of about "
-            f"{_rounded(self.sent):,} tokens {self.model} read {self.reported:,}, so about "
-            f"{_rounded(self.missing):,} from the beginning never reached it. To see more, "
-            f"{raise_it}; to be sent no more than fits, set the model's window in MODELS_FILE."
+        ollama = self.server == "Ollama" or _is_round(self.reported)
+        return say(
+            IN_OLLAMA if ollama else ELSEWHERE,
+            server=self.server,
+            model=self.model,
+            sent=_rounded(self.sent),
+            reported=self.reported,
+            missing=_rounded(self.missing),
         )
 
     def to_dict(self) -> dict[str, Any]:

@@ -13,9 +13,40 @@ from chatsite.messages import Attachment, Message
 from chatsite.providers.base.files import Files
 from chatsite.providers.base.media import LARGEST_TOGETHER, FileForm, choose_form, sent_bytes
 from chatsite.providers.base.model import Model
+from chatsite.wording import later, say
 
 FENCES = re.compile("`{3,}")
-PLURALS = {"image": "pictures", "pdf": "PDFs", "audio": "audio", "video": "video"}
+PLURALS = {
+    "image": later("pictures"),
+    "pdf": later("PDFs"),
+    "audio": later("audio"),
+    "video": later("video"),
+}
+# What a person reads of a file of which the name alone goes in, or its text, by the reason.
+_NAME_ALONE = {
+    "gave_way": later(
+        "Of {file} only the name goes in, because the files of one request may have {most} MB "
+        "together, and newer ones come first."
+    ),
+    "no_text": later("Of {file} only the name goes in, because no text was found in it."),
+    "unfit": later(
+        "Of {file} only the name goes in, because {model} doesn't take this one as it is."
+    ),
+    "no_kind": later("Of {file} only the name goes in, because {model} takes no {kinds}."),
+}
+_AS_TEXT = {
+    "gave_way": later(
+        "{file} goes in as its text, {characters:,} characters, because the files of one request "
+        "may have {most} MB together, and newer ones come first."
+    ),
+    "unfit": later(
+        "{file} goes in as its text, {characters:,} characters, because {model} doesn't take this "
+        "one as it is."
+    ),
+    "no_kind": later(
+        "{file} goes in as its text, {characters:,} characters, because {model} takes no {kinds}."
+    ),
+}
 # Forms that are sent as such. Nobody can count them beforehand; a provider's rule gives a guess.
 MEDIA = {"image", "pdf", "audio", "video"}
 Forms = tuple[FileForm, ...]
@@ -157,23 +188,26 @@ def _sentences(request: Sequence[Message], model: Model) -> Iterator[tuple[Attac
 
 def _file_note(attachment: Attachment, form: FileForm, model: Model, *, gave_way: bool) -> str:
     own = own_form(attachment)
-    if gave_way:
-        why = (
-            f"the files of one request may have {LARGEST_TOGETHER // 1_000_000} MB together, and "
-            "newer ones come first"
-        )
-    elif own is None:
-        why = "no text was found in it"
-    elif own in model.takes:
-        why = f"{model.label} doesn't take this one as it is"
-    else:
-        why = f"{model.label} takes no {PLURALS[own]}"
     if form == "name":
-        return f"Of {attachment.name} only the name goes in, because {why}."
-    if form == "text" and own is not None:
-        characters = f"{attachment.characters:,} characters"
-        return f"{attachment.name} goes in as its text, {characters}, because {why}."
-    return ""
+        texts = _NAME_ALONE
+    elif form == "text" and own is not None:
+        texts = _AS_TEXT
+    else:
+        return ""
+    if gave_way:
+        why = "gave_way"
+    elif own is None:
+        why = "no_text"
+    else:
+        why = "unfit" if own in model.takes else "no_kind"
+    return say(
+        texts[why],
+        file=attachment.name,
+        most=LARGEST_TOGETHER // 1_000_000,
+        model=model.label,
+        kinds=say(PLURALS[own]) if own else "",
+        characters=attachment.characters,
+    )
 
 
 def _form_without_media(attachment: Attachment) -> FileForm:

@@ -13,6 +13,7 @@ from chatsite.messages import Message
 from chatsite.providers.base.model import Model
 from chatsite.providers.base.provider import Finished, Provider, Request, TextPiece, Usage
 from chatsite.turns.agents.resolved_agent import ResolvedAgent
+from chatsite.wording import say
 
 # The role that a setting may name in place of a model.
 FAST = "fast"
@@ -83,7 +84,7 @@ async def complete(
         usage = finished.usage if finished else Usage()
         at_limit = finished is not None and finished.reason == "length"
         text = "".join(pieces) if at_limit else ""
-        raise Unfinished("The answer broke off.", usage=usage, text=text)
+        raise Unfinished(say("The answer broke off."), usage=usage, text=text)
     return Completion(
         text="".join(pieces),
         model=model,

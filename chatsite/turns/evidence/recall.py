@@ -27,6 +27,7 @@ from chatsite.providers.tokens.sentence_vectors import SentenceVectors
 from chatsite.turns.context.decision_inputs import DecisionInputs
 from chatsite.turns.evidence.index_cache import MEMORY, CachedIndex, IndexCache
 from chatsite.turns.ports import Storage, TurnOwner
+from chatsite.wording import later, say
 
 logger = logging.getLogger("chatsite.turns")
 
@@ -41,11 +42,11 @@ _INLINE_LINES, _INLINE_PASSAGES = 6, 30
 # after a restart, which takes 15 ms. Fewer would compress worse.
 SAVE = 64
 
-_COLD_NOTE = (
+_COLD_NOTE = later(
     "The {count:,} messages so far are being read for the first time. Until that is done, the "
     "newest turns are sent and none is recalled."
 )
-_FAILED_NOTE = "The older messages couldn't be searched, so the newest turns are sent."
+_FAILED_NOTE = later("The older messages couldn't be searched, so the newest turns are sent.")
 
 
 class Recaller:
@@ -96,7 +97,7 @@ class Recaller:
             async with cached.lock:
                 added = 0 if cached.waiting else await self._follow(cached, inputs)
                 if cached.waiting:
-                    return Evidence(notes=(_COLD_NOTE.format(count=cached.waiting),))
+                    return Evidence(notes=(say(_COLD_NOTE, count=cached.waiting),))
                 hits = await self._hits(cached, inputs)
             if self._saves and len(cached.index) >= SAVE + (cached.saved or [0])[-1]:
                 self._task(self._save(cached, id))

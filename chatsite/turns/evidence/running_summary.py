@@ -24,7 +24,7 @@ from chatsite.turns.evidence.summary_fold import (
 )
 from chatsite.turns.evidence.summary_writer import summary_tokens
 from chatsite.turns.ports import Storage, TurnOwner
-from chatsite.wording import say
+from chatsite.wording import later, say
 
 logger = logging.getLogger("chatsite.turns")
 # What went wrong, for the next receipts of so many conversations.
@@ -34,8 +34,8 @@ PARTS_OF_LIMIT = 3
 # In the whole process: nobody waits for a summary, and its calls take from what the provider lets
 # this server ask at once and a minute, and of memory. The others wait for their turn.
 MOST_AT_ONCE = 4
-OFF = "The summary is switched off in this conversation: only the newest turns are sent."
-FAILED = "The last attempt to bring the summary up to date failed."
+OFF = later("The summary is switched off in this conversation: only the newest turns are sent.")
+FAILED = later("The last attempt to bring the summary up to date failed.")
 
 
 class Summariser:
@@ -60,7 +60,8 @@ class Summariser:
         state = await self.state(inputs.context.owner, inputs.context.conversation)
         if not state.on:
             return Evidence(notes=(OFF,))
-        failure = self._failures.get(inputs.context.conversation)
+        why = self._failures.get(inputs.context.conversation)
+        failure = say("{failed} {why}", failed=say(FAILED), why=say(why)) if why else ""
         possible = (failure, _other_model_note(inputs.context))
         notes = tuple(note for note in possible if note)
         summary = state.summary
@@ -112,7 +113,7 @@ class Summariser:
             self._failed(fold.context.conversation, error)
         except Exception:
             logger.exception("no summary of %s", fold.context.conversation)
-            self._note(fold.context.conversation, "Something went wrong here.")
+            self._note(fold.context.conversation, later("Something went wrong here."))
 
     def _failed(self, conversation: str, error: ProviderError | TimeoutError) -> None:
         if isinstance(error, ProviderError):
@@ -120,11 +121,11 @@ class Summariser:
             self._note(conversation, _first_sentence(error.message))
         else:
             logger.warning("no summary of %s: timeout", conversation)
-            self._note(conversation, "The model took too long.")
+            self._note(conversation, later("The model took too long."))
 
     def _note(self, conversation: str, why: str) -> None:
         """For the conversation's next receipts, until an attempt succeeds."""
-        self._failures[conversation] = f"{FAILED} {why}"
+        self._failures[conversation] = why
         if len(self._failures) > MAX_FAILURES:
             self._failures.popitem(last=False)
 
@@ -205,7 +206,11 @@ def _other_model_note(context: TurnContext) -> str:
     name, model = context.settings.summary_model.value, writing_model(context)
     if model is None or name in (FAST, model.name):
         return ""
-    return f"{name} was to write the summaries; {model.name} writes them here."
+    return say(
+        "{wanted} was to write the summaries; {model} writes them here.",
+        wanted=name,
+        model=model.name,
+    )
 
 
 def _first_sentence(text: str) -> str:

@@ -13,8 +13,7 @@ from chatsite.history.policies.strategy import STRATEGY
 from chatsite.messages import Message
 from chatsite.providers.base.provider import Tokenizer
 from chatsite.turns.context.decision_inputs import DecisionInputs
-
-INSTEAD = "The newest turns within the budget are sent instead"
+from chatsite.wording import say
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,7 +26,12 @@ class StrategyGatherer:
     async def gather(self, inputs: DecisionInputs) -> Evidence:
         file = self.file(inputs.context.agent.slug)
         if file is None:
-            return _failed(f"{inputs.context.agent.slug}/{STRATEGY_FILE}: there is no such file")
+            return _failed(
+                say(
+                    "{file}: there is no such file",
+                    file=f"{inputs.context.agent.slug}/{STRATEGY_FILE}",
+                )
+            )
         given = StrategyInput.from_transcript(
             inputs.transcript,
             inputs.context.agent.template,
@@ -48,7 +52,11 @@ class StrategyGatherer:
 
 
 def _failed(sentence: str) -> Evidence:
-    return Evidence(notes=(f"The agent's strategy failed: {sentence}. {INSTEAD}.",))
+    note = say(
+        "The agent's strategy failed: {why}. The newest turns within the budget are sent instead.",
+        why=sentence,
+    )
+    return Evidence(notes=(note,))
 
 
 async def _counted(slots: Sequence[StrategySlot], tokenizer: Tokenizer) -> tuple[StrategySlot, ...]:

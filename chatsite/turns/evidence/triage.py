@@ -19,13 +19,42 @@ from chatsite.providers.base.model import Model
 from chatsite.providers.base.provider import Usage
 from chatsite.turns.context.decision_inputs import DecisionInputs
 from chatsite.turns.evidence.completion import FAST, Unfinished, complete, side_model
+from chatsite.wording import later, say
 
 logger = logging.getLogger("chatsite.turns")
 
 _UNKNOWN = Usage()
-WHAT = "which older turns matter"
 # Positions take a few tokens each; a model that thinks first takes more.
 REPLY_TOKENS = 4_096
+
+CANT_JUDGE = later(
+    "{model} can't judge which older turns matter, so nothing of {scope} is left out while there "
+    "is room."
+)
+UNREADABLE = later(
+    "{model} didn't say readably which older turns matter, so nothing of {scope} is left out while "
+    "there is room."
+)
+TOO_SLOW = later(
+    "{model} hadn't said which older turns matter after {seconds:g} seconds, so nothing of {scope} "
+    "is left out while there is room."
+)
+BROKE_OFF = later(
+    "{model} broke off while it said which older turns matter, so nothing of {scope} is left out "
+    "while there is room."
+)
+REFUSED = later(
+    "{model} couldn't be asked which older turns matter ({problem}), so nothing of {scope} is left "
+    "out while there is room."
+)
+FAILED = later(
+    "{model} couldn't be asked which older turns matter, so nothing of {scope} is left out while "
+    "there is room."
+)
+ON_SENDING = later(
+    "Which older turns go along is chosen on sending: {model} is asked about {count} of them."
+)
+OTHER_MODEL = later("{wanted} was to choose among older turns; {model} is asked here.")
 
 TriageResult = Literal[
     "nothing to choose", "on sending", "chosen", "no model", "timeout", "error", "unreadable"
@@ -36,7 +65,7 @@ TriageResult = Literal[
 class TriageOutcome:
     """How asking ended. `chosen` are turns by their first message, None where nothing was chosen.
 
-    `why` begins a sentence for the reader where it wasn't. `estimated` are the prompt's tokens
+    `why` is a sentence for the reader where it wasn't. `estimated` are the prompt's tokens
     as we count them: some failures are charged, and not every provider reports.
     """
 
@@ -63,21 +92,19 @@ class Triager:
         name = settings.selection_model.value
         model = side_model(inputs.context.agent, name)
         if model is None:
-            why = f"{inputs.context.agent.model.label} can't judge which older turns matter"
+            why = say(CANT_JUDGE, model=inputs.context.agent.model.label, scope=plan.scope)
             outcome = TriageOutcome(result="no model", why=why)
         elif inputs.preview:
-            when = "Which older turns go along is chosen on sending"
             outcome = TriageOutcome(result="on sending", model=model)
-            note = f"{when}: {model.label} is asked about {count} of them."
+            note = say(ON_SENDING, model=model.label, count=count)
             return _evidence(outcome, candidates=count, notes=(note,))
         else:
             outcome = await _ask(inputs, plan, model)
         notes = []
         if model is not None and name not in (FAST, model.name):
-            notes.append(f"{name} was to choose among older turns; {model.name} is asked here.")
+            notes.append(say(OTHER_MODEL, wanted=name, model=model.name))
         if outcome.chosen is None:
-            kept = f"nothing of {plan.scope} is left out while there is room"
-            notes.append(f"{outcome.why}, so {kept}.")
+            notes.append(outcome.why)
         return _evidence(outcome, candidates=count, notes=tuple(notes))
 
 
@@ -101,7 +128,7 @@ async def _ask(inputs: DecisionInputs, plan: TriagePlan, model: Model) -> Triage
     started = time.monotonic()
     asked = TriageOutcome(
         result="unreadable",
-        why=f"{model.label} didn't say readably {WHAT}",
+        why=say(UNREADABLE, model=model.label, scope=plan.scope),
         model=model,
         estimated=sum(estimate_message(message) for message in question),
     )
@@ -115,7 +142,9 @@ async def _ask(inputs: DecisionInputs, plan: TriagePlan, model: Model) -> Triage
             seconds=seconds,
         )
     except Exception as error:
-        result, why = _failure(error, model.label, seconds)
+        result, text = _failure(error)
+        problem = _problem(error) if isinstance(error, ProviderError) else ""
+        why = say(text, model=model.label, scope=plan.scope, seconds=seconds, problem=problem)
         usage = error.usage if isinstance(error, Unfinished) else _UNKNOWN
         took = round((time.monotonic() - started) * 1000)
         return replace(asked, result=result, why=why, usage=usage, milliseconds=took)
@@ -127,18 +156,18 @@ async def _ask(inputs: DecisionInputs, plan: TriagePlan, model: Model) -> Triage
     return replace(asked, result="chosen", why="", chosen=chosen)
 
 
-def _failure(error: Exception, who: str, seconds: float) -> tuple[TriageResult, str]:
-    """How asking failed, and the beginning of a sentence that says so."""
+def _failure(error: Exception) -> tuple[TriageResult, str]:
+    """How asking failed, and the text that says so."""
     match error:
         case TimeoutError():
-            return "timeout", f"{who} hadn't said {WHAT} after {seconds:g} seconds"
+            return "timeout", TOO_SLOW
         case Unfinished():
-            return "unreadable", f"{who} broke off while it said {WHAT}"
+            return "unreadable", BROKE_OFF
         case ProviderError():
             logger.warning("triage: %s (%s)", error.code, error.detail)
-            return "error", f"{who} couldn't be asked {WHAT} ({_problem(error)})"
+            return "error", REFUSED
     logger.error("triage failed", exc_info=error)
-    return "error", f"{who} couldn't be asked {WHAT}"
+    return "error", FAILED
 
 
 def _problem(error: ProviderError) -> str:

@@ -29,8 +29,9 @@ from chatsite.kv.cleanup_setting import Cleanup, unknown_strategy
 from chatsite.turns.context.drafts import EMPTY, Drafts
 from chatsite.turns.context.turn_context import PageRequest
 from chatsite.turns.ports import Storage
+from chatsite.wording import later, say
 
-NO_CACHE = "Not available for this model: {label} doesn't keep its cache on this machine."
+NO_CACHE = later("Not available for this model: {label} doesn't keep its cache on this machine.")
 ALWAYS = ("system", "prefilled", "tools", "current")
 
 
@@ -100,7 +101,7 @@ class CleanupPreview:
         decider = self.drafts.decider
         cleanup, window = decider.cleanup(context.agent), context.agent.window
         if not context.agent.has_cache:
-            note = NO_CACHE.format(label=context.agent.model.label)
+            note = say(NO_CACHE, label=context.agent.model.label)
             return CleanupOffers(note=note, window=window.size, cleanup=cleanup)
         loaded = await self.drafts.load(context, EMPTY, Everything())
         loaded = await decider.with_counts(context, loaded)
@@ -153,7 +154,7 @@ def _offer(name: str, older: list[_Older], *, low_water: int, room: int) -> Clea
     freed = sum(one.tokens for one in goes if one.goes_along)
     return CleanupOffer(
         name=name,
-        words=STRATEGIES[name].words,
+        words=say(STRATEGIES[name].words),
         turns=tuple(one.held.first for one in goes),
         messages=sum(len(one.turn.entries) for one in goes),
         tokens=freed,

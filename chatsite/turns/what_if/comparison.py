@@ -21,11 +21,12 @@ from chatsite.turns.context.loaded_path import as_storage_loads
 from chatsite.turns.context.turn_context import PageRequest, TurnContext
 from chatsite.turns.ports import Storage
 from chatsite.turns.what_if.past_evidence import decider_of_turn
+from chatsite.wording import later, say
 
-ON_SENDING = "chosen on sending"
-TOO_LARGE = "doesn't fit"
-OTHER_MODEL = "{then} answered then and can't be had now: this is as {now} would be asked."
-STRATEGY_NOW = "By the agent's strategy as it is now."
+ON_SENDING = later("chosen on sending")
+TOO_LARGE = later("doesn't fit")
+OTHER_MODEL = later("{then} answered then and can't be had now: this is as {now} would be asked.")
+STRATEGY_NOW = later("By the agent's strategy as it is now.")
 
 # What storage gives, or would have given, for some settings.
 Read = Callable[[Settings], Awaitable[LoadedPath]]
@@ -134,12 +135,12 @@ class _ComparedTurn:
         settings = alternative.settings
         # Whether triage was switched on then, a receipt says only where it applied.
         if alternative.asks_model or (self.is_past and settings.listed_policy.asks_model):
-            return row | {"note": ON_SENDING}
+            return row | {"note": say(ON_SENDING)}
         loaded = await self.read(settings)
         try:
             decision = await self.decider.preview(self.context.with_settings(settings), loaded)
         except PromptTooLarge:
-            return row | {"note": TOO_LARGE}
+            return row | {"note": say(TOO_LARGE)}
         found = figures_of(decision, groups, last=loaded.transcript.entries[-1].seq)
         cost = None
         if price is not None:
@@ -147,9 +148,9 @@ class _ComparedTurn:
         numbers = found.to_dict() | {"cost": cost}
         if loaded.receipt is None:
             numbers["share"] = None  # there was no request before this one
-        notes = list(decision.notes)
+        notes = [say(note) for note in decision.notes if note]
         if self.is_past and settings.active_policy.runs_agent_code:
-            notes.append(STRATEGY_NOW)
+            notes.append(say(STRATEGY_NOW))
         return row | {"outcome": numbers, "note": " ".join(notes)}
 
 
@@ -164,15 +165,19 @@ def _changed(past: PastTurn, agent: ResolvedAgent) -> str:
     if not then or then == agent.full_name:
         return ""
     label = past.receipt["provider"].get("label") or then
-    return OTHER_MODEL.format(then=label, now=agent.model.label)
+    return say(OTHER_MODEL, then=label, now=agent.model.label)
 
 
 def _note(rows: list[dict[str, Any]], price: Price | None, label: str) -> str:
     bases = {row["outcome"]["basis"] for row in rows if row["outcome"]}
-    tokens = "counted" if bases == {"counted"} else "estimated"
+    counted = bases == {"counted"}
+    tokens = say("Tokens: counted.") if counted else say("Tokens: estimated.")
     cost = (
-        f"Cost: that of the prompt, estimated from list prices of {PUBLISHED}."
+        say(
+            "Cost: that of the prompt, estimated from list prices of {published}.",
+            published=PUBLISHED,
+        )
         if price
-        else f"No price known for {label}."
+        else say("No price known for {model}.", model=label)
     )
-    return f"Tokens: {tokens}. {cost}"
+    return f"{tokens} {cost}"

@@ -18,16 +18,17 @@ from chatsite.turns.context.decider import Decider
 from chatsite.turns.context.decision_inputs import DecisionInputs, Gatherer
 from chatsite.turns.evidence.recall import COLD, Recaller
 from chatsite.turns.evidence.summary_writer import summary_tokens
+from chatsite.wording import later
 
 P = ParamSpec("P")
 T = TypeVar("T")
 # As many of the newest as `conversations.reads.search_index` looks at.
 LOOKED_AT = 50
-TOO_LONG = (
+TOO_LONG = later(
     "What would have been found among older messages isn't known: there are too many to search "
     "them again as they stood then."
 )
-NO_SUMMARY = "No summary of that time is stored that still holds."
+NO_SUMMARY = later("No summary of that time is stored that still holds.")
 
 
 def decider_of_turn(

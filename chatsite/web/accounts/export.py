@@ -25,9 +25,10 @@ from chatsite.errors import NotFound
 from chatsite.web.api.resume import cleanup_strategy
 from chatsite.web.people import known_person, site_of
 from chatsite.wiring import Site
+from chatsite.wording import later, say
 
 BLOCK = 256 * 1024
-README = """Everything that you have in Chatsite, as of {now}.
+README = later("""Everything that you have in Chatsite, as of {now}.
 
 account.json     your account
 conversations/   each conversation as a file of its own. Chatsite restores it: open the menu with
@@ -36,7 +37,7 @@ conversations/   each conversation as a file of its own. Chatsite restores it: o
 files/           the files that you attached, each in a folder with its number
 
 What you deleted isn't here.
-"""
+""")
 
 
 @require_GET
@@ -91,7 +92,7 @@ async def _archive(
     def add(name: str, content: bytes) -> None:
         archive.writestr(_entry(name, now, ZIP_DEFLATED), content)
 
-    add("README.txt", README.format(now=f"{now:%Y-%m-%d %H:%M} UTC").encode())
+    add("README.txt", say(README, now=f"{now:%Y-%m-%d %H:%M} UTC").encode())
     add("account.json", _json(account))
     for number, id in enumerate(await site.run(store.conversations_of, owner), start=1):
         try:

@@ -21,8 +21,9 @@ from django.views.generic import FormView, TemplateView
 from chatsite.web.accounts.deletion import delete_account
 from chatsite.web.accounts.gate import CHECKS, count_new_password, is_own_password
 from chatsite.web.people import site_of
+from chatsite.wording import later, say
 
-WRONG = "This isn't your password."
+WRONG = later("This isn't your password.")
 
 
 class SignUp(RedirectURLMixin, FormView):  # type: ignore[type-arg]
@@ -63,7 +64,7 @@ class PasswordForm(PasswordChangeForm):
     def clean_old_password(self) -> str:
         password: str = self.cleaned_data["old_password"]
         if not is_own_password(self.request, password):
-            raise forms.ValidationError(WRONG)
+            raise forms.ValidationError(say(WRONG))
         return password
 
 
@@ -79,7 +80,7 @@ class ChangePassword(PasswordChangeView):
 
     def form_valid(self, form: Any) -> HttpResponse:
         messages.success(
-            self.request, "Your password is changed. Your other browsers were signed out."
+            self.request, say("Your password is changed. Your other browsers were signed out.")
         )
         return super().form_valid(form)
 
@@ -95,7 +96,7 @@ class DeletionForm(forms.Form):
 
     def clean_password(self) -> None:
         if not is_own_password(self.request, self.cleaned_data["password"]):
-            raise forms.ValidationError(WRONG)
+            raise forms.ValidationError(say(WRONG))
 
 
 class DeleteAccount(LoginRequiredMixin, FormView):  # type: ignore[type-arg]
@@ -115,6 +116,6 @@ class DeleteAccount(LoginRequiredMixin, FormView):  # type: ignore[type-arg]
         logout(self.request)
         messages.success(
             self.request,
-            "Your account is deleted. What it had is removed from the disk within an hour.",
+            say("Your account is deleted. What it had is removed from the disk within an hour."),
         )
         return super().form_valid(form)

@@ -20,9 +20,12 @@ from chatsite.turns.ports import StoredFiles
 from chatsite.web.api.requests import answers_errors, json_fields, storable
 from chatsite.web.api.resume import cleanup_strategy
 from chatsite.web.people import is_staff, request_owner, site_of
-from chatsite.wording import say
+from chatsite.wording import later, say
 
-MESSAGE = "the number of a message"
+# Each says what a parameter is, which has the name.
+MESSAGE = later("{name} is the number of a message.")
+SEARCH = later("{name} is what a page of a search gave as more.")
+BOOKMARKS = later("{name} is what a page of bookmarks gave as more.")
 # What can be read elsewhere: the ending of the file's name, and its type.
 READABLE = {"markdown": ("md", "text/markdown"), "text": ("txt", "text/plain")}
 
@@ -53,7 +56,7 @@ async def search(request: HttpRequest) -> HttpResponse:
         store.search_text,
         owner=owner,
         text=text,
-        before=_number(request, "before", "what a page of a search gave as more", digits=10),
+        before=_number(request, "before", SEARCH, digits=10),
     )
     return JsonResponse(page.to_dict() | {"waiting": more})
 
@@ -65,7 +68,7 @@ async def bookmarks(request: HttpRequest) -> HttpResponse:
     page = await site_of(request).run(
         store.bookmarked_messages,
         owner=await request_owner(request),
-        after=_number(request, "before", "what a page of bookmarks gave as more") or 0,
+        after=_number(request, "before", BOOKMARKS) or 0,
     )
     return JsonResponse(page.to_dict() | {"waiting": False})
 
@@ -75,7 +78,7 @@ def _number(request: HttpRequest, name: str, what: str, *, digits: int = 9) -> i
     if not value:
         return None
     if not (value.isascii() and value.isdigit() and len(value) <= digits):
-        raise BadCommand(say("{name} is {what}.", name=name, what=what))
+        raise BadCommand(say(what, name=name))
     return int(value)
 
 
@@ -143,7 +146,7 @@ async def messages(request: HttpRequest, id: UUID) -> HttpResponse:
     """A page of those above `?before=`; more of them up to the message `?until=`."""
     before = _number(request, "before", MESSAGE)
     if before is None:
-        raise BadCommand(say("before is {message}.", message=MESSAGE))
+        raise BadCommand(say(MESSAGE, name="before"))
     found, earlier = await site_of(request).run(
         store.earlier_messages,
         owner=await request_owner(request),

@@ -18,6 +18,7 @@ from chatsite.history.settings.offers import choosable
 from chatsite.history.settings.sources import TOKENS, Setting
 from chatsite.kv.cleanup_setting import resolve_cleanup
 from chatsite.wiring import Site
+from chatsite.wording import say
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,11 +66,14 @@ def resume_settings(
     missed = any(str(applied[name].value) != value for name, value in wanted.items())
     if not missed and (TOKENS.url in wanted or here.tokens.value is None):
         return ResumedSettings(history=choice)
-    why = f" {here.lock_reason}" if here.locked else ""
+    said = say(
+        "Its last answer was decided under {policy}. Here “{words}” applies.",
+        policy=_describe(saved),
+        words=here.words,
+    )
     return ResumedSettings(
         history=choice,
-        note=f"Its last answer was decided under {_describe(saved)}. "
-        f"Here “{here.words}” applies.{why}",
+        note=" ".join([said, say(here.lock_reason)] if here.lock_reason else [said]),
     )
 
 
@@ -104,6 +108,8 @@ def _saved_choice(saved: SavedSettings) -> dict[str, str]:
 def _describe(saved: SavedSettings) -> str:
     policy = POLICIES.get(saved.policy, saved.selector)
     if policy is None:
-        return f"the policy {saved.policy!r}, which isn't known here"
+        return say("the policy '{policy}', which isn't known here", policy=saved.policy)
     words = policy.words(Terms(length=saved.length))
-    return f"“{words}”" if saved.tokens is None else f"“{words}, up to {saved.tokens:,} tokens”"
+    if saved.tokens is None:
+        return say("“{words}”", words=words)
+    return say("“{words}, up to {tokens:,} tokens”", words=words, tokens=saved.tokens)

@@ -21,11 +21,12 @@ from django.conf import settings
 from django.contrib.sessions.backends.db import SessionStore
 
 from chatsite.errors import TooMany
-from chatsite.files.intake import LEAST_RATE, SILENCE_SECONDS, TOO_LARGE
+from chatsite.files.intake import LEAST_RATE, SILENCE_SECONDS, too_large
 from chatsite.limits.addresses import address_of
 from chatsite.limits.limiter import Limiter
 from chatsite.limits.table import BODIES, SMALL_BODY, Route
 from chatsite.messages import MAX_ATTACHMENT_BYTES
+from chatsite.wording import later, say
 
 Event = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Event]]
@@ -34,14 +35,18 @@ Scope = dict[str, Any]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 FILES = "/files"
-NO_BODY = "This address takes no content. Nothing of it was kept."
-TOO_LARGE_REQUEST = "This request is larger than the {limit} it may have. Nothing of it was kept."
-TOO_SLOW = "The request didn't arrive in time. Nothing of it was kept."
-DISK_FULL = "This server's disk is nearly full, so it takes no files now. Nothing was kept."
+NO_BODY = later("This address takes no content. Nothing of it was kept.")
+TOO_LARGE_REQUEST = later(
+    "This request is larger than the {limit} it may have. Nothing of it was kept."
+)
+TOO_SLOW = later("The request didn't arrive in time. Nothing of it was kept.")
+DISK_FULL = later("This server's disk is nearly full, so it takes no files now. Nothing was kept.")
 # Bytes that stay free of the disk to which Django writes a long body. Less than for what is stored:
 # a folder for temporary files may be small, and a body stays there for a moment.
 KEPT_FREE = 100 * 1024 * 1024
-NO_SESSION = "Open the page first: this request came without its session. Nothing of it was kept."
+NO_SESSION = later(
+    "Open the page first: this request came without its session. Nothing of it was kept."
+)
 # How long the rest of a refused body is read and discarded. Closing a connection with unread bytes
 # resets it, and the sender would never read the reason.
 LINGER_SECONDS = 2.0
@@ -80,7 +85,7 @@ class BodyLimits:
 
     async def _read(self, scope: Scope, bounded: _BoundedConnection, *, length: int) -> None:
         if bounded.limit > SMALL_BODY and not await _has_session(scope):
-            await bounded.refuse(403, "no_session", NO_SESSION)
+            await bounded.refuse(403, "no_session", say(NO_SESSION))
         elif _is_upload(scope):
             body = StreamedBody(bounded.receive, length=length)
             # Whatever its stated type: Django must not read it as a form.
@@ -89,7 +94,7 @@ class BodyLimits:
             streamed = {**scope, "headers": headers, "chatsite.body": body}
             await self._app(streamed, body.receive_for_django, bounded.send)
         elif bounded.limit > SMALL_BODY and self._disk_is_full(length):
-            await bounded.refuse(507, "disk_full", DISK_FULL)
+            await bounded.refuse(507, "disk_full", say(DISK_FULL))
         else:
             await self._app(scope, bounded.receive_in_time, bounded.send)
 
@@ -165,7 +170,7 @@ class _BoundedConnection:
             async with asyncio.timeout(min(left, self._silence)):
                 return await self.receive()
         except TimeoutError:
-            await self.refuse(408, "too_slow", TOO_SLOW)
+            await self.refuse(408, "too_slow", say(TOO_SLOW))
             return GONE
 
     async def send(self, event: Mapping[str, Any]) -> None:
@@ -194,11 +199,11 @@ class _BoundedConnection:
 
 def _too_large(limit: int) -> str:
     if not limit:
-        return NO_BODY
+        return say(NO_BODY)
     if limit == MAX_ATTACHMENT_BYTES:
-        return TOO_LARGE
+        return too_large()
     size = f"{limit // 1024} KB" if limit < 1024 * 1024 else f"{limit // 1024 // 1024} MB"
-    return TOO_LARGE_REQUEST.format(limit=size)
+    return say(TOO_LARGE_REQUEST, limit=size)
 
 
 def _stated_length(scope: Scope) -> int:
