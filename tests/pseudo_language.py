@@ -1,73 +1,31 @@
-"""A language for tests: every text of the catalogues in ⟦brackets⟧, so that any other text shows.
-
-As a module of settings (`DJANGO_SETTINGS_MODULE=tests.pseudo_language`) it is the only language of
-a server, whose catalogues are then in PSEUDO_LOCALE.
-"""
+"""A language that isn't English, for tests: every text of it stands between ⟦ and ⟧."""
 
 from __future__ import annotations
 
-import ast
-import json
-import os
-import re
-import subprocess
 from collections.abc import Iterator
-from pathlib import Path
+from contextlib import contextmanager
 
-from chatsite.settings import *  # noqa: F403
-from tests.running import ROOT
+from chatsite.wording import TRANSLATE, Translator
 
-CODE = "xx"
-HEADER = (
-    'msgid ""\nmsgstr "Content-Type: text/plain; charset=UTF-8\\n'
-    'Plural-Forms: nplurals=2; plural=(n != 1);\\n"\n'
+_MARKED = Translator(
+    lambda text: f"⟦{text}⟧", lambda one, many, count: f"⟦{one if count == 1 else many}⟧"
 )
-_FIELD = re.compile(r'^(msgid_plural|msgid) ((?:".*"\n?)+)', flags=re.MULTILINE)
-
-LANGUAGES = [(CODE, "Brackets")]
-LANGUAGE_CODE = CODE
-LOCALE_PATHS = [Path(os.environ.get("PSEUDO_LOCALE", "."))]
 
 
-def write_pseudo_catalogues(folder: Path) -> dict[str, str]:
-    """Write the language's catalogues below `folder` (needs msgfmt); the environment of a server
-    that speaks it."""
-    target = folder / CODE / "LC_MESSAGES"
-    target.mkdir(parents=True)
-    for domain in ("django", "djangojs"):
-        source = ROOT / "locale" / "en" / "LC_MESSAGES" / f"{domain}.po"
-        written = target / f"{domain}.po"
-        written.write_text(HEADER + "\n".join(map(_translated, _texts(source.read_text()))))
-        subprocess.run(["msgfmt", "-o", written.with_suffix(".mo"), written], check=True)
-    return {"DJANGO_SETTINGS_MODULE": __name__, "PSEUDO_LOCALE": str(folder)}
+@contextmanager
+def pseudo_language() -> Iterator[None]:
+    token = TRANSLATE.set(_MARKED)
+    try:
+        yield
+    finally:
+        TRANSLATE.reset(token)
 
 
-def _texts(catalogue: str) -> Iterator[list[str]]:
-    """The texts of each entry: one, or the singular and the plural."""
-    for entry in catalogue.split("\n\n")[1:]:
-        found = [_unquoted(lines) for _, lines in _FIELD.findall(entry)]
-        if found and found[0]:
-            yield found
-
-
-def _unquoted(lines: str) -> str:
-    return "".join(ast.literal_eval(line) for line in lines.strip().splitlines())
-
-
-def _translated(texts: list[str]) -> str:
-    quoted = [json.dumps(text, ensure_ascii=False) for text in texts]
-    forms = [json.dumps(f"⟦{text}⟧", ensure_ascii=False) for text in texts]
-    if len(texts) == 1:
-        return f"\nmsgid {quoted[0]}\nmsgstr {forms[0]}\n"
-    plural = "".join(f"msgstr[{n}] {form}\n" for n, form in enumerate(forms))
-    return f"\nmsgid {quoted[0]}\nmsgid_plural {quoted[1]}\n{plural}"
-
-
-def outside(text: str) -> str:
-    """What of a text isn't within brackets, which may stand in each other."""
-    depth, found = 0, []
-    for sign in text:
-        depth = max(0, depth + (sign == "⟦") - (sign == "⟧"))
-        if depth == 0 and sign != "⟧":
-            found.append(sign)
-    return "".join(found)
+def is_said(text: str) -> bool:
+    """Whether all of it comes from the catalogue, as one or several texts side by side."""
+    depth = 0
+    for letter in text:
+        depth += {"⟦": 1, "⟧": -1}.get(letter, 0)
+        if depth < 0 or (depth == 0 and letter not in "⟧ "):
+            return False
+    return depth == 0 and "⟦" in text

@@ -11,7 +11,7 @@ ALL = Policy(
     title=later("Everything"),
     about=later("The whole chat, as far as the model has room."),
     label="all",
-    words=lambda terms: "everything",
+    words=lambda terms: say("everything"),
     scope=lambda terms: say("everything"),
     reach=lambda terms: Everything(),
     choose=choose_from_cut(cut_nothing, sent="within_budget", left_out="not_read"),

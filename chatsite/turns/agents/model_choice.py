@@ -64,10 +64,10 @@ class ModelChoice:
 
     def locked(self, *, staff: bool) -> str:
         """Why nothing can be chosen, "" where something can."""
-        locked = self._locked(staff=staff)
+        locked = self._lock(staff=staff)
         return say(_LOCKED[locked]) if locked else ""
 
-    def _locked(self, *, staff: bool) -> str:
+    def _lock(self, *, staff: bool) -> str:
         """A key of the sentences below, "" where something can be chosen."""
         if self.reach.chat_model:
             return "set"
@@ -81,7 +81,7 @@ class ModelChoice:
         """Why this model may not be taken for the agent, "" where it may or where none is named."""
         if not name:
             return ""
-        if locked := self._locked(staff=staff):
+        if locked := self._lock(staff=staff):
             return say(_NOT_APPLIED[locked], name=name)
         if name in (*self._own(template, providers), *self._others(providers)):
             return ""

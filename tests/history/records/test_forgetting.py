@@ -12,7 +12,7 @@ from chatsite.history.records.forgetting import (
     explain_forgetting,
     was_sent,
 )
-from chatsite.wording import TRANSLATE, Translator
+from tests.pseudo_language import is_said, pseudo_language
 
 SEQ = 5
 OLDER = "older than your last 5 messages"
@@ -285,11 +285,7 @@ def test_it_counts_the_messages_that_came_since(since: int, words: str) -> None:
 
 def test_every_sentence_comes_from_the_catalogue() -> None:
     """A language may order the words otherwise: nothing but whole sentences is looked up."""
-    token = TRANSLATE.set(Translator(lambda one: f"⟦{one}⟧", lambda one, many, count: f"⟦{many}⟧"))
-    try:
+    with pseudo_language():
         for name, (asked_since, coming, *_) in STORIES.items():
             for sentence in explain_forgetting(SEQ, trail=asked_since, coming=coming).sentences:
-                assert sentence.startswith("⟦"), name
-                assert sentence.endswith("⟧"), name
-    finally:
-        TRANSLATE.reset(token)
+                assert is_said(sentence), name
