@@ -11,8 +11,7 @@ import json
 import sys
 from pathlib import Path
 
-from chatsite.errors import BadCommand
-from chatsite.files.kinds import PDF, TEXT, Damaged, kind_of
+from chatsite.files.kinds import PDF, TEXT, Damaged, NotTaken, kind_of
 from chatsite.files.texts import NOTHING_CUT, write_text
 from chatsite.process_limits import end_process_after, limit_file_size, limit_memory
 
@@ -28,10 +27,15 @@ def inspect_file() -> None:
     limit_file_size(WRITTEN_BYTES)
     try:
         _look_at(Path(sys.argv[1]))
-    except BadCommand as error:
-        # The server says it in the person's language; this process has none.
-        text, values = (error.text, error.values) if isinstance(error, Damaged) else ("", {})
-        _tell(refused=text or error.message, values=values, code=error.code)
+    except (NotTaken, Damaged) as error:
+        _tell(**_refusal(error))
+
+
+def _refusal(error: NotTaken | Damaged) -> dict[str, object]:
+    """The server says it in the person's language; this process has none."""
+    if isinstance(error, NotTaken):
+        return {"not_taken": error.what}
+    return {"damaged": error.text, "values": error.values}
 
 
 def _look_at(path: Path) -> None:

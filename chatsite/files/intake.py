@@ -18,7 +18,7 @@ from weakref import WeakValueDictionary
 
 from chatsite.errors import BadCommand, Refused, TooMany
 from chatsite.files.folder import Folder, discard, opened
-from chatsite.files.kinds import PDF, TOO_LARGE, TOO_LARGE_MEASURED, Kind
+from chatsite.files.kinds import PDF, TOO_LARGE, TOO_LARGE_MEASURED, Damaged, Kind, NotTaken
 from chatsite.files.texts import ENDING, NOTES, NOTHING_CUT, FileNote, cut_after
 from chatsite.messages import MAX_ATTACHMENT_BYTES
 from chatsite.wording import say
@@ -232,16 +232,21 @@ async def _looked_into(path: Path, *, seconds: float) -> dict[str, Any]:
     return found
 
 
-def _refusal(text: str, values: Mapping[str, int]) -> str:
-    """No text of the child's own is a pattern for values: who has taken it over could ask for
-    gigabytes of blanks."""
-    return say(text, **values) if text in (TOO_LARGE, TOO_LARGE_MEASURED) else say(text)
+def _refusal(found: Mapping[str, Any]) -> NotTaken | Damaged | None:
+    """What the child refused the file for. No text of its own is a pattern for values: who has
+    taken it over could ask for gigabytes of blanks."""
+    if "not_taken" in found:
+        return NotTaken(found["not_taken"])
+    if "damaged" in found:
+        measured = found["damaged"] in (TOO_LARGE, TOO_LARGE_MEASURED)
+        return Damaged(found["damaged"], **(found["values"] if measured else {}))
+    return None
 
 
 def _taken(path: Path, size: int, found: dict[str, Any]) -> ReceivedFile:
     """Raises BadCommand with what the child refused it for, or where it ended too early."""
-    if "refused" in found:
-        raise BadCommand(_refusal(found["refused"], found["values"]), code=found["code"])
+    if refusal := _refusal(found):
+        raise refusal
     note = found.get("note", NOTHING_CUT)
     if "whole" not in found:
         # A PDF's text so far is worth having, and the PDF itself may be fine for a model.

@@ -46,6 +46,7 @@ class NotTaken(BadCommand):
                 allowed=say(ALLOWED),
             )
         )
+        self.what = what
 
 
 class Damaged(BadCommand):

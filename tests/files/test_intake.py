@@ -14,7 +14,8 @@ from chatsite.errors import BadCommand, Refused, TooMany
 from chatsite.files import intake as module
 from chatsite.files.intake import GUESTS_AT_ONCE, UNDER_WAY_PER_OWNER, Intake, ReceivedFile
 from chatsite.messages import MAX_ATTACHMENT_BYTES
-from tests.files.sample_files import DAMAGED, pdf, picture
+from tests.files.sample_files import DAMAGED, pdf, picture, png_header
+from tests.pseudo_language import is_said, pseudo_language
 
 
 async def pieces(*content: bytes) -> AsyncIterator[bytes]:
@@ -51,6 +52,31 @@ async def test_a_refused_file_leaves_nothing_behind(tmp_path: Path) -> None:
     with pytest.raises(BadCommand, match="50 MB. This one is larger"):
         await upload(intake, *[block] * (MAX_ATTACHMENT_BYTES // len(block)), b"x")
     assert remaining_files(tmp_path) == []
+
+
+async def test_what_the_other_process_finds_is_said_in_the_persons_language(
+    tmp_path: Path,
+) -> None:
+    """It knows no language. A model reads the note too, and always in English."""
+    intake = Intake(tmp_path)
+    with pseudo_language():
+        for content in (b"MZ\0\0", DAMAGED["a PNG that is cut off"][0], png_header(30_000, 9)):
+            with pytest.raises(BadCommand) as refused:
+                await upload(intake, content)
+            assert is_said(refused.value.message), refused.value.message
+        taken = await upload(intake, b"word " * 100_000)
+    assert taken.note == "⟦Only its first 400,000 characters are read.⟧"
+    assert taken.text.endswith("\n\n[Only its first 400,000 characters are read.]")
+
+
+@pytest.mark.parametrize("text", ["{most:>999999999}", "{most.__class__}", "{missing}"])
+def test_a_text_of_the_other_process_is_no_pattern(tmp_path: Path, text: str) -> None:
+    """A file may have taken it over."""
+    kind = {"modality": "document", "mime_type": "text/plain", "whole": True}
+    with pytest.raises(BadCommand) as refused:
+        module._taken(tmp_path, 1, {"damaged": text, "values": {"most": 1}})
+    assert refused.value.message == text
+    assert module._taken(tmp_path, 1, kind | {"note": [text, {"most": 1}]}).note == ""
 
 
 async def test_an_upload_that_stalls_is_aborted(tmp_path: Path) -> None:
