@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from chatsite.agents.template import ModelSettings, Template
 from chatsite.agents.template_file import parse_template
 from chatsite.errors import BadFile
+from tests.pseudo_language import is_said, pseudo_language
 
 SMALLEST = {"name": "Ada", "personality": "You are Ada."}
 A_SECRET = "sk-not-for-anyones-eyes"
@@ -454,3 +455,17 @@ def test_no_message_quotes_a_value(document: dict[str, object]) -> None:
         assert A_SECRET not in error.message + error.key
     else:
         raise AssertionError("a text was taken for a priority")
+
+
+def test_what_has_no_effect_is_said_in_the_language_of_whoever_reads_it() -> None:
+    """A template is read once for all people."""
+    template = a_template(
+        maxConcurrency=3,
+        chatSettings={"histroy": 1},
+        nodeConfigurations={"llm.openai": {"temprature": 1, "shape": "round"}},
+    )
+    assert len(template.unused) == 4
+    english = [key.sentence for key in template.unused]
+    with pseudo_language():
+        assert all(is_said(key.sentence) for key in template.unused)
+    assert [key.sentence for key in template.unused] == english

@@ -26,6 +26,7 @@ from chatsite.turns.ports import StoredFiles
 from chatsite.wiring import storage_on
 from tests.conversations.builders import ADA, BOB
 from tests.conversations.upload_builders import Keep, folder, keep
+from tests.pseudo_language import is_said, pseudo_language
 
 __all__ = ["folder", "keep"]
 
@@ -187,3 +188,12 @@ async def test_a_request_reaches_its_owners_files_only(
         with pytest.raises(NotFound):
             await ask(mine)
     run.close()
+
+
+async def test_the_person_is_told_in_their_language_and_the_model_in_english() -> None:
+    messages = [user_message("Look", *EVERY)]
+    forms = forms_of(messages, model("audio"))
+    english = (await render_files(messages, forms, STORED)).messages
+    with pseudo_language():
+        assert all(map(is_said, file_notes(messages, model("audio"))))
+        assert (await render_files(messages, forms, STORED)).messages == english

@@ -21,6 +21,7 @@ from chatsite.turns.evidence.triage import Triager
 from tests.fakes.openai_provider import provider_at
 from tests.fakes.openai_server import FakeOpenAI
 from tests.history.older_turns import turns_of
+from tests.pseudo_language import is_said, pseudo_language
 from tests.turns.conftest import context_of
 
 Gather = Callable[..., "asyncio.Task[Evidence]"]
@@ -220,3 +221,13 @@ async def _until(condition: Callable[[], bool]) -> None:
     async with asyncio.timeout(5):
         while not condition():  # noqa: ASYNC110 - the server lives in another thread
             await asyncio.sleep(0.005)
+
+
+@pytest.mark.parametrize("script", ["I'd say the first one.", "[[mode=500]]", "[[mode=401]]"])
+async def test_the_note_is_in_the_persons_language_and_the_question_to_the_model_is_not(
+    fake: FakeOpenAI, script: str
+) -> None:
+    with pseudo_language():
+        evidence = await gather(fake, script, conversation={"selection_model": "gpt-4o"})
+    assert evidence.notes and all(map(is_said, evidence.notes)), evidence.notes
+    assert fake.requests and "⟦" not in json.dumps(fake.requests[-1], ensure_ascii=False)
