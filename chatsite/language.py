@@ -21,7 +21,9 @@ Send = Callable[[Mapping[str, Any]], Awaitable[None]]
 Scope = dict[str, Any]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
-CATALOGUE = Translator(translation.gettext, translation.ngettext)
+CATALOGUE = Translator(
+    translation.gettext, translation.ngettext, lambda: translation.get_language() or ""
+)
 
 
 class Languages:

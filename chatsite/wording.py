@@ -12,10 +12,12 @@ from typing import NamedTuple
 
 
 class Translator(NamedTuple):
-    """Finds a text in a catalogue: by its English text, or by its English singular and plural."""
+    """Finds a text in a catalogue: by its English text, or by its English singular and plural.
+    `language` is that of the catalogue: what caches texts has it in its key."""
 
     one: Callable[[str], str]
     counted: Callable[[str, str, int], str]
+    language: Callable[[], str] = lambda: "en"
 
 
 ENGLISH = Translator(str, lambda one, many, count: one if count == 1 else many)

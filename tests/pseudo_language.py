@@ -8,7 +8,9 @@ from contextlib import contextmanager
 from chatsite.wording import TRANSLATE, Translator
 
 _MARKED = Translator(
-    lambda text: f"⟦{text}⟧", lambda one, many, count: f"⟦{one if count == 1 else many}⟧"
+    lambda text: f"⟦{text}⟧",
+    lambda one, many, count: f"⟦{one if count == 1 else many}⟧",
+    lambda: "pseudo",
 )
 
 

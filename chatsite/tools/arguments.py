@@ -16,6 +16,7 @@ from referencing import Registry
 
 from chatsite.messages import UNSOUND
 from chatsite.tools.tool import ToolError
+from chatsite.wording import later
 
 LONGEST = 100_000  # Characters.
 DEEPEST = 30
@@ -103,7 +104,7 @@ def _takes_null(schema: object) -> bool:
 
 def schema_fault(schema: Mapping[str, object]) -> str:
     """Why no provider can be given this schema; "" where it is one of type object."""
-    wrong = "what it says of its arguments is no JSON schema of an object"
+    wrong = later("what it says of its arguments is no JSON schema of an object")
     if schema.get("type") != "object" or deeper_than(schema, DEEPEST):
         return wrong
     if len(json.dumps(schema)) > LARGEST_SCHEMA:

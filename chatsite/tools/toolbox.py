@@ -7,7 +7,9 @@ from dataclasses import dataclass
 
 from chatsite.tools.mcp.connections import Connection, ToolServers
 from chatsite.tools.tool import Tool, ToolError
+from chatsite.wording import later, say
 
+_NO_SUCH_TOOL = later("its tool server has no tool of that name")
 MCP = "mcp."
 # Providers accept no more in one request.
 MOST_TOOLS = 128
@@ -54,7 +56,9 @@ class Toolbox:
                 if isinstance(found, MissingTool):
                     missing.setdefault(found.name, found)
                 elif found.name not in tools and len(tools) == MOST_TOOLS:
-                    reason = f"an agent can have {MOST_TOOLS} tools, and this one has more"
+                    reason = say(
+                        "an agent can have {most} tools, and this one has more", most=MOST_TOOLS
+                    )
                     missing[node] = MissingTool(name=node, reason=reason)
                     break
                 else:
@@ -68,24 +72,26 @@ class Toolbox:
         if server:
             yield from self._tools_of_server(node, server, tool)
         elif node not in self._builtin:
-            yield MissingTool(name=node, reason="there is no tool of that name here")
+            yield MissingTool(name=node, reason=say("there is no tool of that name here"))
         else:
             try:
                 yield self._builtin[node](configuration)
             except ToolError as error:
-                reason = f"its settings can't be used: {error.message}"
+                reason = say("its settings can't be used: {problem}", problem=error.message)
                 yield MissingTool(name=node, reason=reason)
 
     def _tools_of_server(self, node: str, server: str, tool: str) -> Iterator[Tool | MissingTool]:
         connection = self._servers.get(server)
         if connection is None:
-            yield MissingTool(name=node, reason="no tool server of that name is set up here")
+            yield MissingTool(name=node, reason=say("no tool server of that name is set up here"))
         elif connection.problem:
-            yield MissingTool(name=node, reason=f"its tool server is missing: {connection.problem}")
+            problem = say(connection.problem)
+            reason = say("its tool server is missing: {problem}", problem=problem)
+            yield MissingTool(name=node, reason=reason)
         elif not tool:
             yield from connection.tools.values()
             for name, reason in connection.unfit.items():
-                yield MissingTool(name=f"{node}.{name}", reason=reason)
+                yield MissingTool(name=f"{node}.{name}", reason=say(reason))
         else:
             yield _tool_of_connection(connection, node, tool)
 
@@ -94,8 +100,8 @@ def _tool_of_connection(connection: Connection, node: str, tool: str) -> Tool | 
     found = connection.tools.get(tool)
     if found is not None:
         return found
-    reason = connection.unfit.get(tool, "its tool server has no tool of that name")
-    return MissingTool(name=node, reason=reason)
+    reason = connection.unfit.get(tool, _NO_SUCH_TOOL)
+    return MissingTool(name=node, reason=say(reason))
 
 
 def _split_node(node: str) -> tuple[str, str]:

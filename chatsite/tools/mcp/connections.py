@@ -23,6 +23,7 @@ import anyio
 from chatsite.tools.arguments import schema_fault
 from chatsite.tools.mcp.config_file import ToolServer
 from chatsite.tools.tool import ToolContext, ToolError
+from chatsite.wording import later
 
 logger = logging.getLogger("chatsite.tools")
 
@@ -34,11 +35,11 @@ RELIST_PAUSE = 0.2  # Limits how often a server that reports changes all the tim
 READY_SECONDS = 5.0
 STOP_SECONDS = 8.0  # The package's own time for a program to end, be terminated and be killed.
 LONGEST_NAME, LONGEST_DESCRIPTION = 64, 1_024  # What the providers allow.
-_STARTING = "it is still being started"
-_LOST = "the connection was lost"
-_ENDED = "it ended before it answered"
-_SILENT = "it doesn't answer"
-_STOPPED = "this server is being stopped"
+_STARTING = later("it is still being started")
+_LOST = later("the connection was lost")
+_ENDED = later("it ended before it answered")
+_SILENT = later("it doesn't answer")
+_STOPPED = later("this server is being stopped")
 
 
 def tool_name(server: str, tool: str) -> str:

@@ -26,6 +26,7 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from chatsite.tools.mcp.config_file import ToolServer
 from chatsite.tools.mcp.results import result_value
 from chatsite.tools.tool import ToolError
+from chatsite.wording import later
 
 # Of a listing: an endless one must not fill the memory.
 MOST_PAGES, MOST_TOOLS = 20, 500
@@ -180,13 +181,13 @@ def describe_failure(error: BaseException) -> str:
     while isinstance(error, BaseExceptionGroup) and error.exceptions:
         error = error.exceptions[0]
     if isinstance(error, TimeoutError | httpx2.TimeoutException):
-        return "it doesn't answer"
+        return later("it doesn't answer")
     if isinstance(error, httpx2.ConnectError):
-        return "nothing answers at its address"
+        return later("nothing answers at its address")
     if isinstance(error, FileNotFoundError | PermissionError):
-        return "its program can't be started"
+        return later("its program can't be started")
     if isinstance(error, MCPError):
-        return "it refused the connection"
+        return later("it refused the connection")
     if isinstance(error, ValueError):
-        return "what it says of itself isn't what the protocol allows"
+        return later("what it says of itself isn't what the protocol allows")
     return f"the connection failed ({type(error).__name__})"

@@ -14,6 +14,7 @@ from chatsite.history.settings.offers import SettingSources, offers
 from chatsite.messages import Message
 from chatsite.turns.agents.resolved_agent import ResolvedAgent
 from chatsite.turns.ports import TurnOwner
+from chatsite.wording import TRANSLATE
 
 DRAFT = "draft"
 # Resolving the settings takes 2 ms, the list of what may be chosen 5 ms (every choice is tried by
@@ -165,17 +166,20 @@ class Contexts:
 
 @dataclass(frozen=True, slots=True)
 class _Page:
-    """What decides the settings of a page besides the environment, as a key of the caches."""
+    """What decides the settings of a page besides the environment, and the language of what is said
+    of them, as a key of the caches."""
 
     query: str
     url_allowed: bool
     history: tuple[tuple[str, str], ...]
     template: Template
+    language: str
 
 
 def _page(request: PageRequest | TurnContext, template: Template) -> _Page:
     history = tuple(sorted(request.history.items()))
-    return _Page(request.query, request.url_allowed, history, template)
+    language = TRANSLATE.get().language()
+    return _Page(request.query, request.url_allowed, history, template, language)
 
 
 async def _nothing(request: PageRequest) -> None:
