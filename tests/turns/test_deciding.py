@@ -16,6 +16,7 @@ from chatsite.turns.agents.resolved_agent import resolve_agent
 from chatsite.turns.context.token_counts import TokenCounter as ForModel
 from chatsite.turns.context.turn_context import PageRequest
 from tests.conversations.builders import ADA, BOB, new_id, row, stored_totals, talk
+from tests.pseudo_language import is_said, pseudo_language
 from tests.turns.conftest import World, template
 
 
@@ -158,3 +159,16 @@ async def test_a_turn_sends_exactly_what_its_preview_listed(world: World) -> Non
     sent = [message.content for message in world.provider.requests[-1].messages]
     assert sent[0] == "You are Demo."
     assert sent[1] == "question 3" and sent[-1] == "What now?" and len(sent) == 4
+
+
+def test_offers_are_cached_for_each_language() -> None:
+    """Whoever asks next may read another one."""
+    contexts = World().contexts
+    request = PageRequest(owner=ADA, conversation="c", agent="demo", query="historyPolicy=lastN")
+    english = contexts.offers(contexts.of(request))
+    with pseudo_language():
+        context = contexts.of(request)
+        offered = contexts.offers(context)
+        assert all(is_said(one["title"]) and is_said(one["about"]) for one in offered["list"])
+        assert is_said(context.settings.words)
+    assert contexts.offers(contexts.of(request)) is english
