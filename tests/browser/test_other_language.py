@@ -13,7 +13,7 @@ from tests.browser.chat import Chat
 from tests.browser.conftest import Visit, provider_environment
 from tests.browser.watch import Watch, failed_request
 from tests.fakes.openai_server import FakeOpenAI
-from tests.bracketed_server import outside, write_pseudo_catalogues
+from tests.pseudo_server import outside, write_pseudo_catalogues
 from tests.running import Server
 
 pytestmark = [

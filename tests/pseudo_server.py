@@ -1,6 +1,6 @@
-"""A language for tests: every text of the catalogues in ⟦brackets⟧, so that any other text shows.
+"""A server that speaks the pseudo-language: every text of the catalogues in ⟦brackets⟧.
 
-As a module of settings (`DJANGO_SETTINGS_MODULE=tests.bracketed_server`) it is the only language of
+As a module of settings (`DJANGO_SETTINGS_MODULE=tests.pseudo_server`) it is the only language of
 a server, whose catalogues are then in PSEUDO_LOCALE.
 """
 
