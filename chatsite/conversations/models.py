@@ -108,8 +108,10 @@ class Turn(models.Model):
     in its stored form; `shown_receipt` is the whole of it.
 
     `mode`: "" has a message of its own, "edit" one that took the place of another, "again" answers
-    the message `asked` again, "continue" extends its last answer. `replaced` is the former answer's
-    first message, which returns where another try leaves nothing.
+    the message `asked` again, "continue" extends its last answer. `replaced` is the message that
+    the path led to before (once: the former answer's first one), and `marker` where the marker
+    "forget what is above" stood below `asked`, 0 for nowhere there. Both return where another try
+    leaves nothing.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4)
@@ -124,6 +126,7 @@ class Turn(models.Model):
         "Message", null=True, blank=True, on_delete=models.CASCADE, related_name="+"
     )
     replaced = models.UUIDField(null=True, blank=True)
+    marker = models.PositiveIntegerField(default=0)
     state = models.CharField(max_length=12, choices=STATES, default="running", db_index=True)
     problem_code = models.CharField(max_length=40, blank=True, default="")
     problem = models.TextField(blank=True, default="")

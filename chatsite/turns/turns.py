@@ -144,8 +144,8 @@ class Turns:
         mode: Literal["again", "continue"],
         once: bool = False,
     ) -> TurnStarted:
-        """Answer the last message once more, or continue its answer. The request's model is kept
-        with the conversation unless it answers `once`. Raises as `send` does."""
+        """Answer a message of the path once more, or continue the last answer. The request's model
+        is kept with the conversation unless it answers `once`. Raises as `send` does."""
 
         async def store(context: TurnContext) -> StartedTurn:
             storage = self.services.storage

@@ -109,9 +109,12 @@ const transcript = new Transcript({
   reuse: ({ content, attachments }) => composer.suggest(content, attachments),
   include,
   retry: (id, model, memory) => {
-    // Who tries the same once more has the versions' menu; who chose something else wants to see what it changed.
-    if (model || memory) second.expect(session.state);
-    session.retry(id, model, memory && choice.changed(memory, session.state.decision?.offers?.kept ?? {}));
+    const { state } = session;
+    const asked = session.retry(id, model, memory && choice.changed(memory, state.decision?.offers?.kept ?? {}));
+    if (!asked) return void (state.turn && toast(say("An answer is still being written here. Stop it first.")));
+    // Who tries the newest answer once more has the versions' menu. Who chose something else wants to see what it
+    // changed, and below an older answer everything leaves the page.
+    if (model || memory || id !== state.messages.at(-1)?.id) second.expect(state, id);
   },
   memories: (turn) => sendChange("POST", `${page.urls.turns}/${turn}/compare`, { query: queryString() }),
   models: () => `${page.urls.models}?${new URLSearchParams({ agent: session.state.agentSlug })}`,

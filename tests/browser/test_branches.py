@@ -80,6 +80,41 @@ def test_the_place_of_the_edited_message_is_in_sight(chat: Chat) -> None:
     assert chat.users.nth(1).get_by_role("heading").evaluate(below_the_head)
 
 
+def test_an_older_answer_is_tried_again_and_the_old_branch_comes_back(
+    talk: Chat, fake: FakeOpenAI
+) -> None:
+    chat, older = talk, talk.answers.nth(2)  # the greeting is one
+    other = chat.tab()
+    chat.page.bring_to_front()
+    older.hover()
+    older.get_by_role("button", name="Try again").click()
+    for tab in (chat, other):
+        expect(tab.answers).to_have_count(3)
+        expect(tab.writing).to_have_count(0)
+        expect(steps(tab.answers.last)).to_contain_text("2 / 2")
+        assert user_texts(tab) == [FIRST, SECOND]
+    assert sent_texts(fake) == [FIRST, SECOND]
+    expect(chat.toasts).to_contain_text("with all that was below it")
+    chat.page.get_by_role("button", name="Side by side").click()
+    window = chat.page.get_by_role("dialog", name="Two answers to the same question")
+    expect(window).to_contain_text(SECOND)
+    window.get_by_role("button", name="Keep this one: version 1").click()
+    for tab in (chat, other):
+        expect(tab.users).to_have_count(3)
+        expect(steps(tab.answers.nth(2))).to_contain_text("1 / 2")
+        assert user_texts(tab) == [FIRST, SECOND, THIRD]
+
+
+def test_while_an_answer_is_written_none_is_tried_again_and_the_page_says_so(talk: Chat) -> None:
+    talk.begin("Slowly [[mode=slow;tokens=400]]", shows="w3")
+    older = talk.answers.nth(1)
+    older.hover()
+    older.get_by_role("button", name="Try again").click()
+    expect(talk.toasts).to_contain_text("An answer is still being written here.")
+    expect(talk.writing).to_have_count(1)
+    expect(talk.users).to_have_count(4)
+
+
 def test_up_in_the_empty_box_edits_the_last_message_and_escape_leaves_it(talk: Chat) -> None:
     talk.draft.press("ArrowUp")
     last = talk.users.last

@@ -62,6 +62,7 @@ class Conversation(RuleBasedStateMachine):
         self.text = ""
         self.open: list[DomainMessage] = []
         self.sent: list[Sent] = []
+        self.former: list[int] = []
 
     def path(self) -> list[Message]:
         return list(messages(self.chat).filter(on_path=True).order_by("seq"))
@@ -71,6 +72,15 @@ class Conversation(RuleBasedStateMachine):
 
     def started(self, begun: StartedTurn) -> None:
         self.begun, self.answer, self.text, self.open = begun, begun.answer, begun.text, []
+        self.former = []
+
+    def ended(self) -> None:
+        """Where a retry left nothing, the path is what it was before."""
+        if self.begun and self.former:
+            left = messages(self.chat).filter(turn=uuid.UUID(self.begun.turn))
+            if not left.exclude(role="user").exists():
+                assert [m.seq for m in self.path()] == self.former
+        self.begun, self.open, self.former = None, [], []
 
     # ---- what can be done ----------------------------------------------------------------------
     @precondition(rest)
@@ -92,13 +102,22 @@ class Conversation(RuleBasedStateMachine):
     @precondition(rest)
     @rule(pick=ANY)
     def try_again(self, pick: int) -> None:
-        if last := self.last_turn():
-            try:
-                self.started(retry(self.chat, str(last[pick % len(last)].id)))
-            except Refused:
-                assert any(m.source in BACKGROUND for m in last)
-            else:
-                assert not any(m.source in BACKGROUND for m in last)
+        """The answer to any message, by any message of its turn."""
+        path = self.path()
+        if not path:
+            return
+        chosen = path[pick % len(path)]
+        asked = next((m for m in path if m.seq == chosen.turn_seq), None)
+        background = chosen.source in BACKGROUND or asked and asked.source in BACKGROUND
+        try:
+            self.started(retry(self.chat, str(chosen.id)))
+        except Refused:
+            assert asked is None or background
+        else:
+            assert asked is not None and not background
+            above = [m.seq for m in path if m.seq <= asked.seq]
+            assert [m.seq for m in self.path()[:-1]] == above
+            self.former = [m.seq for m in path]
 
     @precondition(rest)
     @rule()
@@ -155,12 +174,12 @@ class Conversation(RuleBasedStateMachine):
             receipt={"layout": layout},
         )
         self.sent.append((self.begun.turn, [str(m.id) for m in path]))
-        self.begun, self.open = None, []
+        self.ended()
 
     @rule()
     def kill(self) -> None:
         store.end_interrupted(conversation=self.chat)
-        self.begun, self.open = None, []
+        self.ended()
 
     @precondition(rest)
     @rule(pick=ANY)

@@ -1,4 +1,4 @@
-"""The last answer can be retried, continued, and replaced by another of its versions."""
+"""Answers can be retried, the last one continued, and each replaced by another of its versions."""
 
 from __future__ import annotations
 
@@ -142,15 +142,17 @@ class TestAgain:
         assert Turn.objects.count() == 2
 
     @pytest.mark.parametrize("mode", ["again", "continue"])
-    def test_only_the_owner_can_retry_only_the_last_turn_and_only_while_nothing_runs(
+    def test_only_the_owner_can_retry_only_what_is_shown_and_only_while_nothing_runs(
         self, mode: str
     ) -> None:
         chat, other = new_id(), new_id()
         talk(chat, 2)
         talk(other, 1)
-        last = message_id(chat, 4)
+        last, off_path = message_id(chat, 4), message_id(chat, 2)
+        store.edit_message(owner=ADA, message=off_path, text="Rather so.")
+        off_path = str(messages(chat).get(on_path=False).id)
         for id, owner, message, error in (
-            (chat, ADA, message_id(chat, 2), Refused),
+            (chat, ADA, off_path, Refused),
             (chat, BOB, last, NotFound),
             (new_id(), ADA, last, NotFound),
             (other, ADA, last, NotFound),
@@ -164,20 +166,21 @@ class TestAgain:
         assert Turn.objects.filter(mode__gt="").count() == 0
 
     @pytest.mark.parametrize("role", ["assistant", "user"])
-    def test_a_background_message_below_the_answer_stays_on_the_path(self, role: Role) -> None:
+    def test_what_a_background_task_wrote_below_the_answer_goes_with_it(self, role: Role) -> None:
         chat = new_id()
         begun = begin(chat, "Tell me")
         end(begun, "Half an", state="stopped")
         task = add_message(conversation=chat, source="briefing", text="It rains.", role=role)
         before = shown_messages(chat)
-        for message in (begun.answer, begun.asked, task.message.id):
-            with pytest.raises(Refused, match="background task has written below"):
-                retry(chat, message)
-            with pytest.raises(Refused, match="background task has written below"):
-                retry(chat, message, mode="continue")
+        with pytest.raises(Refused, match="message of yours"):
+            retry(chat, task.message.id)
+        with pytest.raises(Refused, match="background task has written below"):
+            retry(chat, begun.answer, mode="continue")
+        assert shown_messages(chat) == before
+        end(retry(chat, begun.answer), "A whole answer.")
+        assert shown_messages(chat) == [("user", "Tell me"), ("assistant", "A whole answer.")]
+        store.show_version(owner=ADA, message=begun.answer)
         assert shown_messages(chat) == before and stored_totals(chat) == counted_totals(chat)
-        end(begin(chat, "And now?"), "It does.")
-        assert retry(chat, message_id(chat, 5)).asked == message_id(chat, 4)
 
     def test_a_summary_of_the_old_answer_is_invalid_until_that_version_is_shown_again(self) -> None:
         chat = new_id()

@@ -200,6 +200,47 @@ async def test_another_model_answers_once_and_the_conversation_keeps_its_own(ada
     assert ended["receipt"]["provider"]["model"] in other["name"]
 
 
+async def again(page: Page, message: str, *, ends: str = "complete") -> dict[str, Any]:
+    """Answer a message once more, and wait for the end of the turn."""
+    fields = {"agent": page.agent, "client_id": str(uuid.uuid4()), "message": message}
+    await page.command("again", **fields)
+    ended = await page.until("turn_ended")
+    assert ended["state"] == ends
+    return ended
+
+
+async def test_an_older_answer_is_given_again_from_what_stands_above_it(
+    ada: Person, fake: FakeOpenAI
+) -> None:
+    page = await talk(ada, FIRST, SECOND, THIRD)
+    other, before = await ada.page(page.conversation), await shown(page)
+    former = before[3]
+    ended = await again(page, former["id"])
+    assert sent(fake) == [FIRST, SECOND]
+    started = await other.until("turn_started")
+    assert started["gone_from"] == former["seq"]
+    versions = [one["id"] for one in ended["message"]["versions"]]
+    assert versions == [former["id"], ended["message"]["id"]]
+    await page.say("Go on.")
+    assert sent(fake) == [FIRST, SECOND, "Go on."]
+    await ask_from_page(ada, "POST", f"/messages/{former['id']}/show")
+    await page.until("path_changed")
+    assert [one["id"] for one in await shown(page)] == [one["id"] for one in before]
+
+
+async def test_where_it_is_not_given_again_every_tab_gets_the_whole_branch_back(
+    ada: Person, fake: FakeOpenAI
+) -> None:
+    page = await talk(ada, FIRST, SECOND, THIRD)
+    other, before = await ada.page(page.conversation), await shown(page)
+    fake.script.append("[[mode=401]]")
+    await again(page, before[1]["id"], ends="failed")
+    assert (await other.until("path_changed"))["below"] == before[0]["seq"]
+    assert [one["id"] for one in await shown(other)] == [one["id"] for one in before]
+    await page.say("Go on.")
+    assert len(sent(fake)) == 4
+
+
 async def test_what_was_quoted_on_one_branch_is_not_quoted_on_the_other(
     ada: Person, fake: FakeOpenAI
 ) -> None:

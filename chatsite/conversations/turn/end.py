@@ -50,7 +50,7 @@ def end_turn(
     """End a running turn, once: None where it has ended already.
 
     Answer, receipt and usage are stored together. `text` and `reasoning` None keep the last
-    checkpoint. An empty answer is deleted, and the answer that it would have replaced is restored.
+    checkpoint. An empty answer is deleted, and what it would have replaced is put back on the path.
     Where there is none and nobody stopped the turn, the user message is unanswered. Tool calls that
     haven't ended keep their preliminary result.
     """
@@ -62,7 +62,7 @@ def end_turn(
     results = [one for one in messages if one.role == "tool"]
     _close_calls(results, "stopped" if state == "stopped" else "interrupted")
     finished, changed = [*results], [view_of(one) for one in results]
-    view = None
+    view, restored = None, None
     for answer in (one for one in messages if one.role == "assistant"):
         _set_text(answer, text, reasoning, metadata)
         if answer.content or answer.reasoning:
@@ -74,18 +74,21 @@ def end_turn(
             view = view_of(answer, versions=versions_beside(answer))
         else:
             answer.delete()
-            changed += restore_previous_answer(row)
+            restored = restore_previous_answer(row)
+            changed += restored.views if restored else ()
     if view is None or row.mode == "again":
         changed += _mark_unanswered(row, state)
     if row.mode == "edit":
         changed += _asked_with_versions(row)
-    _add_to_totals(row, finished, has_receipt=receipt is not None)
+    # Where the former answer is back, the path's last receipt is that of its newest one.
+    _add_to_totals(row, finished, has_receipt=receipt is not None and restored is None)
     return FinishedTurn(
         turn=turn,
         state=state,
         message=view,
         problem=problem,
         messages=tuple(changed),
+        below=restored.below if restored else None,
     )
 
 

@@ -1,11 +1,11 @@
-"""Starts a turn that answers the last message again, or continues its answer."""
+"""Starts a turn that answers a message of the path again, or continues the last answer."""
 
 from __future__ import annotations
 
 import uuid
-from collections.abc import Sequence
 from typing import Literal
 
+from django.db.models import Max, Min, Q
 from django.utils import timezone
 
 from chatsite.conversations import search_indexes
@@ -23,8 +23,10 @@ from chatsite.conversations.models import Conversation, Message, Turn
 from chatsite.conversations.reads import loading
 from chatsite.conversations.reads.ownership import messages_on_path
 from chatsite.conversations.reads.queries import message_views
+from chatsite.conversations.reads.tree import versions_of
 from chatsite.conversations.summaries import mark_stale
 from chatsite.conversations.turn.begin import known_turn, new_turn, require_agent, resent_turn
+from chatsite.conversations.turn.versions import newest_answered
 from chatsite.conversations.values.owners import Owner
 from chatsite.conversations.values.records import StartedTurn
 from chatsite.errors import NotFound, Refused
@@ -32,9 +34,8 @@ from chatsite.history import BACKGROUND, Reach
 from chatsite.messages import Message as DomainMessage
 from chatsite.wording import later, say
 
-NOT_LAST = later(
-    "Only the last message can be answered again. Open the conversation anew to see it."
-)
+GONE = later("This message isn't shown here any more. Open the conversation anew to see it.")
+NOT_YOURS = later("Only a message of yours can be answered again.")
 BEHIND = later(
     "A background task has written below this answer. What it wrote stays where it stands, so the "
     "answer stays as it is, too. Send a message to go on."
@@ -56,26 +57,25 @@ def begin_retry(
     model: str = "",
     once: bool = False,
 ) -> StartedTurn:
-    """Start a turn that answers the path's last user message again, or continues its answer.
+    """Start a turn that answers a user message of the path again, or continues the last answer.
 
-    `message` is any message of that turn; for "continue" it is the last one, an answer with text.
-    "again" takes the former answer off the path and keeps it as a version. "continue" extends the
-    same message: `StartedTurn.answer` is then its id, and `answer` is ignored. `model` is kept with
-    the conversation unless it answers `once`. What `reach` needs
-    is read in the same transaction, unless that is long. The caller must call `Recaller.forget`
-    afterwards. Unique by (conversation, client_id). Raises NotFound, BadCommand for another agent,
-    Refused for any other message and where a background task wrote below, TurnRunning while an
-    answer is written.
+    For "again" `message` is any message of the turn. Its answer and all below leave the path, what
+    a background task wrote there too, and stay as a version beside the new answer. For "continue"
+    it is the path's last message, an answer with text, which is extended: `StartedTurn.answer` is
+    then its id, and `answer` is ignored. `model` is kept with the conversation unless it answers
+    `once`. What `reach` needs is read in the same transaction, unless that is long. The caller must
+    call `Recaller.forget` afterwards. Unique by (conversation, client_id). Raises NotFound,
+    BadCommand for another agent, Refused for any other message, TurnRunning while an answer is
+    written.
     """
     row = locked_conversation(owner, conversation)
     require_agent(row, agent)
     known = known_turn(row, client_id)
     if known is not None:
         return resent_turn(row, known)
-    asked, answers = _last_turn(row, message)
+    asked = _asked(row, message)
+    continued = _continued(row, message) if mode == "continue" else None
     require_words(owner, 0)
-    if mode == "continue" and not _can_continue(answers, message):
-        raise Refused(say(NO_TEXT), code="not_last")
     if mark_loaded(row, [asked.seq]):
         asked.refresh_from_db(fields=["kv_size", "kv_start_position", "kv_status"])
     turn = new_turn(
@@ -86,20 +86,69 @@ def begin_retry(
         mode=mode,
         asked=asked,
     )
-    turn.replaced = answers[0].id if mode == "again" and answers else None
-    turn.save(force_insert=True)
-    if mode == "continue":
-        written, removed = answers[-1], answers[-1:]
+    if continued is not None:
+        turn.save(force_insert=True)
+        written, gone_from = continued, continued.seq
         _resume_answer(row, written, turn)
     else:
-        written, removed = _place_new_answer(row, asked, turn, answer), answers
+        gone_from = _take_answer_off(row, asked, turn)
+        turn.save(force_insert=True)
+        written = _place_new_answer(row, asked, turn, answer)
     row.save()
-    return _started_retry(row, turn, asked, written, removed, reach)
+    return _started_retry(row, turn, asked, written, gone_from, reach)
+
+
+def _asked(row: Conversation, message: str) -> Message:
+    """The user message of the turn on the path that `message` belongs to."""
+    tree = Message.objects.filter(conversation=row).only("on_path", "turn_seq", "source")
+    found = tree.filter(id=uuid.UUID(message)).first()
+    if found is None:
+        raise NotFound(say("There is no such message."))
+    if not found.on_path:
+        raise Refused(say(GONE), code="not_on_path")
+    users = messages_on_path(row).filter(role="user").exclude(source__in=BACKGROUND)
+    asked = users.select_related("turn").filter(seq=found.turn_seq).first()
+    if asked is None or found.source in BACKGROUND:
+        raise Refused(say(NOT_YOURS), code="not_yours")
+    return asked
+
+
+def _continued(row: Conversation, message: str) -> Message:
+    """The answer `message` that is to be written further: the path's last message."""
+    last = messages_on_path(row).order_by("-seq").first()
+    assert last is not None
+    if last.source in BACKGROUND:
+        raise Refused(say(BEHIND), code="not_last")
+    is_answer = last.id == uuid.UUID(message) and last.role == "assistant" and not last.calls
+    if not is_answer or not (last.content or "").strip():
+        raise Refused(say(NO_TEXT), code="not_last")
+    return last
+
+
+def _take_answer_off(row: Conversation, asked: Message, turn: Turn) -> int:
+    """The former answer and all below it leave the path. `turn` notes how to put them back; the
+    seq of the first of them, 0 where there are none.
+
+    The decision is made as that on the former answer was: after the receipt of the last attempt, or
+    else of the turn above. Where a text changed since the last answer, after none.
+    """
+    under = messages_on_path(row).filter(seq__gt=asked.seq)
+    ends = under.aggregate(first=Min("seq"), last=Max("seq"))
+    if ends["last"]:
+        turn.replaced = under.values_list("id", flat=True).get(seq=ends["last"])
+    marker = row.forget_above
+    reroute(row, below=asked.seq, through=())
+    if marker > asked.seq:
+        # Below the new answer it would stand nowhere. What was forgotten above stays forgotten.
+        row.forget_above, turn.marker = asked.seq, marker
+    if row.last_turn_id is not None:
+        tries = Turn.objects.filter(Q(asked=asked) | Q(id=asked.turn_id), receipt__isnull=False)
+        newest = tries.order_by("-number").values_list("id", flat=True).first()
+        row.last_turn_id = newest or newest_answered(row)
+    return ends["first"] or 0
 
 
 def _place_new_answer(row: Conversation, asked: Message, turn: Turn, id: str) -> Message:
-    """The former answer leaves the path; an empty one takes its place."""
-    reroute(row, below=asked.seq, through=())
     empty = [DomainMessage.assistant("", id=id)]
     [written] = place_at_end(
         row, empty, now=turn.started, turn=turn, after=[asked], state="running"
@@ -113,55 +162,29 @@ def _started_retry(
     turn: Turn,
     asked: Message,
     written: Message,
-    removed: Sequence[Message],
+    gone_from: int,
     reach: Reach,
 ) -> StartedTurn:
-    """`removed` are the messages that the page takes away; a continued one comes back with text."""
+    """From `gone_from` on the page takes messages away; a continued one comes back with text."""
     reply_to = str(asked.reply_to) if asked.reply_to else None
     return StartedTurn(
         turn=str(turn.id),
         number=turn.number,
         resent=False,
         conversation=conversation_view(row),
-        messages=message_views([asked], answered_by={asked.id: turn}),
+        messages=message_views(
+            [asked], answered_by={asked.id: turn}, versions=versions_of([asked])
+        ),
         answer=str(written.id),
         place=written.seq,
         asked=str(asked.id),
         reply_to=reply_to,
         loaded=loading.load_at_once(row, reach, reply_to=reply_to),
-        gone_from=removed[0].seq if removed else 0,
+        gone_from=gone_from,
         text=written.content or "",
         reasoning=written.reasoning or "",
         quoted=tuple(written.quoted),
     )
-
-
-def _last_turn(row: Conversation, message: str) -> tuple[Message, list[Message]]:
-    """The last user message of a person on the path and its answers; `message` is one of them.
-
-    Refused where a background task reported below: its report is a child of the answer, and would
-    leave the path with it.
-    """
-    users = messages_on_path(row).filter(role="user").exclude(source__in=BACKGROUND)
-    asked = users.select_related("turn").order_by("-seq").first()
-    answers = []
-    if asked is not None:
-        answers = list(messages_on_path(row).filter(seq__gt=asked.seq).order_by("seq"))
-    id = uuid.UUID(message)
-    if asked is not None and any(one.id == id for one in (asked, *answers)):
-        if any(one.source in BACKGROUND for one in answers):
-            raise Refused(say(BEHIND), code="not_last")
-        return asked, answers
-    if not Message.objects.filter(conversation=row, id=id).exists():
-        raise NotFound(say("There is no such message."))
-    raise Refused(say(NOT_LAST), code="not_last")
-
-
-def _can_continue(answers: Sequence[Message], message: str) -> bool:
-    last = answers[-1] if answers else None
-    if last is None or last.role != "assistant" or last.id != uuid.UUID(message):
-        return False
-    return bool((last.content or "").strip()) and not last.calls
 
 
 def _resume_answer(row: Conversation, written: Message, turn: Turn) -> None:

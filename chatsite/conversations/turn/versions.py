@@ -125,21 +125,46 @@ def _branch_through(row: Conversation, found: Message) -> tuple[int, Sequence[in
     return seq, [*reversed(way), *newest_branch(found, off)]
 
 
-def restore_previous_answer(turn: Turn) -> tuple[MessageView, ...]:
-    """Put the former answer back on the path where a retry left no answer: its messages."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Restored:
+    """What is on the path again: the former answer's messages, or, where more came back than that,
+    the seq `below` which the path is another one."""
+
+    views: tuple[MessageView, ...] = ()
+    below: int | None = None
+
+
+def restore_previous_answer(turn: Turn) -> Restored | None:
+    """Put back what a retry took off the path and left no answer for: the former answer with all
+    that was below it. None where there is nothing to put back."""
     if turn.mode != "again" or turn.asked is None:
-        return ()
+        return None
     asked, row = turn.asked, turn.conversation
-    if messages_on_path(row).filter(seq__gt=asked.seq).exists():
-        return ()
-    versions = below(row, asked.id)
-    # Without one, it began under a version of this program that didn't note it.
-    noted = (one for one in versions if one.id == turn.replaced)
-    former = next(noted, versions[-1] if versions else None)
+    under = messages_on_path(row).filter(seq__gt=asked.seq)
+    if under.exists():
+        return None
+    former = _former_end(turn, row)
     if former is None:
-        return ()
+        return None
     put_on_path(row, former)
-    row.save(update_fields=[*TOTALS, "last_background", "forget_above"])
-    return path_views(
-        messages_on_path(row).filter(seq__gt=asked.seq).select_related("turn").order_by("seq")
-    )
+    if turn.marker and row.forget_above == asked.seq:
+        back = under.filter(seq=turn.marker, role="user").exists()
+        row.forget_above = turn.marker if back else row.next_seq
+    if row.last_turn_id is not None:
+        row.last_turn_id = newest_answered(row)
+    row.save(update_fields=[*TOTALS, "last_background", "forget_above", "last_turn"])
+    if turn.marker or under.exclude(turn_seq=asked.seq).exists():
+        return Restored(below=asked.seq)
+    return Restored(views=path_views(under.select_related("turn").order_by("seq")))
+
+
+def _former_end(turn: Turn, row: Conversation) -> Message | None:
+    """The message that the path led to before."""
+    assert turn.asked is not None
+    stored = Message.objects.filter(conversation=row, deleted__isnull=True)
+    former = stored.filter(id=turn.replaced).first() if turn.replaced else None
+    if former is None and turn.replaced is None:
+        # It began under a version of this program that didn't note it.
+        former = next(reversed(below(row, turn.asked.id)), None)
+    return former
+

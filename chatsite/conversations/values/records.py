@@ -82,13 +82,15 @@ class PastTurn:
 class FinishedTurn:
     """`messages` are the results of tool calls that the turn's end stopped; where a retry left no
     answer, the messages of the former answer, which is on the path again; and the user message
-    where it became unanswered, or no longer is."""
+    where it became unanswered, or no longer is. Where more came back than the former answer, the
+    path below the seq `below` must be read anew; otherwise that is None."""
 
     turn: str
     state: State
     message: MessageView | None
     problem: Problem | None
     messages: tuple[MessageView, ...] = ()
+    below: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

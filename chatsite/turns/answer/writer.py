@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from chatsite.conversations.values.records import Checkpoint, FinishedTurn
 from chatsite.errors import ChatsiteError, ProviderError
-from chatsite.events import TurnEnded
+from chatsite.events import PathChanged, TurnEnded
 from chatsite.messages import Message, TokenCount
 from chatsite.providers.base.provider import Finished
 from chatsite.turns.answer.progress import TurnProgress, TurnServices
@@ -149,6 +149,8 @@ class AnswerWriter:
                     messages=ended.messages,
                 )
             )
+            if ended.below is not None:
+                self.turn.feed.publish(PathChanged(below=ended.below))
 
     async def _stored_end(self, state: State, problem: Problem | None) -> FinishedTurn | None:
         """Where the end can't be stored, the readers get an event that says so, and the turn is

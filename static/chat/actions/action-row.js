@@ -54,7 +54,7 @@ export class ActionRow {
     const several = ready ? group.items.filter(({ versions }) => versions.length > 1) : [];
     const title = shorten(titleOf(group.items), 40);
     const menu = this.about.some((one) => MessageMenu.has(one, this.doing));
-    const drawn = JSON.stringify([title, menu, again, actions.map(({ name }) => name), several.map(({ id, versions }) => [id, versions])]);
+    const drawn = JSON.stringify([title, menu, again, group.last, actions.map(({ name }) => name), several.map(({ id, versions }) => [id, versions])]);
     // Drawing it anew would close what somebody has opened from it and is about to press.
     const busy = this.element.querySelector(".pop:popover-open") !== null;
     this.later = busy ? () => this.update(group, { again, verdict }) : null;
@@ -109,7 +109,7 @@ export class ActionRow {
     return h("button", {
       type: "button", class: "act", "data-act": action.name, "aria-label": label, title: label,
       on: { click: () => this.#act(action, sign) },
-    }, sign, action.words && h("span", { class: "act-words" }, label));
+    }, sign, action.words?.(about) && h("span", { class: "act-words" }, label));
   }
 
   /**

@@ -28,10 +28,11 @@ import { say } from "../words/say.js";
  */
 
 /**
- * `drawing`: it stands in the row with this icon, and with `words` also its name where there is room; without a
- * drawing it stands in the menu. `confirms`: `act` answers whether it worked, which the button shows for a moment.
- * @typedef {{name: string, label: (about: About) => string, drawing?: (about: About) => IconName|null, words?: boolean,
- *   confirms?: boolean, offered: (about: About, doing: Doing) => boolean, act: (about: About, doing: Doing) => unknown}} Action
+ * `drawing`: it stands in the row with this icon, and where `words` says so also its name, if there is room; without
+ * a drawing it stands in the menu. `confirms`: `act` answers whether it worked, which the button shows for a moment.
+ * @typedef {{name: string, label: (about: About) => string, drawing?: (about: About) => IconName|null,
+ *   words?: (about: About) => boolean, confirms?: boolean, offered: (about: About, doing: Doing) => boolean,
+ *   act: (about: About, doing: Doing) => unknown}} Action
  */
 
 /** @param {About} about */
@@ -72,11 +73,11 @@ export const ACTIONS = [
     act: ({ item }, { edit }) => edit(idOf(item)),
   },
   {
-    name: "again", label: () => say("Try again"), drawing: () => "again", words: true,
+    name: "again", label: () => say("Try again"), drawing: () => "again", words: ({ group }) => group.last,
     offered: ({ again }) => again, act: ({ item }, { retry }) => retry(idOf(item)),
   },
   {
-    name: "saw", label: () => say("What the model saw"), drawing: () => "eye", words: true,
+    name: "saw", label: () => say("What the model saw"), drawing: () => "eye", words: () => true,
     offered: ({ item }, { inspects }) => inspects && item.turn !== null,
     act: ({ item }, { receipt }) => receipt(/** @type {string} */ (item.turn)),
   },

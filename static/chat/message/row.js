@@ -178,8 +178,8 @@ export class MessageRow {
 
   #offer() {
     const { group, newest, decision } = this;
-    const again = group.last && newest.role === "assistant" && !newest.greets && !newest.background
-      && !describeEnding(group)?.choices.length;
+    // Where the answer broke off, its box at the end of the chat offers it.
+    const again = newest.role === "assistant" && !newest.greets && !newest.background && !describeEnding(group)?.choices.length;
     this.acts.update(group, { again, verdict: (item) => contextStatus(decision, item).verdict });
   }
 }

@@ -115,13 +115,14 @@ export class Session {
   }
 
   /**
-   * Answers the same message once more.
+   * Answers the same message once more; what is below it then leaves the path.
    * @param {string} message the answer, or the message that has none
    * @param {string} [model] answers this once, as `provider:model`; the conversation keeps its own
    * @param {Choice} [history] applies to this answer alone
+   * @returns {string} the command's ref; "" where it can't be sent now
    */
   retry(message, model, history) {
-    this.#sendOnce("again", message, { ...(model !== undefined && { model, once: true }), ...(history && { history }) });
+    return this.#sendOnce("again", message, { ...(model !== undefined && { model, once: true }), ...(history && { history }) });
   }
 
   /**

@@ -1,4 +1,4 @@
-/** Waits for an answer that somebody asked for with another memory or model, to offer both side by side. */
+/** Waits for another answer to a question that is asked again, and then offers both of them side by side. */
 
 import { toast } from "../elements/toast.js";
 import { say } from "../words/say.js";
@@ -15,17 +15,19 @@ export class SecondAnswer {
   /** @param {(versions: Version[], at: number, other: number) => void} open */
   constructor(open) {
     this.open = open;
-    /** @type {{conversation: string, former: string[], begun: boolean}|null} */
+    /** @type {{conversation: string, former: string[], older: boolean, begun: boolean}|null} */
     this.waits = null;
   }
 
   /**
    * Another answer is asked for.
    * @param {State} state
+   * @param {string} id of a message of the answer that is there
    */
-  expect(state) {
-    const former = lastAnswer(state).map(({ id }) => id);
-    this.waits = former.length ? { conversation: state.conversationId, former, begun: false } : null;
+  expect(state, id) {
+    const former = answerWith(state, id).map((one) => one.id);
+    const older = former.at(-1) !== state.messages.at(-1)?.id;
+    this.waits = former.length ? { conversation: state.conversationId, former, older, begun: false } : null;
   }
 
   /** @param {State} state */
@@ -34,21 +36,25 @@ export class SecondAnswer {
     if (!waits) return;
     if (state.conversationId !== waits.conversation || (state.refusal && !waits.begun)) this.waits = null;
     else if (state.turn) waits.begun = true;
-    else if (waits.begun) this.#arrive(waits.former, lastAnswer(state));
+    else if (waits.begun) this.#arrive(waits.former, answerWith(state, state.messages.at(-1)?.id), waits.older);
   }
 
   /**
    * Nothing is offered where the new answer failed: the former one is back then, or there is none.
    * @param {string[]} former the messages of the answer before
    * @param {Message[]} answer
+   * @param {boolean} older whether something was below the answer before
    */
-  #arrive(former, answer) {
+  #arrive(former, answer, older) {
     this.waits = null;
     for (const { id, versions } of answer) {
       const at = versions.findIndex((one) => one.id === id);
       const other = versions.findLastIndex((one) => former.includes(one.id));
       if (at < 0 || other < 0 || at === other) continue;
-      toast(say("There are two answers now. The one before is kept as a version."), {
+      const words = older
+        ? say("There are two answers now. The one before is kept as a version, with all that was below it.")
+        : say("There are two answers now. The one before is kept as a version.");
+      toast(words, {
         label: say("Side by side"), act: () => this.open(versions, at, other), seconds: OFFERED_SECONDS, about: "second-answer",
       });
       return;
@@ -57,11 +63,15 @@ export class SecondAnswer {
 }
 
 /**
- * The messages of the answer at the end of the path.
+ * The messages of the answer that a message belongs to.
  * @param {State} state
+ * @param {string} [id]
  * @returns {Message[]}
  */
-function lastAnswer({ messages, turn }) {
-  const asked = messages.findLastIndex(({ role }) => role === "user");
-  return turn ? [] : messages.slice(asked + 1).filter(({ role }) => role === "assistant");
+function answerWith({ messages, turn }, id) {
+  const at = messages.findIndex((one) => one.id === id);
+  if (turn || at < 0) return [];
+  const asked = messages.slice(0, at + 1).findLastIndex(({ role }) => role === "user");
+  const next = messages.findIndex(({ role }, index) => index > at && role === "user");
+  return messages.slice(asked + 1, next < 0 ? undefined : next).filter(({ role }) => role === "assistant");
 }

@@ -1,1 +1,0 @@
-import"./chunk-E5SU6GGW.js";
