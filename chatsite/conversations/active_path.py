@@ -116,7 +116,8 @@ def reroute(row: Conversation, *, below: int, through: Sequence[int]) -> None:
     """Replace the path below the message `below` by the messages `through`, or by nothing; all are
     sequence numbers. To take 100,000 messages off it takes 0.5 s.
 
-    The caller saves `row`, whose totals change. A marker "forget what is above" in the replaced
+    The caller saves `row`, whose totals change; a branch that is being put on the path in pieces
+    doesn't come any further. A marker "forget what is above" in the replaced
     part moves to the first new message, so that what was forgotten stays forgotten.
     """
     under = Message.objects.filter(ON_PATH, conversation=row, seq__gt=below)
@@ -129,6 +130,7 @@ def reroute(row: Conversation, *, below: int, through: Sequence[int]) -> None:
         above = Message.objects.filter(ON_PATH, conversation=row, source__in=BACKGROUND)
         row.last_background = above.aggregate(newest=Max("seq"))["newest"] or 0
     extend_path(row, through)
+    row.leads_to = 0
     if row.forget_above > below:
         row.forget_above = through[0] if through else row.next_seq
 
@@ -148,10 +150,10 @@ def extend_path(row: Conversation, through: Sequence[int]) -> None:
     row.last_background = added["background"] or row.last_background
 
 
-def ends_at(row: Conversation, seq: int) -> bool:
-    """Whether the path's last message is this one."""
+def end_of(row: Conversation) -> int:
+    """The seq of the path's last message, 0 for an empty path."""
     last = _last_on_path(row)
-    return last is not None and last.seq == seq
+    return last.seq if last is not None else 0
 
 
 def take_off_path(row: Conversation, seqs: range) -> None:

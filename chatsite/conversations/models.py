@@ -32,7 +32,8 @@ class Conversation(models.Model):
     that no search index is saved that was made before. `words_row` is the title's number in the
     index of words (`database.word_index`), None as long as it isn't there. What is before the seq
     `cleared` was cleared away, and is a version of nothing. `hidden` counts the deleted messages
-    that can still be restored.
+    that can still be restored. While a long branch is put on the path in pieces, `leads_to` is the
+    seq of its last message; otherwise it is 0.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4)
@@ -61,6 +62,7 @@ class Conversation(models.Model):
     text_changes = models.PositiveIntegerField(default=0)
     cleared = models.PositiveIntegerField(default=0)
     hidden = models.PositiveIntegerField(default=0)
+    leads_to = models.PositiveIntegerField(default=0)
     turns = models.PositiveIntegerField(default=0)
     last_turn = models.ForeignKey(
         "Turn", null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
@@ -73,6 +75,9 @@ class Conversation(models.Model):
             models.Index(fields=["guest", "-updated"]),
             models.Index(
                 fields=["created"], name="conversation_unsearched", condition=Q(words_row=None)
+            ),
+            models.Index(
+                fields=["leads_to"], name="conversation_unfinished", condition=Q(leads_to__gt=0)
             ),
         ]
         constraints = [

@@ -76,7 +76,7 @@ from chatsite.conversations.turn.end import end_interrupted, end_turn
 from chatsite.conversations.turn.retry import begin_retry
 from chatsite.conversations.turn.rounds import begin_calls, end_call, save_checkpoints
 from chatsite.conversations.turn.version_texts import version_text
-from chatsite.conversations.turn.versions import show_version
+from chatsite.conversations.turn.versions import finish_branches, show_version
 from chatsite.conversations.upkeep.accounts import (
     release_piece,
     remove_account,
@@ -151,6 +151,7 @@ __all__ = [
     "leave_unanswered_message",
     "files_of",
     "find_upload",
+    "finish_branches",
     "finish_import",
     "fold_summary",
     "forget_above_message",

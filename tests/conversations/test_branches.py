@@ -21,6 +21,7 @@ from tests.conversations.builders import (
     end,
     messages,
     new_id,
+    retry,
     row,
     shown_messages,
     stored_totals,
@@ -149,6 +150,84 @@ def test_what_was_cleared_away_is_no_version_of_what_follows(chat: str) -> None:
     begun = edit(chat, asked, "Anew, and better")
     end(begun)
     assert versions(chat, 0) == [asked, begun.asked]
+
+
+def begin_to_show(message: str) -> None:
+    """Only the first piece, as where the server is killed then."""
+    steps = store.show_version.pieces(owner=ADA, message=message)  # type: ignore[attr-defined]
+    assert next_piece(steps) == (False, None)
+    steps.close()
+
+
+class TestKilledBetweenPieces:
+    @pytest.fixture(autouse=True)
+    def short_pieces(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(versions_module, "PIECE", 2)
+
+    def test_the_next_start_puts_the_rest_of_the_branch_on_the_path(self, chat: str) -> None:
+        before, first = shown_messages(chat), message_id(chat, 1)
+        last = row(chat).last_turn_id
+        end(edit(chat, first, "Or rather?"))
+        begin_to_show(first)
+        assert shown_messages(chat) == before[:2]
+        store.end_interrupted()
+        assert shown_messages(chat) == before and stored_totals(chat) == counted_totals(chat)
+        assert (row(chat).leads_to, row(chat).last_turn_id) == (0, last)
+        store.end_interrupted()
+        assert shown_messages(chat) == before
+
+    def test_a_message_sent_in_between_stays_where_it_is(self, chat: str) -> None:
+        before, first = shown_messages(chat), message_id(chat, 1)
+        end(edit(chat, first, "Or rather?"))
+        begin_to_show(first)
+        end(begin(chat, "In between"), "Yes?")
+        store.end_interrupted()
+        assert shown_messages(chat) == [*before[:2], ("user", "In between"), ("assistant", "Yes?")]
+        assert row(chat).leads_to == 0 and stored_totals(chat) == counted_totals(chat)
+
+    @pytest.mark.parametrize("change", ["edit", "retry", "delete", "clear", "show"])
+    def test_whatever_led_the_path_elsewhere_in_between_holds(self, chat: str, change: str) -> None:
+        first = message_id(chat, 1)
+        other = edit(chat, first, "Or rather?")
+        end(other)
+        begin_to_show(first)
+        if change == "edit":
+            end(edit(chat, first, "Or otherwise?"))
+        elif change == "retry":
+            end(retry(chat, first))
+        elif change == "delete":
+            store.delete_message(owner=ADA, message=first)
+        elif change == "clear":
+            store.clear_conversation(owner=ADA, conversation=chat)
+        else:
+            store.show_version(owner=ADA, message=other.asked)
+        now = shown_messages(chat)
+        store.end_interrupted()
+        assert row(chat).leads_to == 0 and stored_totals(chat) == counted_totals(chat)
+        if change == "delete":
+            assert shown_messages(chat)[: len(now)] == now
+        else:
+            assert shown_messages(chat) == now
+
+    def test_two_that_put_the_same_rest_there_lose_nothing(self, chat: str) -> None:
+        before, first = shown_messages(chat), message_id(chat, 1)
+        end(edit(chat, first, "Or rather?"))
+        steps = store.show_version.pieces(owner=ADA, message=first)  # type: ignore[attr-defined]
+        assert next_piece(steps) == (False, None)
+        store.finish_branches()
+        assert next_piece(steps)[0]
+        assert shown_messages(chat) == before and stored_totals(chat) == counted_totals(chat)
+
+    def test_a_retry_that_leaves_nothing_gives_back_a_long_branch_in_pieces(
+        self, chat: str
+    ) -> None:
+        before = shown_messages(chat)
+        tried = retry(chat, message_id(chat, 2))
+        ended = end(tried, "", state="stopped")
+        assert ended is not None and ended.below == 1
+        assert shown_messages(chat) == before[:3]
+        store.finish_branches(conversation=chat)
+        assert shown_messages(chat) == before and stored_totals(chat) == counted_totals(chat)
 
 
 def test_a_long_branch_comes_in_pieces_and_a_message_in_between_loses_none(

@@ -21,12 +21,16 @@ from chatsite.conversations.database.statements import (
     TURN_END,
     TURN_END_WITH_RECEIPT,
 )
-from chatsite.conversations.database.work import writing
+from chatsite.conversations.database.work import Pieces, in_pieces, writing
 from chatsite.conversations.models import UNANSWERED, Message, Turn
 from chatsite.conversations.reads.ownership import messages_on_path
 from chatsite.conversations.reads.queries import message_views
 from chatsite.conversations.reads.tree import user_message_of, versions_of
-from chatsite.conversations.turn.versions import restore_previous_answer, versions_beside
+from chatsite.conversations.turn.versions import (
+    put_rests,
+    restore_previous_answer,
+    versions_beside,
+)
 from chatsite.conversations.values.records import FinishedTurn
 from chatsite.history import BACKGROUND
 from chatsite.messages import TokenCount
@@ -186,22 +190,28 @@ def _finish_answer(
     ANSWER_END.update(answer)
 
 
-def end_interrupted(*, conversation: str | None = None, turn: str | None = None) -> int:
-    """End turns that no process writes any more: all, those of one conversation, or one turn.
+@in_pieces
+def end_interrupted(*, conversation: str | None = None, turn: str | None = None) -> Pieces[int]:
+    """End turns that no process writes any more: all, those of one conversation, or one turn. Then
+    put branches whole on the path of which a part is there.
 
-    Returns how many. Runs at the server's start, for turns of a killed process, and where the end
-    of a turn couldn't be stored.
+    Returns how many turns. Runs at the server's start, for what a killed process left, and where
+    the end of a turn couldn't be stored.
     """
     rows = Turn.objects.filter(state="running")
     if conversation is not None:
         rows = rows.filter(conversation_id=uuid.UUID(conversation))
     if turn is not None:
         rows = rows.filter(id=uuid.UUID(turn))
-    left = list(rows.values_list("id", flat=True))
+    left = list(rows.values_list("id", "conversation"))
     problem = Problem(
         code="interrupted",
         message=say("The server stopped while this answer was written. What was written is kept."),
     )
-    for id in left:
+    for id, _ in left:
         end_turn(turn=str(id), state="interrupted", problem=problem)
+        yield
+    wanted = {str(of) for _, of in left} if conversation or turn else (None,)
+    for of in wanted:
+        yield from put_rests(of)
     return len(left)

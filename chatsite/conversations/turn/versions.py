@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from chatsite.conversations.active_path import (
-    ends_at,
+    end_of,
     extend_path,
     locked_conversation,
     reroute,
@@ -55,7 +55,8 @@ def show_version(*, owner: Owner, message: str) -> Pieces[PathChange]:
     """Put a message on the path, with what is above it and the newest branch below.
 
     A long branch comes in pieces, from the top: what somebody sends meanwhile goes below what is
-    there by then, and the rest of the branch stays a version of that.
+    there by then, and the rest of the branch stays a version of that. What a killed server left is
+    put there by `finish_branches`: in one piece, 100,000 messages would hold all writers for 1.3 s.
 
     The caller must call `Recaller.forget` afterwards. Raises NotFound unless it is a message of
     this owner that was neither deleted nor cleared away, TurnRunning while an answer is written.
@@ -72,19 +73,74 @@ def show_version(*, owner: Owner, message: str) -> Pieces[PathChange]:
     if found.on_path:
         return PathChange(conversation=str(row.id), seq=found.seq, below=None)
     below_seq, branch = _branch_through(row, found)
-    reroute(row, below=below_seq, through=branch[:PIECE])
+    _put_first(row, below_seq, branch)
     row.last_turn_id = newest_answered(row)
     row.save()
-    for start in range(PIECE, len(branch), PIECE):
-        yield
-        there = Conversation.objects.select_for_update().filter(id=row.id).first()
-        if there is None or not ends_at(there, branch[start - 1]):
-            break
-        extend_path(there, branch[start : start + PIECE])
-        if start + PIECE >= len(branch):
-            there.last_turn_id = newest_answered(there)
-        there.save()
+    yield from _put_rest(row.id, branch[:PIECE][-1], branch[PIECE:])
     return PathChange(conversation=str(row.id), seq=found.seq, below=below_seq)
+
+
+@in_pieces
+def finish_branches(*, conversation: str | None = None) -> Pieces[None]:
+    """Put the rest of long branches on their paths, of all or of one: a server that was killed, or
+    a retry that left nothing, put their first piece there."""
+    yield from put_rests(conversation)
+
+
+def put_rests(conversation: str | None) -> Pieces[None]:
+    """The same as a part of another unit."""
+    waiting = Conversation.objects.select_for_update().filter(leads_to__gt=0)
+    if conversation is not None:
+        waiting = waiting.filter(id=uuid.UUID(conversation))
+    for id in list(waiting.values_list("id", flat=True)):
+        yield
+        row = waiting.filter(id=id).first()
+        if row is None:
+            continue
+        above, rest = _rest_of(row)
+        if not rest or end_of(row) != above:
+            row.leads_to = 0
+            row.save(update_fields=["leads_to"])
+            continue
+        yield from _put_rest(id, above, rest)
+
+
+def _rest_of(row: Conversation) -> tuple[int, Sequence[int]]:
+    """The seq below which the rest of the branch begins, and those of its messages."""
+    stored = Message.objects.filter(conversation=row, seq=row.leads_to, deleted__isnull=True)
+    last = stored.filter(on_path=False).first()
+    try:
+        return _branch_through(row, last) if last is not None else (0, ())
+    except NotFound:
+        return 0, ()
+
+
+def _put_first(row: Conversation, below_seq: int, branch: Sequence[int]) -> None:
+    """The first piece of a branch. The caller saves `row`, and `_put_rest` or `finish_branches`
+    must follow."""
+    reroute(row, below=below_seq, through=branch[:PIECE])
+    row.leads_to = branch[-1] if len(branch) > PIECE else 0
+
+
+def _put_rest(id: uuid.UUID, above: int, rest: Sequence[int]) -> Pieces[None]:
+    """Put `rest` below the path's last message `above`, a piece at a time, as long as nothing else
+    is put there."""
+    for start in range(0, len(rest), PIECE):
+        yield
+        some, locked = rest[start : start + PIECE], Conversation.objects.select_for_update()
+        there = locked.filter(id=id, leads_to=rest[-1]).first()
+        end = end_of(there) if there is not None else 0
+        if there is None or end in rest[start:]:
+            return  # the path leads elsewhere by now, or somebody else puts the rest there
+        if end != above:
+            there.leads_to = 0
+            there.save(update_fields=["leads_to"])
+            return
+        extend_path(there, some)
+        above = some[-1]
+        if above == there.leads_to:
+            there.leads_to, there.last_turn_id = 0, newest_answered(there)
+        there.save()
 
 
 def require_idle(row: Conversation) -> None:
@@ -136,7 +192,8 @@ class Restored:
 
 def restore_previous_answer(turn: Turn) -> Restored | None:
     """Put back what a retry took off the path and left no answer for: the former answer with all
-    that was below it. None where there is nothing to put back."""
+    that was below it. None where there is nothing to put back. Where a long branch comes back,
+    `finish_branches` must follow."""
     if turn.mode != "again" or turn.asked is None:
         return None
     asked, row = turn.asked, turn.conversation
@@ -146,13 +203,13 @@ def restore_previous_answer(turn: Turn) -> Restored | None:
     former = _former_end(turn, row)
     if former is None:
         return None
-    put_on_path(row, former)
+    _put_first(row, *_branch_through(row, former))
     if turn.marker and row.forget_above == asked.seq:
         back = under.filter(seq=turn.marker, role="user").exists()
         row.forget_above = turn.marker if back else row.next_seq
     if row.last_turn_id is not None:
         row.last_turn_id = newest_answered(row)
-    row.save(update_fields=[*TOTALS, "last_background", "forget_above", "last_turn"])
+    row.save(update_fields=[*TOTALS, "last_background", "forget_above", "last_turn", "leads_to"])
     if turn.marker or under.exclude(turn_seq=asked.seq).exists():
         return Restored(below=asked.seq)
     return Restored(views=path_views(under.select_related("turn").order_by("seq")))

@@ -98,7 +98,7 @@ def clear_conversation(*, owner: Owner, conversation: str) -> Pieces[None]:
     below = row.next_seq
     saved_sessions.delete_saved_session(row)
     search_indexes.delete_index(row)
-    row.marked = row.last_background = 0
+    row.marked = row.last_background = row.leads_to = 0
     # Until all are off the path: the next message gets this place, and forgets what is above.
     row.forget_above = row.cleared = below
     row.last_turn = None

@@ -150,6 +150,8 @@ class AnswerWriter:
                 )
             )
             if ended.below is not None:
+                storage, of = self.services.storage, self.turn.context.conversation
+                await storage.run(storage.writes.finish_branches, conversation=of)
                 self.turn.feed.publish(PathChanged(below=ended.below))
 
     async def _stored_end(self, state: State, problem: Problem | None) -> FinishedTurn | None:
