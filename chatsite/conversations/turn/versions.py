@@ -224,4 +224,3 @@ def _former_end(turn: Turn, row: Conversation) -> Message | None:
         # It began under a version of this program that didn't note it.
         former = next(reversed(below(row, turn.asked.id)), None)
     return former
-

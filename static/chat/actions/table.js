@@ -109,7 +109,8 @@ export const ACTIONS = [
     // Beside a message that isn't sent, where somebody asks for it; otherwise in the menu.
     name: "why", label: ({ verdict }) => (verdict?.sent ? say("Why is this sent?") : say("Why did it forget?")),
     // The menu has a part for each tool call, the row has one for all of them.
-    drawing: ({ item, verdict }) => (verdict && !verdict.sent && !item.calls.length ? "slash" : null), words: true, offered: isSaid, act: ({ item }, { why }) => why(item),
+    drawing: ({ item, verdict }) => (verdict && !verdict.sent && !item.calls.length ? "slash" : null), words: () => true,
+    offered: isSaid, act: ({ item }, { why }) => why(item),
   },
   {
     name: "bookmark", label: ({ item }) => (item.bookmarked ? say("Remove the bookmark") : say("Bookmark")),

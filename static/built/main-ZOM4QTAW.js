@@ -1,0 +1,1 @@
+import"./chunk-743FRSLI.js";
