@@ -117,8 +117,9 @@ def reroute(row: Conversation, *, below: int, through: Sequence[int]) -> None:
     sequence numbers. To take 100,000 messages off it takes 0.5 s.
 
     The caller saves `row`, whose totals change; a branch that is being put on the path in pieces
-    doesn't come any further. A marker "forget what is above" in the replaced
-    part moves to the first new message, so that what was forgotten stays forgotten.
+    doesn't come any further. A marker "forget what is above" in the replaced part moves to the
+    first new message, so that what was forgotten stays forgotten, and its message notes that it was
+    there (`return_marker`).
     """
     under = Message.objects.filter(ON_PATH, conversation=row, seq__gt=below)
     before = _totals(under)
@@ -132,7 +133,24 @@ def reroute(row: Conversation, *, below: int, through: Sequence[int]) -> None:
     extend_path(row, through)
     row.leads_to = 0
     if row.forget_above > below:
+        Message.objects.filter(conversation=row, seq=row.forget_above).update(forgot_above=True)
         row.forget_above = through[0] if through else row.next_seq
+
+
+def return_marker(row: Conversation, branch: Sequence[int]) -> None:
+    """The marker that left the path with a branch comes back with it, or what was forgotten there
+    would be sent again. Call it after `reroute`, with the whole branch, also where that comes in
+    pieces: until the marker's message is there, everything is above it. The caller saves `row`."""
+    if not branch:
+        return
+    marked = Message.objects.filter(
+        conversation=row, forgot_above=True, deleted__isnull=True, seq__gte=branch[0]
+    )
+    seqs = set(branch)
+    found = [seq for seq in marked.values_list("seq", flat=True) if seq in seqs]
+    if found:
+        row.forget_above = max(found)
+        marked.filter(seq__in=found).update(forgot_above=None)
 
 
 def extend_path(row: Conversation, through: Sequence[int]) -> None:

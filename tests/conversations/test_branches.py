@@ -139,6 +139,29 @@ def test_a_marker_in_the_former_branch_still_forgets_what_is_above(chat: str) ->
     assert row(chat).forget_above == messages(chat).get(id=begun.asked).seq
 
 
+def test_the_marker_of_a_branch_comes_back_with_it(chat: str) -> None:
+    """Otherwise what somebody had forgotten would be sent again after two clicks on an arrow."""
+    store.forget_above_message(owner=ADA, message=message_id(chat, 5), on=True)
+    former = message_id(chat, 3)
+    begun = edit(chat, former, "Or rather?")
+    end(begun, "Rather so.")
+    store.show_version(owner=ADA, message=former)
+    assert row(chat).forget_above == 5
+    store.show_version(owner=ADA, message=begun.asked)
+    assert row(chat).forget_above == messages(chat).get(id=begun.asked).seq
+    store.show_version(owner=ADA, message=former)
+    assert row(chat).forget_above == 5
+
+
+def test_an_answer_of_before_comes_back_with_the_marker_below_it(chat: str) -> None:
+    store.forget_above_message(owner=ADA, message=message_id(chat, 5), on=True)
+    former = message_id(chat, 2)
+    end(retry(chat, former), "Otherwise.")
+    assert row(chat).forget_above == 1
+    store.show_version(owner=ADA, message=former)
+    assert row(chat).forget_above == 5
+
+
 def test_what_was_cleared_away_is_no_version_of_what_follows(chat: str) -> None:
     old = message_id(chat, 1)
     store.clear_conversation(owner=ADA, conversation=chat)

@@ -14,6 +14,7 @@ from chatsite.conversations.active_path import (
     extend_path,
     locked_conversation,
     reroute,
+    return_marker,
 )
 from chatsite.conversations.database.columns import fetch, key
 from chatsite.conversations.database.statements import OFF_PATH_AFTER, TOTALS
@@ -119,6 +120,7 @@ def _put_first(row: Conversation, below_seq: int, branch: Sequence[int]) -> None
     """The first piece of a branch. The caller saves `row`, and `_put_rest` or `finish_branches`
     must follow."""
     reroute(row, below=below_seq, through=branch[:PIECE])
+    return_marker(row, branch)
     row.leads_to = branch[-1] if len(branch) > PIECE else 0
 
 
@@ -160,6 +162,7 @@ def put_on_path(row: Conversation, found: Message) -> int:
     caller saves `row`. Raises NotFound for what was cleared away."""
     below_seq, branch = _branch_through(row, found)
     reroute(row, below=below_seq, through=branch)
+    return_marker(row, branch)
     return below_seq
 
 
@@ -203,10 +206,12 @@ def restore_previous_answer(turn: Turn) -> Restored | None:
     former = _former_end(turn, row)
     if former is None:
         return None
+    marker = row.forget_above
     _put_first(row, *_branch_through(row, former))
-    if turn.marker and row.forget_above == asked.seq:
-        back = under.filter(seq=turn.marker, role="user").exists()
-        row.forget_above = turn.marker if back else row.next_seq
+    if turn.marker and marker != asked.seq:
+        row.forget_above = marker  # somebody moved it meanwhile
+    elif turn.marker and row.forget_above == asked.seq:
+        row.forget_above = row.next_seq  # it stood above a message that wasn't written yet
     if row.last_turn_id is not None:
         row.last_turn_id = newest_answered(row)
     row.save(update_fields=[*TOTALS, "last_background", "forget_above", "last_turn", "leads_to"])
