@@ -56,11 +56,17 @@ def _unquoted(lines: str) -> str:
 
 def _translated(texts: list[str]) -> str:
     quoted = [json.dumps(text, ensure_ascii=False) for text in texts]
-    forms = [json.dumps(f"⟦{text}⟧", ensure_ascii=False) for text in texts]
+    forms = [json.dumps(_in_brackets(text), ensure_ascii=False) for text in texts]
     if len(texts) == 1:
         return f"\nmsgid {quoted[0]}\nmsgstr {forms[0]}\n"
     plural = "".join(f"msgstr[{n}] {form}\n" for n, form in enumerate(forms))
     return f"\nmsgid {quoted[0]}\nmsgid_plural {quoted[1]}\n{plural}"
+
+
+def _in_brackets(text: str) -> str:
+    """msgfmt refuses a translation that ends otherwise with the line."""
+    ending = text[len(text.rstrip("\n")) :]
+    return f"⟦{text.removesuffix(ending)}⟧{ending}"
 
 
 def outside(text: str) -> str:

@@ -18,14 +18,16 @@ from django.test import AsyncRequestFactory
 from pytest_django import Settings
 
 from chatsite.conversations.database.lock import lock
-from chatsite.conversations.database.work import StorageThreads, writing
+from chatsite.conversations.database.work import Pieces, StorageThreads, in_pieces, writing
 from chatsite.conversations.values.owners import Owner
 from chatsite.errors import NotFound, Refused
 from chatsite.turns.agents.resolved_agent import missing_agent
 from chatsite.web.api import conversations as api
 from chatsite.web.api.requests import View
 from chatsite.wiring import Site
+from chatsite.wording import say
 from tests.conversations.builders import ADA, new_id, talk
+from tests.pseudo_language import pseudo_language
 
 
 @pytest.fixture
@@ -182,3 +184,23 @@ async def test_writers_wait_in_line_and_block_no_reader(
     assert await first == await second != reader
     assert order == ["slow", "quick"]
     run.close()
+
+
+@pytest.mark.django_db(transaction=True)
+async def test_storage_tells_people_in_their_language() -> None:
+    """Its threads are others' too, so each unit runs in the context of whoever asks for it."""
+
+    @in_pieces
+    def pieces() -> Pieces[str]:
+        yield
+        return say("kept")
+
+    run = StorageThreads()
+    try:
+        with pseudo_language():
+            assert await run(lambda: say("kept")) == "⟦kept⟧"
+            assert await run(writing(lambda: say("kept"))) == "⟦kept⟧"
+            assert await run(pieces) == "⟦kept⟧"
+        assert await run(lambda: say("kept")) == "kept"
+    finally:
+        run.close()

@@ -173,8 +173,8 @@ class Message(models.Model):
     Messages below the same one are versions of one place: answers that were tried again, questions
     that were changed. `edited` is when a person last changed the text. A message that is `deleted`
     keeps its place in the tree, off the path, until it is removed for good; `forgot_above` says of
-    a message off the path that the marker "forget what is above" stood at it. `bookmarked` is for a person alone, and
-    changes nothing that is sent.
+    a message off the path that the marker "forget what is above" stood at it. `bookmarked` is for a
+    person alone, and changes nothing that is sent.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4)

@@ -97,7 +97,7 @@ async def _page(
         "owner": await owner_mark(request),
         "has_session": await known_person(request) is not None,
         "user": {
-            "name": user.get_username() if user.is_authenticated else "Guest",
+            "name": user.get_username() if user.is_authenticated else say("Guest"),
             "signed_in": user.is_authenticated,
             "staff": staff,
         },

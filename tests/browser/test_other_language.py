@@ -20,9 +20,13 @@ pytestmark = [
     pytest.mark.browser,
     pytest.mark.skipif(not shutil.which("msgfmt"), reason="there is no GNU gettext here"),
 ]
-# What people and models wrote, names, and codes: the same in every language. What is sent to a
-# model, and the request as it is, are for the model.
-CONTENT = ".body .md, .m.user .body, .why-quote, .conv-row .conv, pre, code, time, kbd, noscript"
+# What people, agents and models wrote, names, codes and values of settings are the same in every
+# language; Django's own words of forms are in Django's catalogues.
+CONTENT = (
+    ".intro-about, .prompt, .agent-about, .agent-name, .tags, .hit, .md, .m.user .body, .inside li,"
+    ".why-quote, .conv, .version-text, .sources td, .reasons code, pre, code, time, kbd, noscript,"
+    ".field > label, .field-help, .picture-name, #title, .queue-text"
+)
 SPOKEN = ("aria-label", "title", "placeholder", "alt")
 READ = """([content, spoken]) => {
   const found = [];
@@ -45,8 +49,8 @@ READ = """([content, spoken]) => {
 NAMES = re.compile(
     r"Chatsite|Demo|Archivist|Rewriter|Keeper|Headlines|gpt-[\w.-]+|claude-[\w.-]+|fake-model|"
     r"SmolLM2[\w ]*|OpenAI|Anthropic|Ollama|LM Studio|GGUF|HISTORY_\w+|history\w+|"
-    r"\b(?:lastN|none|all|tokens|relevant|lexical|triage|summary|strategy|KV)\b|"
-    r"Ctrl|Shift|Alt|Esc|Enter|Tab|Home|End|Delete|F2|\b(?:k|M|G)B\b|\bms\b|\bs\b|[A-Z]\b|"
+    r"Headline writer|\b(?:lastN|lastn|none|all|tokens|relevant|lexical|triage|summary)\b|"
+    r"\b(?:strategy|KV)\b|Ctrl|Shift|Alt|Esc|Enter|Tab|Home|End|Delete|F2|\b(?:k|M|G)B\b|\bms\b|\bs\b|[A-Z]\b|"
     r"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)\w*"
 )
 
@@ -102,8 +106,9 @@ def test_a_chat_with_everything_open(visit: Visit) -> None:
         expect(chat.writing).to_have_count(0)
     expect(chat.horizon).to_be_visible()
     assert strays(chat.page) == [], "the chat with the panel"
-    for summary in chat.panel.locator("summary").all():
-        summary.click()
+    chat.panel.evaluate(
+        "(it) => it.querySelectorAll('details').forEach((one) => (one.open = true))"
+    )
     assert strays(chat.page) == [], "the panel with its parts open"
     press(chat, "[data-act=saw] >> nth=-1")
     expect(chat.panel.locator("[data-section=reported]")).to_be_visible()
@@ -127,7 +132,35 @@ def test_a_chat_with_everything_open(visit: Visit) -> None:
     chat.page.locator(".editor-text").fill("Question 2, otherwise?")
     chat.page.keyboard.press("Control+Enter")
     expect(chat.toasts).not_to_be_empty()
+    expect(chat.writing).to_have_count(0)
     assert strays(chat.page) == [], "the way back"
+    press(chat, "#col article.m.user [data-act=versions]")
+    expect(chat.popover.locator(".version-text").first).not_to_be_empty()
+    assert strays(chat.page) == [], "all versions"
+    press(chat, ".version-compare")
+    expect(chat.page.locator("dialog.two-answers .md").first).to_be_visible()
+    assert strays(chat.page) == [], "two versions side by side"
+
+
+def test_what_is_found_kept_and_waits(visit: Visit) -> None:
+    chat = visit().open("/chat")
+    press(chat, "#bookmarks")
+    assert strays(chat.page) == [], "no bookmarks"
+    press(chat, "#bookmarks")
+    chat.page.locator("#find").fill("nothing like this")
+    expect(chat.page.locator("#convs")).to_contain_text("⟦Nothing found")
+    assert strays(chat.page) == [], "nothing found"
+    chat.page.locator("#find").fill("")
+    much = "Tell me much. [[tokens=900;rate=40]]"
+    chat.begin(much, shows="w3")
+    chat.write("And then?")
+    expect(chat.page.locator("#queue")).to_be_visible()
+    assert strays(chat.page) == [], "a message that waits"
+    press(chat, "#stop")
+    expect(chat.page.locator("#convs .conv-row")).to_have_count(1)
+    chat.page.locator("#convs .conv-row").hover()
+    press(chat, ".conv-more")
+    assert strays(chat.page) == [much], "the menu of a chat, whose label is the chat's title"
 
 
 def test_failures_and_refusals(visit: Visit, watch: Watch) -> None:

@@ -87,7 +87,7 @@ export class Account {
         const radio = h("input", { type: "radio", name: "theme", value: one });
         radio.checked = one === now;
         radio.addEventListener("change", () => setTheme(one));
-        return h("label", {}, radio, h("span", {}, one));
+        return h("label", {}, radio, h("span", {}, themeName(one)));
       }));
   }
 
@@ -97,3 +97,6 @@ export class Account {
     if (file) void this.restoring.start(file);
   }
 }
+
+/** @param {string} theme */
+const themeName = (theme) => (theme === "light" ? say("light") : theme === "dark" ? say("dark") : say("system"));

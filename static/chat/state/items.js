@@ -137,7 +137,7 @@ function items(state) {
   const rows = state.messages.length ? storedItems(state, name) : greetingItems(state, name);
   for (const pending of state.pending) {
     rows.push({
-      ...PLAIN, key: pending.client_id, role: "user", name: "You", content: pending.text, created: pending.at,
+      ...PLAIN, key: pending.client_id, role: "user", name: say("You"), content: pending.text, created: pending.at,
       waiting: true, reply: pending.reply ?? null, attachments: pending.attachments ?? [],
     });
   }
@@ -180,7 +180,7 @@ function storedItems(state, name) {
     key: message.id,
     id: message.id,
     role: message.role,
-    name: isBackground(message) ? "Background task" : `${message.role === "user" ? "You" : name}${OUTSIDE[message.source] ?? ""}`,
+    name: isBackground(message) ? say("Background task") : `${message.role === "user" ? say("You") : name}${OUTSIDE[message.source] ?? ""}`,
     content: message.content ?? "",
     reasoning: message.reasoning ?? "",
     calls: message.calls.map((call) => callView(call, results.get(message.id)?.get(call.id) ?? null)),

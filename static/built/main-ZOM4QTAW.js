@@ -1,1 +1,0 @@
-import"./chunk-743FRSLI.js";
