@@ -62,11 +62,19 @@ def test_a_click_opens_the_conversation_at_the_message_however_far_up_it_is(chat
     chat.page.locator(".hit").click()
     expect(chat.page.locator('article[data-seq="7"]')).to_be_in_viewport()
     expect(chat.page.locator('article[data-seq="7"]')).to_be_focused()
+    expect(chat.page.locator("article.pointed-out")).to_have_attribute("data-seq", "7")
+    expect(chat.page.locator("article.pointed-out")).to_have_count(0)
     # In the same conversation again, from its end.
     chat.page.locator("#newest").click()
     expect(chat.page.locator('article[data-seq="240"]')).to_be_in_viewport()
     chat.page.locator(".hit").click()
     expect(chat.page.locator('article[data-seq="7"]')).to_be_in_viewport()
+
+
+def test_a_hit_shows_no_signs_that_format_a_text(chat: Chat) -> None:
+    chat.open("/chat").say("Which berth? [[text=It is **berth `B17`**, on __the__ jetty.]]")
+    look_for(chat, "berth")
+    expect(chat.page.locator(".hit-text").last).to_contain_text("It is berth B17, on the jetty.")
 
 
 def test_a_hit_has_an_address_of_its_own(chat: Chat) -> None:

@@ -77,6 +77,7 @@ def test_the_offer_holds_the_agents_model_local_models_and_those_with_a_key() ->
     own, missing = found["groups"][0]["models"]
     assert own == {
         "name": "openai:gpt-4o-mini",
+        "server": "OpenAI",
         "label": "",
         "window": 4_096,
         "assumed": False,
@@ -85,7 +86,7 @@ def test_the_offer_holds_the_agents_model_local_models_and_those_with_a_key() ->
         "tools": False,
         "why_not": "",
     }
-    assert missing["why_not"] == "Anthropic has no key here."
+    assert missing["why_not"] == "Anthropic needs an API key (ANTHROPIC_API_KEY)."
     llama = found["groups"][3]["models"][0]
     assert (llama["assumed"], llama["price"]) == (True, None)
 

@@ -18,8 +18,8 @@ async def test_the_page_gets_the_models_that_answer_and_those_without_a_key(serv
         (own,) = found["groups"]
         assert [(each["name"], each["why_not"]) for each in own["models"]] == [
             (found["own"], ""),
-            ("openai:gpt-6-luna", "OpenAI has no key here."),
-            ("anthropic:claude-haiku-5-5", "Anthropic has no key here."),
+            ("openai:gpt-6-luna", "OpenAI needs an API key (OPENAI_API_KEY)."),
+            ("anthropic:claude-haiku-5-5", "Anthropic needs an API key (ANTHROPIC_API_KEY)."),
         ]
         for agent in ("nobody", "", "../etc", "%00"):
             assert (await ask(ada, "GET", f"/models?agent={agent}")).status in (400, 404)

@@ -93,7 +93,8 @@ class ModelChoice:
         """For the page. `answering` is who answers where nothing is chosen."""
         template = answering.template
         own = list(dict.fromkeys((answering.full_name, *self._own(template, providers))))
-        groups = [(say("This agent's models"), [self._entry(name, providers) for name in own])]
+        mine = [self._entry(name, providers) | self._server(name) for name in own]
+        groups = [(say("This agent's models"), mine)]
         groups[0][1].extend(self._missing(template, providers))
         by_label: dict[str, list[dict[str, Any]]] = {}
         for name in self._others(providers):
@@ -122,9 +123,10 @@ class ModelChoice:
             server = self.reach.servers.get(llm)
             if llm not in providers and server is not None:
                 model = template.model_settings(llm).model or server.default_model
-                no_key = later("{server} has no key here.")
+                no_key = later("{server} needs an API key ({variable}).")
                 out_of_reach = later("{server} can't be reached here.")
-                why = say(no_key if server.key else out_of_reach, server=server.label)
+                told = {"server": server.label, "variable": server.key}
+                why = say(no_key if server.key else out_of_reach, **told)
                 entry = _described(f"{llm}:{model}", model, self.reach.facts(llm, model))
                 yield entry | {"why_not": why}
 
@@ -160,6 +162,11 @@ class ModelChoice:
         yield from (full for full in self.reach.described() if _of(full, name))
         if not listed:
             yield _name(provider, None)
+
+    def _server(self, name: str) -> dict[str, str]:
+        """Who has the model, where its group doesn't say so."""
+        server = self.reach.servers.get(name.partition(":")[0])
+        return {"server": server.label} if server is not None else {}
 
     def _group(self, provider: str) -> str:
         server = self.reach.servers.get(provider)

@@ -88,7 +88,7 @@ export function term(name, words = name) {
   if (!meaning) return words;
   const button = h("button", {
     type: "button", class: "term", "data-key": `term-${name}`, "aria-haspopup": "dialog", "aria-expanded": "false",
-    title: say("What does this mean?"),
+    title: meaning,
   }, words);
   const place = h("span", { class: "term-place" }, button);
   new Popover(button, {

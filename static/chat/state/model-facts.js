@@ -6,16 +6,17 @@ import { say } from "../words/say.js";
 /** @import { Model } from "../types/page.js" */
 
 /** @type {Record<string, string>} */
-const TAKES = { image: "images", pdf: "PDF", audio: "audio", video: "video" };
+const TAKES = { image: say("images"), pdf: "PDF", audio: say("audio"), video: say("video") };
 
 /**
- * "200,000 tokens · takes images, PDF, uses tools · $3.00 in, $15.00 out per million tokens".
+ * "OpenAI · 200,000 tokens · takes images, PDF, uses tools · $3.00 in, $15.00 out per million tokens".
  * @param {Model} model
  */
-export function describeModel({ window: size, assumed, takes, tools, price }) {
+export function describeModel({ server, window: size, assumed, takes, tools, price }) {
   const taken = takes.map((one) => TAKES[one] ?? one).join(", ");
   const able = [taken ? say("takes {taken}", { taken }) : say("text only"), tools ? say("uses tools") : say("no tools")].join(", ");
   return [
+    server,
     size && (assumed ? say("{size} tokens (assumed)", { size: formatNumber(size) }) : say("{size} tokens", { size: formatNumber(size) })),
     able,
     price && say("{prompt} in, {completion} out per million tokens", { prompt: formatDollars(price.prompt), completion: formatDollars(price.completion) }),

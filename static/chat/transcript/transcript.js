@@ -25,6 +25,8 @@ import { say } from "../words/say.js";
  */
 
 const NEAR = 48;
+// In ms: long enough for the eye to find it after the way there.
+const POINTED_OUT = 2_500;
 const FURTHEST = 40;
 // The column, and beside it the arrow that leads to the newest message.
 const ROOMY = 830;
@@ -146,7 +148,10 @@ export class Transcript {
       await this.showEarlier(seq);
     }
     const element = found();
-    if (element) this.scrollTo(element);
+    if (element) {
+      this.scrollTo(element);
+      pointOut(element);
+    }
     return element !== null;
   }
 
@@ -354,4 +359,13 @@ function countAbove({ verdicts }, line) {
   /** @param {boolean} sent */
   const count = (sent) => all.filter((one) => one.sent === sent).reduce((sum, one) => sum + one.messages, 0);
   return { above: count(false), marked: count(true) };
+}
+
+/**
+ * Shows for a moment which message was looked for.
+ * @param {HTMLElement} element
+ */
+function pointOut(element) {
+  element.classList.add("pointed-out");
+  setTimeout(() => element.classList.remove("pointed-out"), POINTED_OUT);
 }

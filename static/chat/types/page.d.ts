@@ -45,6 +45,8 @@ export interface Model {
   /** `provider:model`; "" is the agent's own. */
   name: string;
   label: string;
+  /** Who has it, where its group doesn't say so. */
+  server?: string;
   /** In tokens; `assumed` where it isn't known. */
   window: number | null;
   assumed?: boolean;
