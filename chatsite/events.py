@@ -19,7 +19,8 @@ Json = Mapping[str, Any]
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Snapshot(Record):
     """All that a page needs to show a conversation. `messages` are the newest of the path;
-    `earlier` says that there are more above. `conversation` is None for a chat not yet begun.
+    `earlier` says that there are more above, of them `greetings` of the agent, which are never
+    sent. `conversation` is None for a chat not yet begun.
     From the sequence number `forget_above` on things are remembered; 0 forgets nothing.
     """
 
@@ -34,6 +35,7 @@ class Snapshot(Record):
     engine: Json
     forget_above: int = 0
     summary: SummaryView = SummaryView()
+    greetings: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

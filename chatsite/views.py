@@ -100,7 +100,8 @@ class MessageView(Record):
     answer it says that the server cut the prompt. `state` "running" of a tool message: its call
     hasn't ended. `versions` are all messages in its place of the tree in order, where there are
     several: answers to the same message, a user message and what it was changed from. `edited`: a
-    person has changed its text since it was written.
+    person has changed its text since it was written. `model` is the label of what wrote an answer,
+    "" where that isn't known.
     """
 
     message: Message
@@ -116,6 +117,7 @@ class MessageView(Record):
     problem: Problem | None = None
     versions: tuple[Version, ...] = ()
     edited: bool = False
+    model: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         message = self.message
@@ -141,6 +143,7 @@ class MessageView(Record):
             "tokens": encode(message.tokens),
             "versions": encode(self.versions),
             "edited": self.edited,
+            "model": self.model,
             "kv_status": message.kv_status,
         }
 

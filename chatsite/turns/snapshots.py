@@ -84,6 +84,7 @@ class Snapshots:
             engine=self.engine(agent, model, staff=request.staff).to_dict(),
             forget_above=opened.forget_above,
             summary=opened.summary,
+            greetings=opened.greetings,
         )
 
     async def _read(self, request: PageRequest) -> OpenConversation:

@@ -67,7 +67,7 @@ const link = takeLink(page.unknown_agent);
 const linkLine = new LinkLine(link.agent);
 const frame = new Frame(page);
 const banner = new Banner();
-const meter = new Meter();
+const meter = new Meter(page.debug_panel ? () => frame.showPanel(true) : null);
 const composer = new Composer(page, {
   send: (draft) => session.send(draft),
   queue: (draft) => queue.add(draft),

@@ -98,7 +98,7 @@ def test_an_older_answer_is_tried_again_and_the_old_branch_comes_back(
     chat.page.get_by_role("button", name="Side by side").click()
     window = chat.page.get_by_role("dialog", name="Two answers to the same question")
     expect(window).to_contain_text(SECOND)
-    window.get_by_role("button", name="Keep this one: version 1").click()
+    window.get_by_role("button", name="Continue with this one: version 1").click()
     for tab in (chat, other):
         expect(tab.users).to_have_count(3)
         expect(steps(tab.answers.nth(2))).to_contain_text("1 / 2")
@@ -201,7 +201,7 @@ def test_no_button_moves_from_one_version_to_the_next(talk: Chat) -> None:
     last = talk.answers.last
     last.get_by_role("button", name="Answer with another model or memory").click()
     menu = talk.page.get_by_role("dialog", name="Answer with another model or memory")
-    button = talk.page.locator("[data-act=again-with]:visible").bounding_box()
+    button = last.locator("[data-act=again-with]").bounding_box()
     box = menu.bounding_box()
     assert button and box
     below, above = (

@@ -271,6 +271,25 @@ def test_an_older_message_is_edited_and_the_answers_are_compared_by_keys(chat: C
     assert focused(chat.page) == "Later version"
 
 
+def test_what_was_forgotten_is_explained_and_pinned_by_keys(visit: Visit) -> None:
+    chat = visit().open("/chat?historyPolicy=lastN&historyLength=1")
+    chat.turns("My cat is called Miso.", "And my dog is called Rex.", "What is new?")
+    keys = chat.page.keyboard
+    keys.press("Control+Shift+ArrowUp")
+    expect(chat.horizon).to_be_focused()
+    while chat.page.evaluate("document.activeElement.closest('article')?.dataset.seq") != "2":
+        keys.press("Shift+Tab")
+    walk_to(chat.page, "Why did it forget?", key="ArrowRight")
+    keys.press("Enter")
+    window = chat.page.get_by_role("dialog", name="Why did it forget?")
+    expect(window).to_contain_text("It dropped out of the context at turn 2")
+    walk_to(chat.page, "Pin it")
+    keys.press("Enter")
+    expect(window).to_be_hidden()
+    expect(chat.users.first.locator(".mark")).to_contain_text("Still sent: its turn is pinned")
+    expect(chat.horizon).to_contain_text("2 of 6 messages are sent")
+
+
 def test_an_answer_is_tried_again_with_another_memory_by_keys(chat: Chat) -> None:
     chat.turns("How deep is the quay?")
     keys = chat.page.keyboard

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from playwright.sync_api import expect
 
@@ -47,7 +49,7 @@ def test_both_answers_stand_side_by_side_and_one_is_kept(
     stacked = boxes[0]["y"] + boxes[0]["height"] <= boxes[1]["y"]
     assert stacked == bool(options), "beside each other, or one below the other on a phone"
     assert violations_in_every_look(chat.page) == []
-    window.get_by_role("button", name="Keep this one: version 1").click()
+    window.get_by_role("button", name="Continue with this one: version 1").click()
     expect(window).to_be_hidden()
     expect(chat.answers.last).to_contain_text("1 / 2")
     expect(chat.chip).to_contain_text("Your last 20")
@@ -59,7 +61,7 @@ def test_the_new_answer_is_kept_by_key_and_the_chat_keeps_its_policy(
     chat = visit().open()
     answer_otherwise(chat.turns("One.", "Two."))
     window = chat.page.get_by_role("dialog", name="Two answers to the same question")
-    window.get_by_role("button", name="Keep this one: version 2").press("Enter")
+    window.get_by_role("button", name="Continue with this one: version 2").press("Enter")
     expect(chat.answers.last).to_contain_text("2 / 2")
     chat.say("Three.")
     sent = [one["content"] for one in fake.requests[-1]["messages"] if one["role"] == "user"]
@@ -75,7 +77,8 @@ def edit_first(chat: Chat, text: str) -> None:
     expect(chat.users).to_have_count(1)
     expect(chat.users.first).to_contain_text(text.partition(" [[")[0])
     # The row is drawn once more when the cost of the new answer is known.
-    expect(chat.users.first.locator(".version-facts")).to_contain_text("$")
+    whole = re.compile(r"Version 2 of 2: .*\$")
+    expect(chat.users.first.locator(".versions-all")).to_have_attribute("aria-label", whole)
     expect(chat.writing).to_have_count(0)
 
 
@@ -96,9 +99,9 @@ def test_the_versions_of_a_question_are_compared_with_their_answers(visit: Visit
     for side in (first, second):
         expect(side.locator("dl")).to_contain_text("Your last 20 messages")
         expect(side.locator("dl")).to_contain_text("1 of 1 sent")
-    expect(window).to_contain_text("Both were sent the same messages.")
+    expect(window).to_contain_text("only your question differs.")
     assert violations_in_every_look(chat.page) == []
-    first.get_by_role("button", name="Keep this one").click()
+    first.get_by_role("button", name="Continue with this one").click()
     expect(chat.users).to_have_count(2)
     expect(chat.users.first).to_contain_text("1 / 2")
 
@@ -129,7 +132,7 @@ def test_any_two_answers_are_compared_by_keys_alone(visit: Visit) -> None:
     walk_to(chat.page, "Compare with version 2", key="Shift+Tab")
     keys.press("Enter")
     expect(window.locator("h3")).to_contain_text(["Version 2", "Version 3 · shown now"])
-    walk_to(chat.page, "Keep this one: version 2")
+    walk_to(chat.page, "Continue with this one: version 2")
     keys.press("Enter")
     expect(chat.answers.last).to_contain_text("2 / 3")
 

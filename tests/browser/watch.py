@@ -21,8 +21,13 @@ def failed_request(status: int) -> str:
     return rf"the server responded with a status of {status}"
 
 
+# Servers of tests run on this machine: whatever else is asked for would leave a user's.
+OWN = re.compile(r"[A-Z]+ (http://(127\.0\.0\.1|localhost):\d+/|(blob|data|about):)")
+
+
 class Watch:
-    """Follows the pages of browser contexts; `check()` fails on errors that aren't allowed."""
+    """Follows the pages of browser contexts; `check()` fails on errors that aren't allowed, and on
+    requests to any other host."""
 
     def __init__(self) -> None:
         self.requests: list[str] = []
@@ -46,6 +51,8 @@ class Watch:
             if not any(re.search(pattern, error) for pattern in self.allowed)
         ]
         assert not unexpected, "\n".join(unexpected)
+        foreign = [request for request in self.requests if not OWN.match(request)]
+        assert not foreign, "\n".join(foreign)
 
     def _on_console(self, message: ConsoleMessage) -> None:
         if message.type == "error":

@@ -63,8 +63,12 @@ async def test_a_title_that_is_still_the_first_message_follows_its_edit(ada: Per
     assert await title(page) == FIRST
     await edit(page, await id_of(page, SECOND), "And in summer?")
     assert await title(page) == FIRST
-    await edit(page, await id_of(page, FIRST), "Which birds breed there?")
+    former = await id_of(page, FIRST)
+    await edit(page, former, "Which birds breed there?")
     assert await title(page) == "Which birds breed there?"
+    await ask_from_page(ada, "POST", f"/messages/{former}/show")
+    assert await title(page) == FIRST
+    await edit(page, former, "Which birds breed there?")
     await ada.ask("PATCH", f"/conversations/{page.conversation}", {"title": "Birds"})
     await edit(page, await id_of(page, "Which birds breed there?"), "Which fish?")
     assert await title(page) == "Birds"

@@ -60,9 +60,10 @@ def view_of(
     reply: Quote | None = None,
     versions: tuple[Version, ...] = (),
     answered_by: models.Turn | None = None,
+    model: str = "",
 ) -> MessageView:
     """Fetch the row's turn with it. `reply` quotes the message that it replies to; `answered_by` is
-    the newest turn of a user message that was answered again or continued."""
+    the newest turn of a user message that was answered again or continued; `model` wrote it."""
     turn = answered_by or row.turn
     return MessageView(
         message=message_of(row),
@@ -78,6 +79,7 @@ def view_of(
         problem=_problem(row, turn) if turn is not None and turn.problem else None,
         versions=versions,
         edited=row.edited is not None,
+        model=model,
     )
 
 

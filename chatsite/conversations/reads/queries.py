@@ -29,7 +29,12 @@ from chatsite.conversations.reads.ownership import (
     owns,
 )
 from chatsite.conversations.reads.summary_queries import summary_state_of
-from chatsite.conversations.reads.tree import answering_turns, user_message_of, versions_of
+from chatsite.conversations.reads.tree import (
+    answering_turns,
+    models_of,
+    user_message_of,
+    versions_of,
+)
 from chatsite.conversations.values.owners import Owner
 from chatsite.conversations.values.records import OpenConversation, WholePath
 from chatsite.errors import NotFound
@@ -94,6 +99,7 @@ def open_conversation(*, owner: Owner, conversation: str) -> OpenConversation:
         receipt=row.last_turn.shown_receipt if row.last_turn else None,
         forget_above=row.forget_above,
         summary=summary_state_of(row).view,
+        greetings=messages_on_path(row).filter(turn_seq=0).count() if earlier else 0,
     )
 
 
@@ -102,6 +108,7 @@ def message_views(
     *,
     versions: Mapping[str, tuple[Version, ...]] = MappingProxyType({}),
     answered_by: Mapping[uuid.UUID, Turn] = MappingProxyType({}),
+    models: Mapping[uuid.UUID, str] = MappingProxyType({}),
 ) -> tuple[MessageView, ...]:
     """Messages as the page shows them. Messages that are replied to take one more query.
 
@@ -120,6 +127,7 @@ def message_views(
             reply=found.get(row.reply_to) if row.reply_to else None,
             versions=versions.get(str(row.id), ()),
             answered_by=answered_by.get(row.id),
+            model=models.get(row.id, ""),
         )
         for row in rows
     )
@@ -143,6 +151,7 @@ def path_views(rows: Iterable[Message], *, last: bool = False) -> tuple[MessageV
         rows,
         versions=versions_of(rows),
         answered_by={id: found[turn] for id, turn in turns.items()},
+        models=models_of(rows),
     )
 
 

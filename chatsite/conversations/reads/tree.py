@@ -144,12 +144,27 @@ def _versions(rows: Iterable[Message]) -> dict[uuid.UUID, Version]:
         found[row.id] = Version(
             id=str(row.id),
             at=(row.edited or row.created).isoformat(),
-            model=provider.get("label") or provider.get("model") or "",
+            model=model_label(provider),
             tokens=reported.get("completion"),
             cost=reported.get("cost"),
             edited=row.edited is not None,
         )
     return found
+
+
+def model_label(provider: Mapping[str, Any] | None) -> str:
+    """What a receipt calls the model that answered, "" where it doesn't say."""
+    told = provider or {}
+    return str(told.get("label") or told.get("model") or "")
+
+
+def models_of(rows: Iterable[Message]) -> dict[uuid.UUID, str]:
+    """By answer the label of the model that wrote it, as its turn's receipt has it. Not of messages
+    that call tools: the answer that they led to says it."""
+    turns = {row.id: row.turn_id for row in rows if row.role == "assistant" and not row.calls}
+    told = Turn.objects.filter(id__in={turn for turn in turns.values() if turn})
+    labels = dict(told.values_list("id", "receipt__provider"))
+    return {id: model_label(labels.get(turn)) for id, turn in turns.items() if turn}
 
 
 def answering_turns(asked: Iterable[tuple[uuid.UUID, int]]) -> dict[uuid.UUID, uuid.UUID]:

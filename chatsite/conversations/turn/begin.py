@@ -25,7 +25,7 @@ from chatsite.conversations.files import uploads
 from chatsite.conversations.files.quota import characters_of, require_words
 from chatsite.conversations.models import Conversation, Message, Turn
 from chatsite.conversations.reads import loading
-from chatsite.conversations.reads.ownership import free_or_owned
+from chatsite.conversations.reads.ownership import free_or_owned, messages_on_path
 from chatsite.conversations.reads.queries import message_views
 from chatsite.conversations.reads.tree import user_message_of
 from chatsite.conversations.values.owners import Owner
@@ -217,3 +217,9 @@ def title_from(text: str) -> str:
         return line or "New chat"
     cut = line[:TITLE_LENGTH].rpartition(" ")[0] or line[:TITLE_LENGTH]
     return f"{cut}…"
+
+
+def path_title(row: Conversation) -> str:
+    """The title that the path's first user message gives."""
+    first = messages_on_path(row).filter(role="user").order_by("seq")
+    return title_from(first.values_list("content", flat=True).first() or "")

@@ -15,16 +15,14 @@ from chatsite.conversations.files import uploads
 from chatsite.conversations.files.quota import characters_of, require_words
 from chatsite.conversations.models import Conversation, Message
 from chatsite.conversations.reads import loading
-from chatsite.conversations.reads.ownership import messages_on_path
 from chatsite.conversations.reads.queries import message_views
 from chatsite.conversations.reads.tree import versions_of
 from chatsite.conversations.turn.begin import (
     known_turn,
-    message_title,
     new_turn,
+    path_title,
     require_agent,
     resent_turn,
-    title_from,
 )
 from chatsite.conversations.values.owners import Owner
 from chatsite.conversations.values.records import StartedTurn
@@ -63,7 +61,8 @@ def begin_edit(
     require_words(owner, characters_of(user))
     row.characters += characters_of(user)
     user = replace(user, reply_to=str(former.reply_to) if former.reply_to else None)
-    _retitle(row, former, user)
+    # A title that is still the beginning of the first message follows its edit.
+    titled = row.title == path_title(row)
     turn = new_turn(row, client_id, now=timezone.now(), model=model, mode="edit")
     above = former.parent
     reroute(row, below=above.seq if above else 0, through=())
@@ -79,6 +78,8 @@ def begin_edit(
     rows += place_at_end(row, empty, now=turn.started, turn=turn, after=rows, state="running")
     turn.save(force_insert=True)
     MESSAGES.insert(rows)
+    if titled:
+        row.title = path_title(row)
     row.save()
     uploads.claim_uploads(row, [attachment.id for attachment in user.attachments])
     return StartedTurn(
@@ -94,14 +95,6 @@ def begin_edit(
         loaded=loading.load_at_once(row, reach, reply_to=user.reply_to),
         gone_from=former.seq,
     )
-
-
-def _retitle(row: Conversation, former: Message, user: DomainMessage) -> None:
-    """A title that is still the beginning of the first message follows that message's edit."""
-    if row.title != title_from(former.content or ""):
-        return
-    if not messages_on_path(row).filter(role="user", seq__lt=former.seq).exists():
-        row.title = message_title(user)
 
 
 def _changeable(row: Conversation, message: str) -> Message:

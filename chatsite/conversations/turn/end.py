@@ -25,7 +25,7 @@ from chatsite.conversations.database.work import Pieces, in_pieces, writing
 from chatsite.conversations.models import UNANSWERED, Message, Turn
 from chatsite.conversations.reads.ownership import messages_on_path
 from chatsite.conversations.reads.queries import message_views
-from chatsite.conversations.reads.tree import user_message_of, versions_of
+from chatsite.conversations.reads.tree import model_label, user_message_of, versions_of
 from chatsite.conversations.turn.versions import (
     put_rests,
     restore_previous_answer,
@@ -75,7 +75,8 @@ def end_turn(
                 answer.quoted = list(receipt.get("quoted", ()))
             _finish_answer(answer, state, tokens, finish_reason)
             finished.append(answer)
-            view = view_of(answer, versions=versions_beside(answer))
+            label = model_label((receipt or {}).get("provider")) if not answer.calls else ""
+            view = view_of(answer, versions=versions_beside(answer), model=label)
         else:
             answer.delete()
             restored = restore_previous_answer(row)

@@ -23,6 +23,7 @@ from chatsite.conversations.models import Conversation, Message, Turn
 from chatsite.conversations.reads.ownership import messages_on_path
 from chatsite.conversations.reads.queries import path_views
 from chatsite.conversations.reads.tree import below, newest_branch, versions_of
+from chatsite.conversations.turn.begin import path_title
 from chatsite.conversations.values.owners import Owner
 from chatsite.errors import NotFound, TurnRunning
 from chatsite.views import MessageView, Version
@@ -74,7 +75,10 @@ def show_version(*, owner: Owner, message: str) -> Pieces[PathChange]:
     if found.on_path:
         return PathChange(conversation=str(row.id), seq=found.seq, below=None)
     below_seq, branch = _branch_through(row, found)
+    title = path_title(row)
     _put_first(row, below_seq, branch)
+    if row.title == title:
+        row.title = path_title(row)
     row.last_turn_id = newest_answered(row)
     row.save()
     yield from _put_rest(row.id, branch[:PIECE][-1], branch[PIECE:])

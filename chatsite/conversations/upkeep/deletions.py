@@ -36,7 +36,7 @@ from chatsite.conversations.reads import loading
 from chatsite.conversations.reads.ownership import messages_on_path
 from chatsite.conversations.reads.queries import path_views
 from chatsite.conversations.reads.tree import below, branch_below, stand_ins
-from chatsite.conversations.turn.begin import title_from
+from chatsite.conversations.turn.begin import path_title
 from chatsite.conversations.turn.versions import (
     newest_answered,
     put_on_path,
@@ -81,7 +81,7 @@ def delete_message(*, owner: Owner, message: str) -> TextChange:
         raise NotFound(say("There is no such message."))
     if found.role == "tool":
         raise Refused(say("A call's result goes with the message that called. Delete that one."))
-    gone, title = _whole(row, found), _title(row)
+    gone, title = _whole(row, found), path_title(row)
     first = gone[0]
     for one in gone:
         subtract_from_totals(row, one)
@@ -97,7 +97,7 @@ def delete_message(*, owner: Owner, message: str) -> TextChange:
         row.forget_above = _next_turn(row, first)
     below_seq = _show_another(row, above)
     if row.title == title:
-        row.title = _title(row)
+        row.title = path_title(row)
     forget_path(row)
     row.last_turn = None
     row.save()
@@ -126,12 +126,6 @@ def _whole(row: Conversation, found: Message) -> list[Message]:
 def _leads_on(message: Message) -> bool:
     """Whether what follows belongs to the same answer."""
     return message.role == "tool" or bool(message.calls)
-
-
-def _title(row: Conversation) -> str:
-    """The title that the path's first user message gives."""
-    first = messages_on_path(row).filter(role="user").order_by("seq")
-    return title_from(first.values_list("content", flat=True).first() or "")
 
 
 def _shown_above(row: Conversation, message: Message) -> Message | None:
@@ -195,7 +189,7 @@ def restore_message(*, owner: Owner, message: str) -> TextChange:
     if not back or back[0].seq < row.cleared:
         raise NotFound(say(GONE))
     require_idle(row)
-    first, title = back[0], _title(row)
+    first, title = back[0], path_title(row)
     marker = first.forgot_above and row.forget_above == _next_turn(row, first)
     returned = Message.objects.filter(id__in=[one.id for one in back])
     returned.update(deleted=None, forgot_above=None)
@@ -217,7 +211,7 @@ def restore_message(*, owner: Owner, message: str) -> TextChange:
     if marker:
         row.forget_above = first.seq
     if row.title == title:
-        row.title = _title(row)
+        row.title = path_title(row)
     forget_path(row)
     row.last_turn_id = newest_answered(row)
     row.save()

@@ -95,7 +95,8 @@ class FinishedTurn:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenConversation:
-    """A conversation as a page first shows it; `running` is the id of its running turn."""
+    """A conversation as a page first shows it; `running` is the id of its running turn. Of the
+    `earlier` messages, which it doesn't show, `greetings` are the agent's."""
 
     conversation: ConversationView | None
     messages: tuple[MessageView, ...]
@@ -105,6 +106,7 @@ class OpenConversation:
     receipt: Mapping[str, Any] | None
     forget_above: int = 0
     summary: SummaryView = SummaryView()
+    greetings: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

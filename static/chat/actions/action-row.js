@@ -7,7 +7,7 @@ import { againMenu } from "../branches/again-menu.js";
 import { describeVersion, versionSteps } from "../branches/version-steps.js";
 import { h, setChildren } from "../elements/dom.js";
 import { icon } from "../elements/icons.js";
-import { formatTime, shorten } from "../state/format.js";
+import { shorten } from "../state/format.js";
 import { describeCall } from "../state/tool-calls.js";
 import { say } from "../words/say.js";
 import { MessageMenu } from "./message-menu.js";
@@ -160,17 +160,16 @@ export class ActionRow {
 
 /**
  * What tells the version that is shown from the others, behind the buttons, so that none of them moves from one version
- * to the next. It is always there where another model wrote another version. A question has its time alone: what the
- * turn cost is said of its answer.
+ * to the next. It is always there where another model wrote another version. Its time stands above the message, and what
+ * a turn cost is said of the answer.
  * @param {Item[]} several those that have versions
  */
 function facts(several) {
   const item = several.at(-1);
   const shown = item?.versions.find(({ id }) => id === item.id);
-  if (!item || !shown) return null;
-  const mixed = item.role === "assistant" && new Set(item.versions.map(({ model }) => model)).size > 1;
-  return h("span", { class: mixed ? "version-facts mixed" : "version-facts", "aria-hidden": "true" },
-    item.role === "user" ? formatTime(shown.at) : describeVersion(shown));
+  if (!item || !shown || item.role === "user") return null;
+  const mixed = new Set(item.versions.map(({ model }) => model)).size > 1;
+  return h("span", { class: mixed ? "version-facts mixed" : "version-facts", "aria-hidden": "true" }, describeVersion({ ...shown, at: "" }));
 }
 
 /**

@@ -85,16 +85,19 @@ export class Branches {
     const editor = new MessageEditor({
       text: message.content ?? "", attachments: message.attachments,
       about: !asks ? say("What the model wrote is kept as a version.")
-        : below ? sayCount("Sending asks again from here. This version and the {count} message below it are kept: ‹ and › lead back to them.",
-          "Sending asks again from here. This version and the {count} messages below it are kept: ‹ and › lead back to them.", below)
-          : say("Sending asks again. This version is kept: ‹ and › lead back to it."),
+        : below ? sayCount("Sending gets a new answer. This version and the {count} message below it are kept: ‹ and › lead back to them.",
+          "Sending gets a new answer. This version and the {count} messages below it are kept: ‹ and › lead back to them.", below)
+          : say("Sending gets a new answer. This version is kept: ‹ and › lead back to it."),
       send: asks ? (text, files) => this.#send(text, files) : null,
       save: (text) => void this.#save(text),
       cancel: () => this.close({ focus: true }),
     });
     this.open = { editor, id, row, ref: "", client: uuid(), sent: "", below };
+    const { top } = row.getBoundingClientRect();
     row.classList.add("editing");
     row.querySelector(".body")?.after(editor.element);
+    // At the end of a chat the end stays in sight when something grows, which would push this message out of it.
+    this.wiring.hold(message.seq, top);
     editor.open();
     return true;
   }

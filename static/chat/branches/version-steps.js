@@ -4,7 +4,7 @@ import { h, setText } from "../elements/dom.js";
 import { icon } from "../elements/icons.js";
 import { walkMenu } from "../elements/menu-keys.js";
 import { Popover } from "../elements/popover.js";
-import { formatDollars, formatTime, shorten } from "../state/format.js";
+import { formatDollars, formatTime, shorten, withoutMarkup } from "../state/format.js";
 import { say, sayCount } from "../words/say.js";
 
 /**
@@ -22,7 +22,7 @@ const LONGEST = 60;
  */
 export function describeVersion({ model, at, cost, tokens, edited }) {
   const price = cost !== null ? formatDollars(cost) : tokens ? sayCount("{count} token", "{count} tokens", tokens) : "";
-  return [model, formatTime(at), price, edited && say("edited by you")].filter(Boolean).join(" · ");
+  return [model, at && formatTime(at), price, edited && say("edited by you")].filter(Boolean).join(" · ");
 }
 
 /**
@@ -73,7 +73,7 @@ export function versionSteps(versions, at, { show, compare, text }) {
     const places = [...box.querySelectorAll(".version-text")].slice(0, QUOTED);
     await Promise.all(places.map(async (place, index) => {
       const said = await text(versions[index].id).catch(() => null);
-      if (said && place.isConnected) setText(place, shorten(said, LONGEST));
+      if (said && place.isConnected) setText(place, shorten(withoutMarkup(said), LONGEST));
     }));
   }
 

@@ -8,11 +8,12 @@ import { say, sayCount } from "../words/say.js";
 /** @import { State } from "../types/state.js" */
 
 export class Meter {
-  constructor() {
+  /** @param {(() => void)|null} look shows what the numbers are made of; null where this person may not see it */
+  constructor(look) {
     this.fill = h("i", {});
-    this.words = h("span", { class: "meter-words" });
+    this.words = look ? h("button", { type: "button", class: "meter-words", on: { click: look } }) : h("span", { class: "meter-words" });
     this.spoken = h("span", { class: "hidden" });
-    setChildren(byId("meter"), h("span", { class: "meter-bar", "aria-hidden": "true" }, this.fill), this.words, this.spoken);
+    setChildren(byId("meter"), h("span", { class: "meter-bar", "aria-hidden": "true" }, this.fill), this.words, !look && this.spoken);
     byId("meter").hidden = true;
   }
 
@@ -31,7 +32,7 @@ export class Meter {
     this.fill.classList.toggle("full", share > 0.9);
     // Nothing is stored of a chat that hasn't begun.
     const messages = said > 0 && (sent === said
-      ? sayCount("all of {count} message", "all {count} messages", said)
+      ? sayCount("{count} message", "all {count} messages", said)
       : say("{sent} of {messages}", { sent: formatNumber(sent), messages: sayCount("{count} message", "{count} messages", said) }));
     byId("meter").title = say("What your next message is sent with. A token is a piece of a word; the model takes {limit} of them.", { limit: formatNumber(limit) });
     setChildren(
@@ -40,9 +41,11 @@ export class Meter {
       messages && h("span", { class: "dot" }, " · "),
       messages && h("span", {}, messages),
     );
-    this.words.setAttribute("aria-hidden", "true");
-    setText(this.spoken, messages
+    const spoken = messages
       ? say("Next request: {tokens} of {limit} tokens, {messages}.", { tokens: formatNumber(tokens), limit: formatNumber(limit), messages })
-      : say("Next request: {tokens} of {limit} tokens.", { tokens: formatNumber(tokens), limit: formatNumber(limit) }));
+      : say("Next request: {tokens} of {limit} tokens.", { tokens: formatNumber(tokens), limit: formatNumber(limit) });
+    setText(this.spoken, spoken);
+    if (this.words instanceof HTMLButtonElement) this.words.setAttribute("aria-label", spoken);
+    else this.words.setAttribute("aria-hidden", "true");
   }
 }

@@ -1,7 +1,7 @@
 /** "Use a better model": the ways from the small model to a real one. There is no field for keys: they stay on the server. */
 
 import { copy } from "../elements/clipboard.js";
-import { h, setChildren } from "../elements/dom.js";
+import { byId, h, setChildren } from "../elements/dom.js";
 import { icon } from "../elements/icons.js";
 import { describeModel } from "../state/model-facts.js";
 import { say } from "../words/say.js";
@@ -27,7 +27,7 @@ export function openBetterModel(actions) {
   dialog = h("dialog", { class: "box better-box", id: "better", "aria-labelledby": "better-title" },
     h("form", { method: "dialog" },
       h("h2", { id: "better-title" }, say("Use a better model")),
-      h("p", { class: "quiet" }, say("The small model shows that this page works. These are the three ways to a real one.")),
+      h("p", { class: "quiet" }, say("The small model is a demonstration. These are the three ways to a real one.")),
       ways(found),
       h("div", { class: "box-foot" }, h("button", { class: "primary" }, say("Close")))));
   document.body.append(dialog);
@@ -47,6 +47,7 @@ export function sayBetterModelAnswers(model) {
     h("p", { role: "status" }, say("Your next message goes to it. “Try again” under an answer asks it the same question, and keeps the answer that is there.")),
     h("div", { class: "box-foot" }, h("button", { class: "primary" }, say("Close")))));
   dialog.querySelector("h2")?.focus();
+  dialog.addEventListener("close", () => byId("draft").focus(), { once: true });
   return true;
 }
 
@@ -55,9 +56,9 @@ function ways(found) {
   return h("ol", { class: "better-ways" },
     way(say("A model server on this machine"), found),
     way(say("A provider's key"),
-      h("p", {}, say("Stop the server (Ctrl+C in its terminal) and start it again with a key, in the same folder. Keys are never typed into this page.")),
+      h("p", {}, say("Stop the server (Ctrl+C in its terminal) and start it again there with your key in place of sk-…. Keys are never typed into this page. The provider bills what you use.")),
       command("OPENAI_API_KEY=sk-… make run"),
-      h("p", { class: "quiet" }, say("Or ANTHROPIC_API_KEY, GEMINI_API_KEY, GROQ_API_KEY and others. A line in the file .env of that folder keeps the key for every start. If somebody else runs this server, ask them."))),
+      h("p", { class: "quiet" }, say("Or ANTHROPIC_API_KEY, GEMINI_API_KEY, GROQ_API_KEY and others. The line OPENAI_API_KEY=sk-… in the file .env beside README.md keeps the key for every start. If somebody else runs this server, ask them."))),
     way(say("A model file"),
       h("p", {}, say("A GGUF file runs inside Chatsite, without another server and without a key.")),
       command("CHAT_MODEL_PATH=/models/qwen3-4b.gguf make run")));

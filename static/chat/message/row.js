@@ -44,6 +44,7 @@ export class MessageRow {
     this.quoted = h("div", { hidden: true });
     this.stateText = h("span", { class: "state" });
     this.clock = h("time", {});
+    this.model = h("span", { class: "m-model" });
     this.body = h("div", { class: "body", dir: "auto" });
     this.mark = new MarkLine({
       unloaded: { label: say("Bring back"), act: () => actions.bringBack([this.group.items[0].start]) },
@@ -58,7 +59,7 @@ export class MessageRow {
       continue: () => actions.continueAnswer(/** @type {string} */ (this.newest.id)),
     });
     this.acts = new ActionRow(actions);
-    setChildren(this.head, h("h2", { class: "who" }, first.name, this.stateText, this.labels, this.clock));
+    setChildren(this.head, h("h2", { class: "who" }, first.name, this.model, this.stateText, this.labels, this.clock));
     this.element = h("article", { class: `m ${first.role}`, tabindex: "-1" }, this.head, this.quoted, this.body,
       this.note, this.mark.element, this.warning, this.ending.element, this.acts.element);
     this.update(group);
@@ -80,6 +81,7 @@ export class MessageRow {
     this.element.classList.toggle("writing", newest.writing);
     this.element.setAttribute("aria-busy", String(newest.writing));
     setText(this.stateText, describeState(newest));
+    setText(this.model, newest.model);
     this.clock.dateTime = first.created;
     setText(this.clock, first.created && formatTime(first.created));
     if (first.role === "user") this.#drawUser(first);

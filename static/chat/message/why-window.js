@@ -1,7 +1,7 @@
 /** "Why did it forget?": when a message left the context, under which rule, and the remedies. */
 
 import { byId, h, setChildren, setText } from "../elements/dom.js";
-import { shorten } from "../state/format.js";
+import { shorten, withoutMarkup } from "../state/format.js";
 import { say } from "../words/say.js";
 
 /**
@@ -54,7 +54,7 @@ export class WhyWindow {
       this.dialog,
       h("form", { method: "dialog" },
         this.title,
-        h("blockquote", { class: "why-quote" }, shorten(item.content, 160)),
+        h("blockquote", { class: "why-quote" }, shorten(withoutMarkup(item.content), 160)),
         this.explanation,
         this.offers,
         h("div", { class: "box-foot" }, h("button", { class: "plain-button" }, say("Close")))),

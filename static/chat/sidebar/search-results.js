@@ -3,7 +3,7 @@
 import { h } from "../elements/dom.js";
 import { chatAddress, messageAddress } from "../net/address.js";
 import { getJson } from "../net/http.js";
-import { formatTime } from "../state/format.js";
+import { formatTime, withoutMarkup } from "../state/format.js";
 import { say } from "../words/say.js";
 
 /**
@@ -135,9 +135,3 @@ export class SearchResults {
     return mine === this.question ? found : null;
   }
 }
-
-/**
- * A piece of a message without the signs that format it.
- * @param {string} text
- */
-const withoutMarkup = (text) => text.replace(/\*\*|__|`+|^#+ /gmu, "");

@@ -111,3 +111,9 @@ export function shorten(text, length = 90) {
  */
 export const describeWaiting = (sentence, seconds) =>
   seconds > 0 ? say("{sentence} Trying again in {seconds} s.", { sentence, seconds }) : say("{sentence} Trying again.", { sentence });
+
+/**
+ * A piece of a message without the signs that format it.
+ * @param {string} text
+ */
+export const withoutMarkup = (text) => text.replace(/\*\*|__|`+|^#+ /gmu, "");

@@ -14,12 +14,12 @@ import { say } from "../words/say.js";
  * One message as the transcript shows it. `content` is the whole text; `writing`: more of it arrives;
  * `hint`: the provider is asked again; `reading`: the model still reads the prompt; `coming` names the
  * tools whose calls are being written; `idle`: the calls before this message still run; `note`: how its
- * files were put into the last request; `forgets`: the messages above its turn are forgotten; `first`:
+ * files were put into the last request; `model` wrote it, where several models wrote the chat; `forgets`: the messages above its turn are forgotten; `first`:
  * only greetings are above it; `greets`: it is a greeting; `start`: the sequence number of its turn's
  * first message; `unloaded`: a cleanup took it out of the engine's cache.
  * @typedef {{key: string, id: string|null, role: Role, name: string, content: string, reasoning: string,
  *   calls: CallView[], coming: string[], hint: Waiting|null, reading: Reading|null, attachments: Attachment[],
- *   note: string, versions: Version[], edited: boolean, seq: number|null, created: string, state: string, finish: string,
+ *   note: string, versions: Version[], edited: boolean, model: string, seq: number|null, created: string, state: string, finish: string,
  *   turn: string|null, writing: boolean, idle: boolean, waiting: boolean, problem: Problem|null,
  *   failed: boolean, pinned: boolean, excluded: boolean, bookmarked: boolean, background: boolean, reply: Quote|null,
  *   forgets: boolean, first: boolean, greets: boolean, start: number, unloaded: boolean}} Item
@@ -46,7 +46,7 @@ const PLAIN = {
   id: null, seq: null, created: "", state: "complete", finish: "", turn: null, writing: false, waiting: false,
   problem: null, failed: false, pinned: false, excluded: false, bookmarked: false, background: false, reply: null, forgets: false,
   first: false, greets: false, reasoning: "", calls: [], coming: [], hint: null, reading: null, attachments: [],
-  note: "", versions: [], edited: false, idle: false, start: 0, unloaded: false,
+  note: "", versions: [], edited: false, model: "", idle: false, start: 0, unloaded: false,
 };
 const BACKGROUND = ["scheduled", "briefing"];
 /** @type {Record<string, string>} where else than in the page a message was written */
@@ -175,6 +175,7 @@ function storedItems(state, name) {
   const first = shown.find((message) => message.role === "user")?.seq ?? null;
   const results = resultsOf(state.messages);
   const fileSentences = state.receipt?.files ?? [];
+  const mixed = hasSeveralModels(state);
   return shown.map((message, index) => ({
     ...PLAIN,
     key: message.id,
@@ -198,6 +199,7 @@ function storedItems(state, name) {
     pinned: message.pinned,
     excluded: message.excluded,
     bookmarked: message.bookmarked,
+    model: mixed ? message.model : "",
     background: isBackground(message),
     reply: message.reply ?? null,
     forgets: state.forgetAbove > 0 && starts[index] === state.forgetAbove,
@@ -206,6 +208,17 @@ function storedItems(state, name) {
     start: starts[index],
     unloaded: message.kv_status < 1,
   }));
+}
+
+/**
+ * Whether other models wrote answers than the one whose name stands in the header, so that each answer needs a name.
+ * @param {State} state
+ */
+function hasSeveralModels({ messages, decision, agent }) {
+  const models = new Set(messages.map(({ model }) => model).filter(Boolean));
+  const next = decision?.provider?.label ?? agent?.provider?.label;
+  if (models.size && next) models.add(next);
+  return models.size > 1;
 }
 
 /** @param {Message} message */

@@ -14,7 +14,7 @@
  */
 export function initialState(conversationId, agentSlug, agent) {
   return {
-    conversationId, agentSlug, agent, opened: false, conversation: null, messages: [], earlier: false,
+    conversationId, agentSlug, agent, opened: false, conversation: null, messages: [], earlier: false, greetings: 0,
     turn: null, receipt: null, decision: null, problem: null, previewRef: null, engine: null, pending: [],
     forgetAbove: 0, summary: noSummary(true), refusal: null, ended: null, stale: false, sure: Infinity,
     deleted: false, cacheVersion: 0,
@@ -120,22 +120,22 @@ export function findVerdict(decision, seq) {
 }
 
 /**
- * How many of the stored messages are the agent's greetings, as far as they are known: of a long chat the beginning isn't
- * loaded, neither for the decision nor in the page.
+ * How many of the stored messages are the agent's greetings: those of the beginning of the chat where the page has it,
+ * those that the snapshot counted where it hasn't; of another request those that it judged.
  * @param {Decision} decision
- * @param {Pick<State, "messages"|"earlier">} [state]
+ * @param {Pick<State, "messages"|"earlier"|"greetings">} [state]
  */
 export function countGreetings({ verdicts }, state) {
-  const began = state && !state.earlier ? state.messages.findIndex(({ role }) => role === "user") : -1;
   const judged = verdicts.filter(({ reason, first }) => reason === "greeting" && first > 0);
-  return Math.max(began, judged.reduce((sum, { messages }) => sum + messages, 0));
+  const known = !state ? 0 : state.earlier ? state.greetings : state.messages.findIndex(({ role }) => role === "user");
+  return Math.max(known, judged.reduce((sum, { messages }) => sum + messages, 0));
 }
 
 /**
  * How many messages were said, and how many of them the request has. Greetings are never sent, so whoever compares the
  * two numbers would look for a message that is missing.
  * @param {Decision} decision
- * @param {Pick<State, "messages"|"earlier">} [state]
+ * @param {Pick<State, "messages"|"earlier"|"greetings">} [state]
  */
 export function countSaid(decision, state) {
   const { sent, stored } = decision.facts;

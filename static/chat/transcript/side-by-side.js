@@ -74,7 +74,7 @@ export class SideBySide {
       h("div", { class: "two-answers-columns" }, columns.map(({ element }) => element)),
       differences(both, this.actions.state().messages),
       h("form", { method: "dialog", class: "two-answers-foot" },
-        h("p", { class: "quiet" }, say("Both are kept: ‹ and › under the message step between them.")),
+        h("p", { class: "quiet" }, say("Neither is lost: ‹ and › under the message step between them.")),
         h("button", { class: "plain-button" }, say("Close"))),
     );
     this.dialog.showModal();
@@ -92,17 +92,17 @@ export class SideBySide {
     const text = side.answer?.text ? new FormattedText() : null;
     const title = shown ? say("Version {number} · shown now", { number }) : say("Version {number}", { number });
     const keep = h("button", {
-      type: "button", class: shown ? "primary" : "plain-button", "aria-label": say("Keep this one: version {number}", { number }),
+      type: "button", class: shown ? "primary" : "plain-button", "aria-label": say("Continue with this one: version {number}", { number }),
       on: { click: () => this.#keep(side) },
-    }, say("Keep this one"));
+    }, say("Continue with this one"));
     const model = side.receipt?.provider?.label || side.receipt?.provider?.model || version.model;
     const about = [model, formatTime(version.at), version.edited && say("edited by you")].filter(Boolean).join(" · ");
     const element = h("section", { class: "two-answers-one", "aria-label": title },
       h("h3", {}, title, h("small", {}, about)),
       asks && side.question && question(side.question),
-      h("dl", { class: "facts small" }, facts(side)),
       h("div", { class: "two-answers-text", tabindex: "0", role: "group", "aria-label": say("The answer") },
         text ? text.element : h("p", { class: "quiet" }, say("There is no answer."))),
+      h("dl", { class: "facts small" }, facts(side)),
       keep);
     return { element, text };
   }
@@ -160,12 +160,19 @@ function differences([first, second], messages) {
     messages: messages.filter(({ seq }) => findVerdict(side.receipt, seq)?.sent && findVerdict(other.receipt, seq)?.sent === false),
   });
   const lists = [only(first, second), only(second, first)].filter((one) => one.messages.length);
-  if (!lists.length) {
-    const same = first.receipt.provider?.model === second.receipt.provider?.model;
-    return h("p", { class: "quiet" }, same ? say("Both were sent the same messages.")
-      : say("Both were sent the same messages. Models count tokens differently, and some get longer instructions."));
-  }
+  if (!lists.length) return h("p", { class: "quiet" }, sameMessages(first, second));
   return h("div", { class: "two-answers-differences" }, lists.map((one) => h("details", {},
     h("summary", {}, `${one.title}: `, sayCount("{count} message", "{count} messages", one.messages.length)),
     h("ul", {}, one.messages.slice(-QUOTED).map(({ seq, content }) => h("li", {}, `${seq} `, shorten(content ?? "", 90)))))));
+}
+
+/**
+ * What differs where both requests have the same earlier messages.
+ * @param {Side} first
+ * @param {Side} second
+ */
+function sameMessages(first, second) {
+  if (first.question?.text !== second.question?.text) return say("Both were sent the same earlier messages: only your question differs.");
+  if (first.receipt?.provider?.model === second.receipt?.provider?.model) return say("Both were sent the same messages.");
+  return say("Both were sent the same messages. Each model counts tokens its own way, and some get longer instructions.");
 }

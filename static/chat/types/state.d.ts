@@ -63,6 +63,8 @@ export interface State {
   messages: Message[];
   /** There are older messages that aren't loaded. */
   earlier: boolean;
+  /** Of the messages that aren't loaded. */
+  greetings: number;
   turn: RunningTurn | null;
   /** The last answer's. */
   receipt: Decision | null;

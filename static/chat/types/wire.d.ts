@@ -136,6 +136,8 @@ export interface Message {
   versions: Version[];
   /** A person has changed its text since it was written. */
   edited: boolean;
+  /** What wrote an answer; "" where that isn't known. */
+  model: string;
   /** 1: in the engine's cache; 0 marked for cleanup; -1 unloaded. */
   kv_status: number;
 }
@@ -358,6 +360,8 @@ export interface SnapshotEvent {
   engine: Engine;
   forget_above: number;
   summary: Summary;
+  /** Of the messages above those that are here. */
+  greetings: number;
 }
 
 export interface TurnStartedEvent {

@@ -1,0 +1,1 @@
+import"./chunk-LHJ2M3DK.js";
