@@ -8,6 +8,8 @@ from types import MappingProxyType
 from typing import Literal
 from urllib.parse import urlsplit
 
+from chatsite.wording import later
+
 Dialect = Literal["openai", "anthropic"]
 Bound = Literal["max_tokens", "max_completion_tokens"]
 DIALECTS: tuple[Dialect, ...] = ("openai", "anthropic")
@@ -134,7 +136,7 @@ SERVERS: Mapping[str, Server] = MappingProxyType({server.name: server for server
 # Servers that are looked for on this machine.
 LOCAL = tuple(server.name for server in _ALL if server.local)
 
-COMPATIBLE = "OpenAI-compatible server"
+COMPATIBLE = later("OpenAI-compatible server")
 
 
 def server_at(server: Server, base_url: str) -> Server:

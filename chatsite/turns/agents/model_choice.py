@@ -166,15 +166,15 @@ class ModelChoice:
     def _server(self, name: str) -> dict[str, str]:
         """Who has the model, where its group doesn't say so."""
         server = self.reach.servers.get(name.partition(":")[0])
-        return {"server": server.label} if server is not None else {}
+        return {"server": say(server.label)} if server is not None else {}
 
     def _group(self, provider: str) -> str:
         server = self.reach.servers.get(provider)
         if server is None:
             return say("On this machine")
         if server.local:
-            return say("{server}, on this machine", server=server.label)
-        return server.label
+            return say("{server}, on this machine", server=say(server.label))
+        return say(server.label)
 
     def _entry(self, name: str, providers: Mapping[str, Provider]) -> dict[str, Any]:
         provider, _, asked = name.partition(":")
