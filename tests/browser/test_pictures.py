@@ -139,6 +139,8 @@ def test_the_versions_of_a_message_and_what_can_be_done(
     expect(chat.answers.last).to_contain_text("840 euros")
     expect(chat.writing).to_have_count(0)
     expect(chat.users.last).to_contain_text("2 / 2")
+    chat.toasts.get_by_role("button", name="Show them").wait_for()
+    chat.page.locator("#toasts").evaluate("(it) => it.replaceChildren()")  # the menu comes over it
     chat.users.last.hover()
     chat.users.last.get_by_role("button", name="More actions for").click()
     expect(chat.popover).to_contain_text("Continue in a new chat")

@@ -21,8 +21,8 @@ export class Popover {
     this.fill = fill;
     this.whenShown = shown;
     this.free = free;
-    // What is loaded after the opening makes it taller.
-    this.grows = new ResizeObserver(() => this.placeFree());
+    /** @type {ResizeObserver|null} made at the first opening: a long chat has hundreds of these windows */
+    this.grows = null;
     this.box = h("div", { class: `pop ${name} ${free ? "free" : ""}`, role: "dialog", "aria-label": label, tabindex: "-1", hidden: true, popover: free && "manual" });
     button.after(this.box);
     button.addEventListener("click", () => this.toggle());
@@ -50,6 +50,8 @@ export class Popover {
     if (this.free) {
       this.box.showPopover();
       this.placeFree();
+      // What is loaded after the opening makes it taller.
+      this.grows ??= new ResizeObserver(() => this.placeFree());
       this.grows.observe(this.box);
     }
     this.button.setAttribute("aria-expanded", "true");
@@ -78,7 +80,7 @@ export class Popover {
     const { activeElement } = document;
     const held = this.box.contains(activeElement) || activeElement === document.body;
     this.box.hidden = true;
-    this.grows.disconnect();
+    this.grows?.disconnect();
     this.whenShown(false);
     if (this.free && this.box.isConnected) this.box.hidePopover();
     this.box.replaceChildren();

@@ -1,0 +1,1 @@
+import"./chunk-LSBVUS53.js";

@@ -1,1 +1,0 @@
-import"./chunk-LHJ2M3DK.js";
