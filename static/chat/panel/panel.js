@@ -28,7 +28,7 @@ import { verdictsSection } from "./verdicts.js";
  * @typedef {{data: unknown, draw: () => Child[]}} Section
  */
 
-const SECTIONS = ["notes", "facts", "settings", "parts", "chosen", "compare", "reported", "rounds", "verdicts", "cache", "request"];
+const SECTIONS = ["notes", "facts", "settings", "parts", "chosen", "verdicts", "compare", "reported", "rounds", "cache", "request"];
 
 export class Panel {
   /**

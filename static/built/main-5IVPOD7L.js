@@ -1,0 +1,1 @@
+import"./chunk-RI42T4XR.js";

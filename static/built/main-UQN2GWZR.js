@@ -1,1 +1,0 @@
-import"./chunk-LSBVUS53.js";
