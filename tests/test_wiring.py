@@ -204,3 +204,20 @@ async def test_storage_tells_people_in_their_language() -> None:
         assert await run(lambda: say("kept")) == "kept"
     finally:
         run.close()
+
+
+async def test_an_agent_that_is_switched_off_while_it_is_listed_stops_no_page(
+    site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    listed = site.agents.catalogue.all()
+    monkeypatch.setattr(site.agents.catalogue, "all", lambda: listed)
+    changed = '{"name": "Demo", "personality": "You help.", "isEnabled": false}'
+    (tmp_path / "demo" / "template.json").write_text(changed)
+    off = None
+    async with asyncio.timeout(20):
+        while off is None:  # files are looked at once in a while
+            await asyncio.sleep(0.02)
+            off = next(one for one in site.agents.all(staff=False) if one["slug"] == "demo")[
+                "broken"
+            ]
+    assert off["reason"].startswith("This agent is switched off here")

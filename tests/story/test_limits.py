@@ -169,9 +169,12 @@ class TestRequests:
     async def test_an_address_is_counted_whoever_asks(self, tmp_path: Any) -> None:
         with Server(tmp_path, LIMITS_FACTOR="1", PEOPLE_PER_ADDRESS="1") as narrow:
             async with Person(narrow.url) as ada:
-                for _ in range(PAGES.burst):
+                status = 200
+                for _ in range(3 * PAGES.burst):  # on a busy machine some are given back meanwhile
                     ada.http.cookie_jar.clear()
                     status, _, _ = await get(ada, "/chat")
+                    if status == 429:
+                        break
                 assert status == 429
                 # Without a proxy that is named, a forwarded address is the sender's invention.
                 forged = {"X-Forwarded-For": "203.0.113.9"}

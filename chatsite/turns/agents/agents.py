@@ -129,10 +129,12 @@ class Agents:
                 broken = {"file": "", "key": "", "reason": say(BROKEN)}
             return missing_agent(agent.slug) | {"broken": broken}
         if not agent.enabled:
-            off = {"file": "", "key": "", "reason": SWITCHED_OFF}
-            shown = {"name": agent.name, "description": agent.description, "broken": off}
-            return missing_agent(agent.slug) | shown
-        who, chosen = self.resolve(agent.slug), self._tools(agent)
+            return _switched_off(agent)
+        try:
+            who, chosen = self.resolve(agent.slug), self._tools(agent)
+        except Refused:
+            # Its file was changed since it was listed, a moment ago.
+            return _switched_off(agent)
         return {
             "slug": agent.slug,
             "name": agent.name,
@@ -168,3 +170,9 @@ class Agents:
         strategy = self.catalogue.strategy(who.slug)
         notes.append(describe_strategy_fault(who.template, strategy, details=details))
         return " ".join(note for note in notes if note)
+
+
+def _switched_off(agent: Template) -> dict[str, Any]:
+    off = {"file": "", "key": "", "reason": say(SWITCHED_OFF)}
+    shown = {"name": agent.name, "description": agent.description, "broken": off}
+    return missing_agent(agent.slug) | shown
