@@ -76,7 +76,9 @@ class TokenCount:
 class Message:
     """One message. `content` is None where an assistant only calls tools.
 
-    `metadata` is the provider's own JSON text, opaque to us and kept byte for byte.
+    `metadata` is the provider's own JSON text, opaque to us and kept byte for byte. `speaker` is
+    who wrote a user message where that isn't the conversation's owner: somebody in a room, or a
+    stranger by mail.
     The kv fields say where the message is in the engine's KV cache: size and start in
     tokens (-1: not committed), status 1 loaded, 0 marked for cleanup, -1 unloaded.
     """
@@ -90,6 +92,7 @@ class Message:
     call_id: str | None = None
     metadata: str = ""
     source: Source = "web"
+    speaker: str = ""
     reply_to: str | None = None
     tokens: TokenCount | None = None
     kv_size: int = -1
@@ -107,6 +110,7 @@ class Message:
         *attachments: Attachment,
         id: str,
         source: Source = "web",
+        speaker: str = "",
         reply_to: str | None = None,
     ) -> Message:
         return cls(
@@ -115,6 +119,7 @@ class Message:
             content=content,
             attachments=attachments,
             source=source,
+            speaker=speaker,
             reply_to=reply_to,
         )
 
@@ -156,6 +161,12 @@ class Message:
             raise ValueError("a message needs text or at least one attachment")
         for attachment in self.attachments:
             attachment.validate()
+
+    def as_read(self) -> Message:
+        """The same message as a model reads it: the speaker's name stands before the text."""
+        if not self.speaker:
+            return self
+        return replace(self, content=f"{self.speaker}: {self.content or ''}".rstrip(), speaker="")
 
     def to_text_only(self) -> Message:
         """The same message without attachments."""

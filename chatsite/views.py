@@ -128,6 +128,7 @@ class MessageView(Record):
             "content": message.content,
             "reasoning": message.reasoning,
             "source": message.source,
+            "speaker": message.speaker,
             "state": self.state,
             "created": self.created,
             "turn": self.turn,

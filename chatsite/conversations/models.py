@@ -196,6 +196,7 @@ class Message(models.Model):
     call_id = models.CharField(max_length=200, null=True, blank=True)
     metadata = models.TextField(blank=True, default="")
     source = models.CharField(max_length=9, default="web")
+    speaker = models.CharField(max_length=200, blank=True, default="")
     reply_to = models.UUIDField(null=True, blank=True)
     pinned = models.BooleanField(default=False)
     excluded = models.BooleanField(default=False)

@@ -79,7 +79,7 @@ def _is_finite(number: float) -> bool:
 
 
 def _as_text(message: Message) -> str:
-    label = _LABELS[message.role]
+    label = message.speaker or _LABELS[message.role]
     first = f"{label}: {message.content}" if message.content else f"{label}:"
     return "\n".join([first, *(f"File: {_name(file)}" for file in message.attachments)])
 

@@ -156,7 +156,8 @@ def _line(entry: Entry) -> str:
         actions_line([message]),
     ]
     words = "\n".join(filter(None, said))
-    return f"{'User' if message.role == 'user' else 'Assistant'}: {words}" if words else ""
+    speaker = message.speaker or ("User" if message.role == "user" else "Assistant")
+    return f"{speaker}: {words}" if words else ""
 
 
 def shorten_middle(text: str, *, tokens: int) -> str:

@@ -87,7 +87,8 @@ class SlotBuilder:
             if item == stored and role in (None, item.role):
                 return seq
             default = role or ("assistant" if item.role == "tool" else item.role)
-            lines = [item.content] if item.content else []
+            read = item.as_read()
+            lines = [read.content] if read.content else []
             item = "\n".join([*lines, *(f"File: {file.name}" for file in item.attachments)])
         if not item.strip() or (default == "user" and item.strip() == self._input):
             return None

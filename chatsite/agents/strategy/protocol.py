@@ -171,6 +171,7 @@ def _message_to_dict(seq: int, message: Message) -> dict[str, object]:
         "calls": [[call.id, call.name, dict(call.arguments)] for call in message.calls],
         "call_id": message.call_id,
         "source": message.source,
+        "speaker": message.speaker,
         "tokens": [tokens.count, tokens.tokenizer, tokens.basis] if tokens else None,
     }
 
@@ -189,6 +190,7 @@ def _message_from_dict(data: Mapping[str, Any]) -> Message:
         ),
         call_id=data["call_id"],
         source=data["source"],
+        speaker=data["speaker"],
         tokens=_tokens(*data["tokens"]) if data["tokens"] else None,
     )
 

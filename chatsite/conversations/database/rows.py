@@ -25,6 +25,7 @@ def message_of(row: models.Message) -> Message:
         call_id=row.call_id,
         metadata=row.metadata,
         source=row.source,  # type: ignore[arg-type]
+        speaker=row.speaker,
         reply_to=str(row.reply_to) if row.reply_to else None,
         tokens=tokens,
         kv_size=row.kv_size,
@@ -143,6 +144,7 @@ def message_columns(message: Message) -> dict[str, Any]:
         "call_id": message.call_id,
         "metadata": message.metadata,
         "source": message.source,
+        "speaker": message.speaker,
         "reply_to": uuid.UUID(message.reply_to) if message.reply_to else None,
         "tokens": tokens.count if tokens else 0,
         "tokenizer": tokens.tokenizer if tokens else "",

@@ -73,7 +73,7 @@ LAST_ON_PATH = f"{ON_PATH} ORDER BY seq DESC LIMIT 1"
 # The columns of a `history.Entry`. The others, dates and keys, double the cost of a row.
 ENTRY_FIELDS = (
     *("id", "role", "content", "attachments", "reasoning", "calls", "call_id", "metadata"),
-    *("source", "reply_to", "tokens", "tokenizer", "basis"),
+    *("source", "speaker", "reply_to", "tokens", "tokenizer", "basis"),
     *("kv_size", "kv_start_position", "kv_status", "seq", "pinned", "excluded", "created"),
     *("quoted", "state"),
 )

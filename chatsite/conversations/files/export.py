@@ -130,6 +130,7 @@ def _saved(
         call_id=message.call_id,
         metadata=original_metadata(message.metadata),
         source=message.source,
+        speaker=message.speaker,
         pinned=entry.pinned,
         excluded=entry.excluded,
         bookmarked=bookmarked,
@@ -198,6 +199,7 @@ def _message(item: SavedMessage) -> Message:
         call_id=item.call_id,
         metadata=_engines_own(item) or wrap_foreign_metadata(item.metadata),
         source=item.source,
+        speaker=item.speaker,
         kv_status=LOADED if item.kv.status == LOADED else UNLOADED,
     )
 

@@ -118,6 +118,7 @@ class SavedMessage(BaseModel):
     call_id: Annotated[Text, Field(max_length=200)] | None = None
     metadata: Text = ""
     source: Source = "web"
+    speaker: Annotated[Text, Field(max_length=200)] = ""
     pinned: bool = False
     excluded: bool = False
     bookmarked: bool = False

@@ -15,6 +15,7 @@ from chatsite.history.path.cleaner import Cleaner
 from chatsite.history.path.overflow import FittedPath
 from chatsite.history.path.quotes import Quotes, quote_notes
 from chatsite.history.path.room import RequestRoom
+from chatsite.history.path.talk_limit import within_talk_limit
 from chatsite.history.path.turn_verdicts import Path, PathVerdict, judge_current, judge_path
 from chatsite.history.policies.base import DecisionContext, Users
 from chatsite.history.settings.turn_settings import Settings
@@ -45,7 +46,7 @@ def decide(
     largest part, when head and current turn alone don't fit.
     """
     given = DecisionInput(
-        transcript=transcript,
+        transcript=within_talk_limit(transcript, settings.terms.talk_limit),
         settings=settings,
         head=head,
         window=window,

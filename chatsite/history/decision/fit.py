@@ -59,6 +59,8 @@ def _last_wanted(verdict: PathVerdict, reach: Reach, not_loaded: NotLoaded) -> i
     """
     if not isinstance(reach, Tokens) or not_loaded.users == 0 or not_loaded.last < verdict.marker:
         return None
+    if not_loaded.over_talk_limit:
+        return None
     return not_loaded.last
 
 
@@ -69,6 +71,8 @@ def _not_loaded_reason(
         return "greeting"
     if not_loaded.last < verdict.marker:
         return "above_marker"
+    if not_loaded.over_talk_limit:
+        return "over_talk_limit"
     return policy.beyond_reach if verdict.reached or isinstance(reach, Tokens) else "not_read"
 
 

@@ -35,6 +35,7 @@ _SENTENCES: Mapping[str, str] = {
     "unloaded": later("unloaded by a cleanup, until you bring it back"),
     "unanswered": later("its answer failed, so it isn't sent again with later messages"),
     "not_read": later("not read from storage"),
+    "over_talk_limit": later("further back than the room's messages are read"),
     "incomplete_tool_group": later(
         "a tool call without all its results, or a result without its call"
     ),

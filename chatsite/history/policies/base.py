@@ -63,11 +63,14 @@ class TriageTerms:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Terms:
-    """The settings that a policy's choice, reach and words depend on, as plain values."""
+    """The settings that a policy's choice, reach and words depend on, as plain values.
+
+    `talk_limit` is how many messages of a Talk room are read, None elsewhere."""
 
     length: int = 20
     step: int = 1
     triage: TriageTerms = TriageTerms()
+    talk_limit: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -57,7 +57,8 @@ def _question(current: Message, plan: TriagePlan, most: int) -> list[Message]:
     if plan.certain:
         last = plan.certain[-1]
         blocks.append(f"The newest turn, sent anyway:{_when(last)}\n{_said(last, most)}")
-    blocks.append(f"The current message:\n{_quoted(_text_of(current), 4 * most)}")
+    by = f" (by {current.speaker})" if current.speaker else ""
+    blocks.append(f"The current message{by}:\n{_quoted(_text_of(current), 4 * most)}")
     last_position = len(plan.candidates) - 1
     blocks.append(f'Which of the positions 0 to {last_position}? Only the JSON object "{KEY}".')
     return [
@@ -79,7 +80,8 @@ def _said(turn: Turn, most: int) -> str:
         spoken = message.role in _SPEAKERS and not entry.excluded and not is_of_background(entry)
         if spoken and (text := _text_of(message)):
             via = f" (by {message.source})" if message.source in ("email", "talk") else ""
-            lines.append(f"{_SPEAKERS[message.role]}{via}:\n{_quoted(text, most)}")
+            speaker = message.speaker or _SPEAKERS[message.role]
+            lines.append(f"{speaker}{via}:\n{_quoted(text, most)}")
     if did := actions_line(entry.message for entry in turn.entries):
         lines.append(_quoted(did, most))
     return "\n".join(lines)

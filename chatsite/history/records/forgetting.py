@@ -21,6 +21,7 @@ _SOURCES = {
     "environment": later("set by the administrator"),
     "URL": later("set in the page's address"),
     "conversation": later("chosen for this conversation"),
+    "room": later("set for this room"),
     "template": later("set by the agent"),
     "built in": later("the usual setting"),
 }

@@ -10,7 +10,7 @@ from typing import Literal
 
 from chatsite.wording import later, say
 
-Origin = Literal["environment", "URL", "conversation", "template", "built in"]
+Origin = Literal["environment", "URL", "conversation", "room", "template", "built in"]
 ClaimOutcome = Literal["won", "overruled", "locked", "bad", "not allowed", "absent"]
 
 ABSENT = later("says nothing")
@@ -18,6 +18,7 @@ WON: Mapping[str, str] = {
     "environment": later("set for this server"),
     "URL": later("chosen in the page's address"),
     "conversation": later("chosen for this conversation"),
+    "room": later("set for this room"),
     "template": later("set by the agent"),
     "built in": later("applies where nothing else is said"),
 }
@@ -25,6 +26,7 @@ _FIRST: Mapping[str, str] = {
     "environment": later("the environment ({name}) comes first"),
     "URL": later("the URL ({name}) comes first"),
     "conversation": later("the conversation ({name}) comes first"),
+    "room": later("the room's file ({name}) comes first"),
     "template": later("the template ({name}) comes first"),
 }
 

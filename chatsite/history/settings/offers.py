@@ -44,6 +44,7 @@ class SettingSources:
     url: Mapping[str, str]
     template: Mapping[str, object]
     conversation: Choice = field(default_factory=dict)
+    room: Mapping[str, object] | None = None
     url_allowed: bool = True
 
     def resolve(self) -> Settings:
@@ -51,6 +52,7 @@ class SettingSources:
             environment=self.environment,
             url=self.url,
             conversation=self.conversation,
+            room=self.room,
             template=self.template,
             url_allowed=self.url_allowed,
         )

@@ -1,5 +1,5 @@
 """Who decides: the environment over the URL over the choice kept with the conversation over the
-template over what is built in."""
+room's file over the template over what is built in."""
 
 from __future__ import annotations
 
@@ -28,6 +28,7 @@ from chatsite.history.settings.sources import (
     built_in,
     from_conversation,
     from_environment,
+    from_room,
     from_template,
     from_url,
     settled,
@@ -52,13 +53,15 @@ def resolve(
     url: Mapping[str, str],
     template: Mapping[str, object],
     conversation: Mapping[str, object] = NO_CHOICE,
+    room: Mapping[str, object] | None = None,
     url_allowed: bool = True,
 ) -> Settings:
     """Decide every setting of a turn.
 
     `environment` holds real variable names, `url` the first value of each parameter,
     `conversation` what a person chose in the page, by the names of a link's parameters, `template`
-    the agent's `chatSettings`. `url_allowed` is what `may_use_url` answers; it holds for `url` and
+    the agent's `chatSettings`, and `room` those of the Talk room that the conversation is held in,
+    None elsewhere. `url_allowed` is what `may_use_url` answers; it holds for `url` and
     `conversation`. Raises BadSetting for a bad environment; a bad value of another source is passed
     over and shown.
     """
@@ -67,13 +70,14 @@ def resolve(
         environment=environment,
         url=url,
         conversation=conversation,
+        room=room,
         template=template,
         rules=rules,
         url_allowed=url_allowed,
     )
     tokens = sources.settle(TOKENS, rules.limits.refuse_tokens)
     length = sources.settle(LENGTH, partial(rules.limits.refuse_length, budget=tokens.value))
-    triage = resolve_conversation(environment=environment, template=template)
+    triage = resolve_conversation(environment=environment, template=template, room=room)
     refusals = Refusals(
         template=template,
         limits=rules.limits,
@@ -93,6 +97,7 @@ def resolve(
         conversation=triage,
         locked=bool(rules.locked_by),
         lock_reason=rules.lock_reason,
+        in_room=room is not None,
     )
 
 
@@ -130,6 +135,7 @@ class _Sources:
     environment: Mapping[str, str]
     url: Mapping[str, str]
     conversation: Mapping[str, object]
+    room: Mapping[str, object] | None
     template: Mapping[str, object]
     rules: ChoiceRules
     url_allowed: bool
@@ -138,7 +144,8 @@ class _Sources:
         """The first usable claim wins. `refuse(chooser, wanted, otherwise)` may refuse the value of
         a link and of the choice kept with the conversation."""
         above = from_environment(row, self.environment)
-        claims = [*from_template(row, self.template), built_in(row)]
+        of_agent = [*from_template(row, self.template), built_in(row)]
+        claims = [*from_room(row, self.room), *of_agent]
         for chooser, chosen in (
             (KEPT, from_conversation(row, self.conversation)),
             (LINK, from_url(row, self.url)),

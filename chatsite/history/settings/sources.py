@@ -212,18 +212,25 @@ def from_conversation(row: SettingRow[T], choice: Mapping[str, object]) -> list[
     return [_usable("conversation", row.url, written, value)]
 
 
-def from_template(row: SettingRow[T], template: Mapping[str, object]) -> list[Claim[T]]:
-    """The agent's claim, or an empty one."""
-    near = _near_names(row, "template", row.template, template)
+def from_template(
+    row: SettingRow[T], template: Mapping[str, object], source: Origin = "template"
+) -> list[Claim[T]]:
+    """The agent's claim, or an empty one. A room's file writes settings as a template does."""
+    near = _near_names(row, source, row.template, template)
     raw = template.get(row.template)
     if raw is None:
-        return [_absent(row, "template", row.template), *near]
+        return [_absent(row, source, row.template), *near]
     try:
         value = row.grammar.read_json(raw)
     except Unreadable as problem:
         text = printable_json(raw)
-        return [_passed_over(row, "template", row.template, text, "bad", str(problem)), *near]
-    return [_usable("template", row.template, printable_json(raw), value), *near]
+        return [_passed_over(row, source, row.template, text, "bad", str(problem)), *near]
+    return [_usable(source, row.template, printable_json(raw), value), *near]
+
+
+def from_room(row: SettingRow[T], room: Mapping[str, object] | None) -> list[Claim[T]]:
+    """The claim of the room that the conversation is held in; none elsewhere."""
+    return [] if room is None else from_template(row, room, "room")
 
 
 def built_in(row: SettingRow[T]) -> Claim[T]:

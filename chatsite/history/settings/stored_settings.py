@@ -47,7 +47,8 @@ class _Form:
     @classmethod
     def of(cls, row: SettingRow[Any], template: str) -> _Form:
         chosen = {"URL": row.url, "conversation": row.url} if row.url else {}
-        return cls(row, {"environment": row.environment[0], **chosen, "template": template})
+        own = {"room": template, "template": template}
+        return cls(row, {"environment": row.environment[0], **chosen, **own})
 
     @cached_property
     def _built_in_raw(self) -> str | None:
@@ -142,6 +143,8 @@ def store_settings(settings: Settings) -> dict[str, Any]:
     )
     found = _store_all(own, _FORMS, locked_by)
     conversation = _store_all(settings.conversation_in_force, _CONVERSATION, locked_by)
+    if settings.in_room:
+        found["in_room"] = True
     return found | {"conversation": conversation} if conversation else found
 
 
@@ -192,9 +195,10 @@ def show_settings(stored: Stored) -> ShownSettings:
     }
     policy = POLICIES.get(shown["policy"]["value"], shown["selector"]["value"])
     own: Stored = stored.get("conversation", {})
+    in_room = bool(stored.get("in_room"))
     conversation = {
         name: form.show(own[name], locked_by) if name in own else form.as_built_in
-        for name in conversation_names(policy)
+        for name in conversation_names(policy, in_room=in_room)
         for form in (_CONVERSATION[name],)
     }
     values = {name: setting["value"] for name, setting in conversation.items()}
@@ -203,6 +207,7 @@ def show_settings(stored: Stored) -> ShownSettings:
         length=shown["length"]["value"],
         step=shown["step"]["value"],
         triage=TriageTerms(**triage),
+        talk_limit=values.get("talk_context_limit"),
     )
     active = policy if values.get("enabled", True) else SWITCHED_OFF
     return ShownSettings(shown | {"conversation": conversation}, active, terms)

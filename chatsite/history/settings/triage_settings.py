@@ -6,7 +6,7 @@ them locks the address. To add one, add a field and its row.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from types import MappingProxyType
 from typing import Any, TypeVar
@@ -20,6 +20,7 @@ from chatsite.history.settings.sources import (
     SettingRow,
     built_in,
     from_environment,
+    from_room,
     from_template,
     settled,
 )
@@ -31,7 +32,7 @@ PLACE = "conversation"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConversationSettings(Record):
-    """What applies to the selector `triage`; counts are turns. Two act under every policy.
+    """What applies to the selector `triage`; counts are turns. Three act under every policy.
 
     With `enabled` false the current turn is sent alone, whatever the policy. Triage looks at the
     last `lookback_count` turns, and of them at those within `context_recency_hours` of the newest
@@ -41,7 +42,8 @@ class ConversationSettings(Record):
     `selection_timeout` seconds in all. `context_truncation` cuts older answers to so many
     characters, 0 for no cut.
     `previous_tasks_count` messages of background tasks are quoted before the message that follows
-    them, under every policy that looks back.
+    them, under every policy that looks back. Of a Talk room the newest `talk_context_limit`
+    messages are read, in whole turns.
     """
 
     enabled: Setting[bool]
@@ -55,6 +57,7 @@ class ConversationSettings(Record):
     selection_timeout: Setting[float]
     context_truncation: Setting[int]
     previous_tasks_count: Setting[int]
+    talk_context_limit: Setting[int]
 
     @property
     def all(self) -> dict[str, Setting[bool] | Setting[int] | Setting[float] | Setting[str]]:
@@ -90,6 +93,9 @@ _SELECTION_MODEL = _row("selection_model", "fast", Name())
 _SELECTION_TIMEOUT = _row("selection_timeout", 30.0, Decimal(above_zero=True))
 _CONTEXT_TRUNCATION = _row("context_truncation", 0, Number(0))
 _PREVIOUS_TASKS_COUNT = _row("previous_tasks_count", 3, Number(0))
+_TALK_CONTEXT_LIMIT = _row("talk_context_limit", 100, Number(1))
+# They have an effect in Talk rooms alone.
+ROOM_SETTINGS = frozenset({_TALK_CONTEXT_LIMIT.template})
 
 CONVERSATION_NAMES: tuple[str, ...] = tuple(
     f"CONVERSATION_{field.name.upper()}" for field in fields(ConversationSettings)
@@ -100,7 +106,7 @@ CONVERSATION_ROWS: Mapping[str, SettingRow[Any]] = {
     for row in (
         *(_ENABLED, _LOOKBACK_COUNT, _CONTEXT_RECENCY_HOURS, _CONTEXT_MIN_MESSAGES),
         *(_SKIP_SELECTION_THRESHOLD, _ALWAYS_INCLUDE_RECENT, _USE_SELECTION, _SELECTION_MODEL),
-        *(_SELECTION_TIMEOUT, _CONTEXT_TRUNCATION, _PREVIOUS_TASKS_COUNT),
+        *(_SELECTION_TIMEOUT, _CONTEXT_TRUNCATION, _PREVIOUS_TASKS_COUNT, _TALK_CONTEXT_LIMIT),
     )
 }
 _OBJECT: SettingRow[Mapping[str, object]] = SettingRow(
@@ -109,21 +115,26 @@ _OBJECT: SettingRow[Mapping[str, object]] = SettingRow(
 
 
 def resolve_conversation(
-    *, environment: Mapping[str, str], template: Mapping[str, object]
+    *,
+    environment: Mapping[str, str],
+    template: Mapping[str, object],
+    room: Mapping[str, object] | None = None,
 ) -> ConversationSettings:
-    """Decide every one of these settings; `template` is the agent's whole `chatSettings`.
+    """Decide every one of these settings; `template` is the agent's whole `chatSettings`, and
+    `room` that of a Talk room.
 
-    Raises BadSetting for a bad environment. A template's bad value is passed over and shown with
-    its setting; a `conversation` that is no object, with `enabled`.
+    Raises BadSetting for a bad environment. A bad value of template or room is passed over and
+    shown with its setting; a `conversation` that is no object, with `enabled`.
     """
-    of_template = from_template(_OBJECT, template)
-    said = next((claim.value for claim in of_template if claim.usable), _OBJECT.built_in)
-    amiss = [claim.said for claim in of_template if claim.said.outcome == "bad"]
+    of_room, of_template = from_room(_OBJECT, room), from_template(_OBJECT, template)
+    amiss = [claim.said for claim in (*of_room, *of_template) if claim.said.outcome == "bad"]
+    in_room = _object(of_room) if room is not None else None
+    in_template = _object(of_template)
 
     def settle(row: SettingRow[T]) -> Setting[T]:
         claims = [*from_environment(row, environment)]
-        claims += [_with_place(claim) for claim in from_template(row, said)]
-        return settled([*claims, built_in(row)])
+        written = [*from_room(row, in_room), *from_template(row, in_template)]
+        return settled([*claims, *map(_with_place, written), built_in(row)])
 
     enabled = settle(_ENABLED)
     return ConversationSettings(
@@ -138,7 +149,12 @@ def resolve_conversation(
         selection_timeout=settle(_SELECTION_TIMEOUT),
         context_truncation=settle(_CONTEXT_TRUNCATION),
         previous_tasks_count=settle(_PREVIOUS_TASKS_COUNT),
+        talk_context_limit=settle(_TALK_CONTEXT_LIMIT),
     )
+
+
+def _object(claims: Sequence[Claim[Mapping[str, object]]]) -> Mapping[str, object]:
+    return next((claim.value for claim in claims if claim.usable), _OBJECT.built_in)
 
 
 def _with_place(claim: Claim[T]) -> Claim[T]:

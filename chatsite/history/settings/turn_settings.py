@@ -10,7 +10,11 @@ from chatsite.history.policies.base import Policy, Terms
 from chatsite.history.policies.none import SWITCHED_OFF
 from chatsite.history.policies.table import POLICIES
 from chatsite.history.settings.sources import Setting
-from chatsite.history.settings.triage_settings import CONVERSATION_ROWS, ConversationSettings
+from chatsite.history.settings.triage_settings import (
+    CONVERSATION_ROWS,
+    ROOM_SETTINGS,
+    ConversationSettings,
+)
 from chatsite.wording import later, say
 
 
@@ -20,7 +24,8 @@ class Settings:
 
     `low_water` is the percentage of the room for history to which an overflow is cut,
     `recall_share` the one that new quotes may take, None for the policy's own rule.
-    `lock_reason` is a sentence to read beside the lock, "" when nothing is locked.
+    `lock_reason` is a sentence to read beside the lock, "" when nothing is locked. `in_room`: the
+    conversation is held in a Talk room.
     """
 
     policy: Setting[str]
@@ -34,6 +39,7 @@ class Settings:
     conversation: ConversationSettings
     locked: bool
     lock_reason: str
+    in_room: bool = False
 
     # Worked out once: a decision and its receipt ask for them a dozen times. `terms` are what a
     # policy's choice, reach and words depend on; `listed_policy` is the policy that was chosen, as
@@ -43,8 +49,12 @@ class Settings:
     active_policy: Policy = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
+        limit = self.conversation.talk_context_limit.value
         terms = Terms(
-            length=self.length.value, step=self.step.value, triage=self.conversation.triage_terms
+            length=self.length.value,
+            step=self.step.value,
+            triage=self.conversation.triage_terms,
+            talk_limit=limit if self.in_room else None,
         )
         policy = POLICIES.get(self.policy.value, self.selector.value)
         assert policy is not None  # the grammar of the setting reads no other name
@@ -66,15 +76,16 @@ class Settings:
     @property
     def conversation_in_force(self) -> dict[str, Setting[Any]]:
         """Without what has an effect only under other policies: triage's settings are 4 kB."""
-        shown = conversation_names(self.listed_policy)
+        shown = conversation_names(self.listed_policy, in_room=self.in_room)
         return {name: getattr(self.conversation, name) for name in shown}
 
 
 @cache
-def conversation_names(policy: Policy | None) -> tuple[str, ...]:
+def conversation_names(policy: Policy | None, *, in_room: bool = False) -> tuple[str, ...]:
     """The settings of `ConversationSettings` that have an effect under a policy, by name; None
-    is one that isn't known any more."""
+    is one that isn't known any more. Some act in Talk rooms alone."""
     others = POLICIES.own_settings - (policy.own_settings if policy else frozenset())
+    others |= frozenset() if in_room else ROOM_SETTINGS
     return tuple(name for name in CONVERSATION_ROWS if name not in others)
 
 

@@ -93,7 +93,7 @@ def _quotes(entries: Sequence[Entry]) -> str:
         if lines and entry.message.role == "user":
             lines.append(_GAP)
         day = f" ({entry.at:%Y-%m-%d})" if entry.at else ""
-        speaker = _SPEAKERS[entry.message.role]
+        speaker = entry.message.speaker or _SPEAKERS[entry.message.role]
         lines.append(f"{speaker}{day}: {(entry.message.content or '').strip()}")
     return "\n\n".join(lines)
 

@@ -58,7 +58,7 @@ def estimate_message(message: Message) -> int:
     files = sum(
         TOKENS_PER_FILE[file.modality] + estimate(file.name) for file in message.attachments
     )
-    texts = (message.content, message.reasoning, called)
+    texts = (message.as_read().content, message.reasoning, called)
     return TOKENS_PER_MESSAGE + files + sum(estimate(text) for text in texts if text)
 
 

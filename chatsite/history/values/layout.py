@@ -78,7 +78,7 @@ LayoutItem = StoredRun | AddedMessage
 
 
 def message_digest(message: Message) -> str:
-    said = f"{message.role}\n{message.content or ''}"
+    said = f"{message.role}\n{message.as_read().content or ''}"
     return hashlib.sha256(said.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 

@@ -30,6 +30,7 @@ Reason = Literal[
     "unloaded",
     "unanswered",
     "not_read",
+    "over_talk_limit",
     "incomplete_tool_group",
     "empty",
 ]

@@ -38,7 +38,8 @@ class NotLoaded:
 
     Counts are messages, user messages (of them `background` ones, of scheduled tasks and
     briefings) and tokens; `first` and `last` are sequence numbers (0 when there is nothing). A
-    policy's reach says what may be left in storage.
+    policy's reach says what may be left in storage, and in a Talk room the limit of what is read
+    (`over_talk_limit`).
     """
 
     messages: int = 0
@@ -47,6 +48,7 @@ class NotLoaded:
     tokens: int = 0
     first: int = 0
     last: int = 0
+    over_talk_limit: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

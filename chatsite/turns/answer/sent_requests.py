@@ -83,6 +83,7 @@ def chat_message(message: Message) -> dict[str, Any]:
 
     The same for every provider: a receipt can be compared whoever answered.
     """
+    message = message.as_read()
     text = "\n".join(
         [
             *([message.content] if message.content else []),
@@ -148,6 +149,7 @@ async def rebuild_request(kept: StoredRequest, head: Head, files: Files) -> Rebu
     Raises KeyError, TypeError or ValueError for what is no receipt.
     """
     messages, differences = rebuild_messages(kept, head)
+    messages = tuple(message.as_read() for message in messages)
     if not differences:
         differences = _changed_texts(kept, messages)
     if any(message.attachments for message in messages):

@@ -22,6 +22,7 @@ from chatsite.history import (
     Transcript,
     decide,
 )
+from chatsite.history.path.talk_limit import within_talk_limit
 from chatsite.kv.cleanup import make_room
 from chatsite.kv.cleanup_setting import Cleanup, resolve_cleanup
 from chatsite.messages import Message
@@ -121,6 +122,7 @@ class Decider:
         self, context: TurnContext, transcript: Transcript, *, preview: bool
     ) -> DecisionInputs:
         transcript = await self._count(context, transcript)
+        transcript = within_talk_limit(transcript, context.settings.terms.talk_limit)
         head = await self.counter(context).head()
         return DecisionInputs(context=context, transcript=transcript, head=head, preview=preview)
 

@@ -68,7 +68,8 @@ class TokenCounter:
         """Each message's count, with the tokenizer's name and basis; one batch, and one for each
         file that wasn't counted yet."""
         tokenizer = self.agent.provider.tokenizer(self.agent.model)
-        texts = [m.to_text_only() if m.attachments else m for m in messages]
+        read = [m.as_read() for m in messages]
+        texts = [m.to_text_only() if m.attachments else m for m in read]
         counts = await tokenizer.count(texts) if texts else []
         return [
             await self._with_files(tokenizer, message, count) if message.attachments else count
@@ -106,10 +107,11 @@ class TokenCounter:
         return replace(transcript, entries=entries), counts
 
     async def as_sent(self, request: Sequence[Message]) -> RenderedRequest:
-        """The request with its files in the form in which they go."""
-        if not any(message.attachments for message in request):
-            return RenderedRequest(tuple(request))
-        return await render_files(request, forms_of(request, self.agent.model), self.files)
+        """The request with its speakers' names, and its files in the form in which they go."""
+        read = tuple(message.as_read() for message in request)
+        if not any(message.attachments for message in read):
+            return RenderedRequest(read)
+        return await render_files(read, forms_of(read, self.agent.model), self.files)
 
     def is_missing(self, message: Message, tokenizer: Tokenizer) -> bool:
         """A count by another tokenizer is made again; an estimate never replaces a real count. So

@@ -28,6 +28,15 @@ class AgentResolver(Protocol):
     def __call__(self, agent: str, model: str = "", *, staff: bool = False) -> ResolvedAgent: ...
 
 
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Room:
+    """A Talk room that a conversation is held in. `settings` are its own history settings, written
+    as a template's `chatSettings`. There is one object for each room: settings are cached by it."""
+
+    name: str
+    settings: Mapping[str, object]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PageRequest:
     """What a page sends, before it is known who answers: who asks, and where.
@@ -36,7 +45,8 @@ class PageRequest:
     the one chosen in the page, as `provider:name`, "" for the agent's own; `staff` may choose
     models that others may not. `history` is what was chosen in the page of the policy and its
     settings: `Drafts.context` puts the choice kept with a conversation that has begun there, or
-    `once`, which is chosen for one answer alone and comes before the link, too.
+    `once`, which is chosen for one answer alone and comes before the link, too. `room` is the Talk
+    room that the conversation is held in.
     """
 
     owner: TurnOwner
@@ -48,6 +58,7 @@ class PageRequest:
     history: Choice = field(default_factory=dict)
     once: Choice | None = None
     staff: bool = False
+    room: Room | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,6 +79,7 @@ class TurnContext:
     history: Choice
     agent: ResolvedAgent
     settings: Settings
+    room: Room | None = None
 
     @property
     def page_request(self) -> PageRequest:
@@ -81,6 +93,7 @@ class TurnContext:
             model=self.model,
             history=self.history,
             staff=self.staff,
+            room=self.room,
         )
 
     @property
@@ -140,6 +153,7 @@ class Contexts:
             history=request.history,
             agent=agent,
             settings=settings,
+            room=request.room,
         )
 
     def sources(self, context: TurnContext) -> SettingSources:
@@ -160,6 +174,7 @@ class Contexts:
             url=first_values(page.query),
             template=page.template.chat_settings,
             conversation=dict(page.history),
+            room=page.room.settings if page.room else None,
             url_allowed=page.url_allowed,
         )
 
@@ -173,13 +188,14 @@ class _Page:
     url_allowed: bool
     history: tuple[tuple[str, str], ...]
     template: Template
+    room: Room | None
     language: str
 
 
 def _page(request: PageRequest | TurnContext, template: Template) -> _Page:
     history = tuple(sorted(request.history.items()))
     language = TRANSLATE.get().language()
-    return _Page(request.query, request.url_allowed, history, template, language)
+    return _Page(request.query, request.url_allowed, history, template, request.room, language)
 
 
 async def _nothing(request: PageRequest) -> None:

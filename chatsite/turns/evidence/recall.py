@@ -228,12 +228,18 @@ class Recaller:
             question_in_chat(current.message.content or ""),
             meaning=cached.vectors,
             before=current.seq,
-            after=remembered_from(entries) - 1,
+            after=max(remembered_from(entries) - 1, _over_limit(inputs)),
             without=_excluded(entries),
         )
         if cached.vectors is None and len(cached.index) <= _INLINE_PASSAGES:
             return search()
         return await asyncio.to_thread(search)
+
+
+def _over_limit(inputs: DecisionInputs) -> int:
+    """The seq up to which a Talk room isn't read; -1 where all of it is."""
+    not_loaded = inputs.transcript.not_loaded
+    return not_loaded.last if not_loaded.over_talk_limit else -1
 
 
 def _current(inputs: DecisionInputs) -> Entry:

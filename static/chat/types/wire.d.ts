@@ -120,6 +120,8 @@ export interface Message {
   content: string | null;
   reasoning: string | null;
   source: string;
+  /** Who wrote it where that is not the conversation's owner: somebody in a room, or a stranger by mail. */
+  speaker: string;
   state: WritingState;
   created: string;
   turn: string | null;

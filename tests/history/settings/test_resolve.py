@@ -356,4 +356,4 @@ def test_the_reach_of_a_policy_is_the_part_the_store_must_load() -> None:
 
 def test_the_names_of_url_parameters_and_variables() -> None:
     assert URL_NAMES == ("historyPolicy", "historyLength", "historyTokens", "historySelector")
-    assert len(set(ENVIRONMENT_NAMES)) == len(ENVIRONMENT_NAMES) == 27
+    assert len(set(ENVIRONMENT_NAMES)) == len(ENVIRONMENT_NAMES) == 28

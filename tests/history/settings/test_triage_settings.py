@@ -26,6 +26,7 @@ BUILT_IN = {
     "selection_timeout": 30.0,
     "context_truncation": 0,
     "previous_tasks_count": 3,
+    "talk_context_limit": 100,
 }
 # Name, text in a variable, value in a template, and the value that both result in.
 VALUES: list[tuple[str, str, object, object]] = [
@@ -41,6 +42,7 @@ VALUES: list[tuple[str, str, object, object]] = [
     ("selection_timeout", "0.5", 0.5, 0.5),
     ("context_truncation", "500", 500, 500),
     ("previous_tasks_count", "0", 0, 0),
+    ("talk_context_limit", "1", 1, 1),
 ]
 WHOLE = "a whole number from 0"
 BAD: list[tuple[str, str, object, str]] = [
@@ -53,6 +55,7 @@ BAD: list[tuple[str, str, object, str]] = [
     ("always_include_recent", "1000001", 1_000_001, WHOLE),
     ("context_truncation", "٣", [3], WHOLE),
     ("previous_tasks_count", "0x3", {"n": 3}, WHOLE),
+    ("talk_context_limit", "0", 0, "a whole number from 1"),
     ("context_recency_hours", "-0.5", -0.5, "a number from 0 up to"),
     ("context_recency_hours", "1e3", "1", "a number from 0 up to"),
     ("context_recency_hours", "nan", float("nan"), "a number from 0 up to"),
