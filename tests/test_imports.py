@@ -23,6 +23,7 @@ LEVELS = (
     ("events",),
     ("agents", "providers", "conversations"),
     ("turns", "checks", "conformance", "settings", "startup", "language"),
+    ("channels",),
     ("wiring",),
     ("live", "web"),
     ("urls", "asgi"),

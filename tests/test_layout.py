@@ -63,7 +63,7 @@ INSIDE: Mapping[str, tuple[str, ...]] = {
         "cache",
         "turn",
         "upkeep",
-        "copies",
+        "copies outside",
         "store",
     ),
     "turns": (
@@ -75,7 +75,8 @@ INSIDE: Mapping[str, tuple[str, ...]] = {
         "turns",
     ),
     "conformance": ("kit", "policies", "plugin"),
-    "wiring": ("account_signals parts", "site"),
+    "channels": ("channel", "desk", "supervisor"),
+    "wiring": ("account_signals channels parts", "site"),
     "limits": ("addresses table", "limiter", "sign_ins"),
     "live": ("commands frames origin", "limits", "consumer", "routing"),
     "web": (

@@ -33,6 +33,8 @@ from chatsite.conversations.files.uploads import (
     upload_content,
     upload_text,
 )
+from chatsite.conversations.outside.answers import answer_of
+from chatsite.conversations.outside.outside_messages import add_message
 from chatsite.conversations.reads.accounts import (
     conversations_of,
     files_of,
@@ -110,7 +112,6 @@ from chatsite.conversations.upkeep.marks import (
     leave_unanswered_message,
     pin_message,
 )
-from chatsite.conversations.upkeep.outside_messages import add_message
 from chatsite.conversations.upkeep.word_indexing import index_words, words_waiting
 
 __all__ = [
@@ -122,6 +123,7 @@ __all__ = [
     "add_imported",
     "add_message",
     "agent_of",
+    "answer_of",
     "answers",
     "attachments_of",
     "begin_calls",

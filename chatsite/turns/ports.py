@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, ParamSpec, Protocol, TypeVar
 
 from chatsite.conversations.values.records import (
+    Answer,
     Checkpoint,
     FinishedTurn,
     IndexLines,
@@ -124,6 +125,7 @@ class Writes(Protocol):
 class Reads(Protocol):
     """The store's queries; `conversations.reads.queries` is one."""
 
+    def answer_of(self, *, owner: Any, conversation: str, client_id: str) -> Answer | None: ...
     def agent_of(self, *, owner: Any, conversation: str) -> str: ...
     def kept_choice(self, *, owner: Any, conversation: str) -> dict[str, str] | None: ...
     def current_owner(self, *, conversation: str) -> Any: ...

@@ -6,13 +6,13 @@ import asyncio
 import time
 import uuid
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from chatsite.conversations.values.records import StartedTurn
 from chatsite.errors import BadCommand, TurnRunning
 from chatsite.events import TurnStarted
-from chatsite.messages import Message
+from chatsite.messages import Message, Source
 from chatsite.turns.answer.checkpoints import CheckpointSaver
 from chatsite.turns.answer.feed import ConversationFeeds
 from chatsite.turns.answer.progress import TurnProgress, TurnServices
@@ -34,6 +34,19 @@ from chatsite.wording import say
 
 # Stores the beginning of a turn.
 Store = Callable[[TurnContext], Awaitable[StartedTurn]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Written:
+    """Where a user message was written, by whom where that isn't the conversation's owner, and the
+    id under which it is stored ("" for a new one)."""
+
+    source: Source = "web"
+    speaker: str = ""
+    id: str = ""
+
+
+IN_THE_PAGE = Written()
 
 
 class Turns:
@@ -87,16 +100,18 @@ class Turns:
         text: str,
         reply_to: str | None = None,
         attachments: Sequence[str] = (),
+        written: Written = IN_THE_PAGE,
     ) -> TurnStarted:
         """Store a user message and start its answer; a resend finds the turn it started.
 
-        `reply_to` is the id of a message on the path, `attachments` those of uploaded files.
+        `reply_to` is the id of a message on the path, `attachments` those of uploaded files;
+        `written` says where the message came from.
         Raises BadCommand, Refused (TurnRunning, TooMany), NotFound, PromptTooLarge or
         ProviderError: nothing has been stored then, and the page keeps the draft.
         """
 
         async def store(context: TurnContext) -> StartedTurn:
-            user = await self._user_message(request, text, attachments, reply_to)
+            user = await self._user_message(request, text, attachments, reply_to, written)
             return await self._store_message(context, client_id, user)
 
         return await self._start(request, client_id, store)
@@ -173,11 +188,19 @@ class Turns:
         text: str,
         attachments: Sequence[str],
         reply_to: str | None = None,
+        written: Written = IN_THE_PAGE,
     ) -> Message:
         """Raises BadCommand for an empty one, NotFound or Refused for its files."""
         files = await self.drafts.attachments(request, attachments) if attachments else ()
         content = text if text.strip() or not files else None
-        user = Message.user(content, *files, id=_new_id(), reply_to=reply_to)
+        user = Message.user(
+            content,
+            *files,
+            id=written.id or _new_id(),
+            source=written.source,
+            speaker=written.speaker,
+            reply_to=reply_to,
+        )
         try:
             user.validate()
         except ValueError:
@@ -269,6 +292,20 @@ class Turns:
         finally:
             self.running.forget(writer.turn.context.conversation, running)
         self.hooks.after(writer.turn.context)
+
+    async def ended(self, conversation: str, client_id: str) -> None:
+        """Wait until no turn that this client id began runs there."""
+        running = self.running.get(conversation)
+        if running is None or running.client_id != client_id:
+            return
+        await asyncio.wait([running.started])
+        if running.task is not None:
+            await asyncio.wait([running.task])
+
+    async def idle(self, conversation: str) -> None:
+        """Wait until nothing is being answered there."""
+        while (running := self.running.get(conversation)) is not None:
+            await self.ended(conversation, running.client_id)
 
     # ---- ending ------------------------------------------------------------------------------
     async def stop(self, request: PageRequest) -> bool:

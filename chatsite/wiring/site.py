@@ -49,6 +49,7 @@ from chatsite.turns.what_if.comparison import PolicyComparison
 from chatsite.turns.what_if.trim_ahead import TrimAhead
 from chatsite.wiring import parts
 from chatsite.wiring.account_signals import follow_accounts
+from chatsite.wiring.channels import channels
 
 logger = logging.getLogger("chatsite")
 DRAIN_SECONDS = 20.0
@@ -75,6 +76,7 @@ class Site:
         self.accounts = self._account_watch()
         self.maintenance = store.Maintenance(self.run, self.sessions.sweep)
         self.imports = store.Imports(self.run, self.limiter)
+        self.channels = channels(storage=self.storage, turns=self.turns, limiter=self.limiter)
         self._lock: IO[str] | None = None
         self._may_use_url = cache(_may_use_url)
 
@@ -218,11 +220,14 @@ class Site:
         self.maintenance.start()
         self.accounts.start()
         self._unfollow = follow_accounts(self.accounts.look_now)
+        self.channels.start()
 
     async def stop(self) -> None:
         self._unfollow()
         self.accounts.stop()
+        self.channels.stop_receiving()
         await self.turns.running.drain(DRAIN_SECONDS)
+        await self.channels.drain()
         await self.summariser.drain()
         self.trim_ahead.stop()
         await self.recaller.drain()

@@ -7,9 +7,9 @@ import pytest
 from chatsite.conversations import store
 from chatsite.conversations.database.work import next_piece
 from chatsite.conversations.models import Turn
+from chatsite.conversations.outside.outside_messages import add_message
 from chatsite.conversations.reads import loading, queries
 from chatsite.conversations.turn import versions as versions_module
-from chatsite.conversations.upkeep.outside_messages import add_message
 from chatsite.errors import NotFound, Refused, TurnRunning
 from chatsite.history import Users
 from tests.conversations.builders import (

@@ -15,7 +15,7 @@ ALSO_ALLOWED = (
     f"{PART}.files.readable",
     f"{PART}.database.lock",
 )
-NO_UNIT_OF_WORK = {f"{PART}.upkeep.outside_messages.{name}" for name in ("ROLES", "SOURCES")}
+NO_UNIT_OF_WORK = {f"{PART}.outside.outside_messages.{name}" for name in ("ROLES", "SOURCES")}
 
 
 def imported_names(path: Path) -> set[str]:

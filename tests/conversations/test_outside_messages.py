@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from chatsite.conversations import store
+from chatsite.conversations.outside.outside_messages import add_message
 from chatsite.conversations.reads import loading, queries
-from chatsite.conversations.upkeep.outside_messages import add_message
 from chatsite.errors import BadCommand, NotFound, TurnRunning
 from chatsite.history import Users, estimate_message
 from chatsite.messages import TokenCount

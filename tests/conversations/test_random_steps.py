@@ -16,9 +16,9 @@ from hypothesis.stateful import run_state_machine_as_test as run
 
 from chatsite.conversations import store
 from chatsite.conversations.models import Message, Turn
+from chatsite.conversations.outside.outside_messages import add_message
 from chatsite.conversations.reads import loading, queries, receipts
 from chatsite.conversations.upkeep import deletions, edits, marks
-from chatsite.conversations.upkeep.outside_messages import add_message
 from chatsite.conversations.values.records import Checkpoint, StartedTurn
 from chatsite.errors import NotFound, Refused
 from chatsite.history import BACKGROUND, Everything

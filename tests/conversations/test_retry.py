@@ -7,9 +7,9 @@ from pytest_django import DjangoAssertNumQueries
 
 from chatsite.conversations import store, summaries
 from chatsite.conversations.models import Message, Turn
+from chatsite.conversations.outside.outside_messages import add_message
 from chatsite.conversations.reads import queries, receipts, summary_queries
 from chatsite.conversations.upkeep import marks
-from chatsite.conversations.upkeep.outside_messages import add_message
 from chatsite.conversations.values.records import Checkpoint, StartedTurn
 from chatsite.errors import NotFound, Refused, TurnRunning
 from chatsite.history import AddedMessage

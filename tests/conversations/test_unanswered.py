@@ -6,10 +6,10 @@ import pytest
 from pytest_django import DjangoAssertNumQueries
 
 from chatsite.conversations import store
+from chatsite.conversations.outside.outside_messages import add_message
 from chatsite.conversations.reads import queries
 from chatsite.conversations.reads.loading import load_path
 from chatsite.conversations.upkeep.marks import leave_unanswered_message
-from chatsite.conversations.upkeep.outside_messages import add_message
 from chatsite.errors import Refused
 from chatsite.history import Everything, Tokens
 from chatsite.views import Problem, State

@@ -12,10 +12,10 @@ import pytest
 
 from chatsite.conversations.active_path import append_to_path
 from chatsite.conversations.models import Conversation, SearchIndexPart
+from chatsite.conversations.outside import outside_messages as background
 from chatsite.conversations.reads import loading
 from chatsite.conversations.reads import search_index as search_index
 from chatsite.conversations.upkeep import deletions, edits, marks
-from chatsite.conversations.upkeep import outside_messages as background
 from chatsite.conversations.values.records import IndexLines, IndexProgress
 from chatsite.history import Entry, Evidence, Users
 from chatsite.messages import Message

@@ -94,6 +94,23 @@ class FinishedTurn:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What became of a question that was asked outside the page.
+
+    `turn` is "" where no turn could begin. `text` is what was written, "" for nothing; `message` is
+    the id of the answer's last message, `asked` that of the question. `receipt` is the shown one.
+    """
+
+    turn: str
+    state: State
+    text: str
+    problem: Problem | None
+    receipt: Mapping[str, Any] | None
+    message: str = ""
+    asked: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class OpenConversation:
     """A conversation as a page first shows it; `running` is the id of its running turn. Of the
     `earlier` messages, which it doesn't show, `greetings` are the agent's."""

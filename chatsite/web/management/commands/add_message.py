@@ -8,7 +8,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from chatsite.conversations import store
-from chatsite.conversations.upkeep.outside_messages import ROLES, SOURCES
+from chatsite.conversations.outside.outside_messages import ROLES, SOURCES
 from chatsite.errors import ChatsiteError
 
 

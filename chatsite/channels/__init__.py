@@ -1,0 +1,1 @@
+"""Ways besides the page in which people reach agents: Talk rooms and mail."""

@@ -1,0 +1,88 @@
+"""What a channel is: a way besides the page in which people reach agents.
+
+A channel brings what was written there (`receive`), says who asks what (`who`), and carries the
+answer back (`say`). Everything between is the same for all of them: `desk.Desk`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass
+from typing import Protocol, TypeVar
+
+from chatsite.conversations.values.records import Answer
+from chatsite.messages import Source
+from chatsite.turns.context.turn_context import PageRequest
+
+__all__ = ["Answer", "Channel", "Question", "Trouble"]
+
+A = TypeVar("A")
+
+
+class Trouble(Exception):
+    """A channel can't go on. `message` is a sentence for the administrator, without secrets;
+    `seconds` is how long it waits at least before it tries again."""
+
+    def __init__(self, message: str, *, seconds: float = 0.0) -> None:
+        super().__init__(message)
+        self.message = message
+        self.seconds = seconds
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """What somebody asks outside the page.
+
+    `request` says of which agent, in whose conversation, and in which room. `client_id` is unique
+    in the conversation: asked again, the turn that it began is found. `id` is the one under which
+    the message is stored, "" for a new one; `reply_to` is a message on the path, `attachments` are
+    uploads of the same owner. `speaker` wrote it where that isn't the conversation's owner;
+    `person` is whom the limits count, "" for the owner.
+    """
+
+    request: PageRequest
+    client_id: str
+    text: str
+    source: Source
+    speaker: str = ""
+    id: str = ""
+    reply_to: str | None = None
+    attachments: Sequence[str] = ()
+    person: str = ""
+
+
+class Channel(Protocol[A]):
+    """One channel; `A` is what arrives there. `name` is its name in the log."""
+
+    @property
+    def name(self) -> str: ...
+
+    def receive(self) -> AsyncIterator[A]:
+        """First what storage holds unfinished, then what comes in. Everything is stored before it
+        is yielded, once, however often it is delivered. Raises Trouble."""
+        ...
+
+    def key(self, arrival: A) -> str:
+        """One text for each arrival: it isn't begun twice."""
+        ...
+
+    def place(self, arrival: A) -> str:
+        """The arrivals of one place are handled one after another, in their order."""
+        ...
+
+    async def who(self, arrival: A) -> Question | None:
+        """Who asks what; None where nothing is to be answered, and the arrival is finished."""
+        ...
+
+    async def acknowledge(self, arrival: A, turn: str) -> None:
+        """The answer takes longer than some seconds."""
+        ...
+
+    async def say(self, arrival: A, answer: Answer) -> None:
+        """Carry the answer back, so that a crash before or after never carries a second one, and
+        finish the arrival. Raises Trouble where it is to be tried again."""
+        ...
+
+    async def close(self) -> None:
+        """End what is open. Nothing is received or said any more."""
+        ...

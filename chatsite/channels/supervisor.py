@@ -1,0 +1,136 @@
+"""Runs the channels as long as the server: each begins anew after trouble, none stops another."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from chatsite.channels.channel import Channel, Trouble
+from chatsite.channels.desk import Desk
+
+logger = logging.getLogger("chatsite.channels")
+# After the first trouble; twice as long after each further one.
+FIRST_WAIT = 1.0
+LONGEST_WAIT = 300.0
+# What isn't carried back then is carried back after the next start.
+DRAIN_SECONDS = 5.0
+
+
+@dataclass(slots=True)
+class Backoff:
+    """How long to wait after the next trouble."""
+
+    seconds: float = FIRST_WAIT
+
+    def next(self, at_least: float = 0.0) -> float:
+        seconds, self.seconds = self.seconds, min(self.seconds * 2, LONGEST_WAIT)
+        return max(seconds, at_least)
+
+
+@dataclass(slots=True)
+class _Lane:
+    """The arrivals of one place, one after another."""
+
+    waiting: deque[Any] = field(default_factory=deque)
+    task: asyncio.Task[None] | None = None
+
+
+class Channels:
+    """All channels of the server; built once by `wiring`."""
+
+    def __init__(self, channels: Sequence[Channel[Any]], desk: Desk) -> None:
+        self.channels = channels
+        self.desk = desk
+        self._receiving: list[asyncio.Task[None]] = []
+        self._lanes: dict[tuple[str, str], _Lane] = {}
+        self._taken: set[tuple[str, str]] = set()
+
+    def start(self) -> None:
+        self._receiving = [asyncio.create_task(self._receive(channel)) for channel in self.channels]
+
+    def stop_receiving(self) -> None:
+        """What is being answered goes on."""
+        for task in self._receiving:
+            task.cancel()
+
+    async def drain(self) -> None:
+        """Let the answers that are ready be carried back, then end."""
+        self.stop_receiving()
+        lanes = {lane.task for lane in self._lanes.values() if lane.task is not None}
+        for lane in self._lanes.values():
+            lane.waiting.clear()
+        if lanes:
+            _, late = await asyncio.wait(lanes, timeout=DRAIN_SECONDS)
+            for task in late:
+                task.cancel()
+            if late:
+                await asyncio.wait(late)
+        if self._receiving:
+            await asyncio.wait(self._receiving)
+        for channel in self.channels:
+            await channel.close()
+
+    # ---- receiving ---------------------------------------------------------------------------
+    async def _receive(self, channel: Channel[Any]) -> None:
+        backoff, said = Backoff(), ""
+        while True:
+            seconds = 0.0
+            try:
+                async for arrival in channel.receive():
+                    backoff, said = Backoff(), ""
+                    self._take(channel, arrival)
+            except Trouble as trouble:
+                if trouble.message != said:
+                    logger.error("%s: %s", channel.name, trouble.message)
+                said, seconds = trouble.message, trouble.seconds
+            except Exception:
+                logger.exception("%s failed, and begins anew", channel.name)
+            await asyncio.sleep(backoff.next(seconds))
+
+    def _take(self, channel: Channel[Any], arrival: Any) -> None:
+        """Put it into its place's lane, unless it is there already."""
+        key = (channel.name, channel.key(arrival))
+        if key in self._taken:
+            return
+        self._taken.add(key)
+        place = (channel.name, channel.place(arrival))
+        lane = self._lanes.setdefault(place, _Lane())
+        lane.waiting.append(arrival)
+        if lane.task is None:
+            lane.task = asyncio.create_task(self._work(channel, place, lane))
+
+    async def _work(self, channel: Channel[Any], place: tuple[str, str], lane: _Lane) -> None:
+        while lane.waiting:
+            arrival = lane.waiting.popleft()
+            try:
+                await self._handle(channel, arrival)
+            finally:
+                self._taken.discard((channel.name, channel.key(arrival)))
+        self._lanes.pop(place, None)
+
+    # ---- answering ---------------------------------------------------------------------------
+    async def _handle(self, channel: Channel[Any], arrival: Any) -> None:
+        """Until it is finished. What fails for another reason than trouble is left for the next
+        start, so that one arrival doesn't keep those behind it waiting."""
+        backoff = Backoff()
+        while True:
+            try:
+                await self._answer(channel, arrival)
+                return
+            except Trouble as trouble:
+                logger.warning("%s: %s", channel.name, trouble.message)
+                await asyncio.sleep(backoff.next(trouble.seconds))
+            except Exception:
+                logger.exception("%s: %s is left for later", channel.name, channel.key(arrival))
+                return
+
+    async def _answer(self, channel: Channel[Any], arrival: Any) -> None:
+        question = await channel.who(arrival)
+        if question is None:
+            return
+        answer = await self.desk.answer(question, lambda turn: channel.acknowledge(arrival, turn))
+        await channel.say(arrival, answer)

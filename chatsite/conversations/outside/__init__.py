@@ -1,0 +1,1 @@
+"""What comes from outside the page, and what is answered there."""
