@@ -21,7 +21,9 @@ class Snapshot(Record):
     """All that a page needs to show a conversation. `messages` are the newest of the path;
     `earlier` says that there are more above, of them `greetings` of the agent, which are never
     sent. `conversation` is None for a chat not yet begun.
-    From the sequence number `forget_above` on things are remembered; 0 forgets nothing.
+    From the sequence number `forget_above` on things are remembered; 0 forgets nothing. `room` is
+    the name of the Talk room that the conversation is held in, "" elsewhere: it is written there,
+    and the page shows it.
     """
 
     type: ClassVar[str] = "snapshot"
@@ -36,6 +38,7 @@ class Snapshot(Record):
     forget_above: int = 0
     summary: SummaryView = SummaryView()
     greetings: int = 0
+    room: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,6 +14,7 @@ from channels.consumer import get_handler_name
 from channels.generic.websocket import AsyncWebsocketConsumer
 from pydantic_core import to_json
 
+from chatsite.channels.rooms import Reader
 from chatsite.conversations.values.owners import Owner
 from chatsite.conversations.values.rights import Rights
 from chatsite.errors import BadCommand, ChatsiteError, TooMany
@@ -79,6 +80,8 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
             await self.close(NO_SESSION)
             return
         self.staff = bool(user.is_staff)
+        name = user.get_username() if user.is_authenticated else ""
+        self.reader = Reader(name=name, staff=self.staff)
         self.limits = SocketLimits(self.site.limiter, self.owner.key, address_of(self.scope))
         try:
             self.leaving.enter_context(self.limits.place())
@@ -169,7 +172,7 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
     async def _do(self, command: AnyCommand) -> None:
         match command:
             case Open():
-                await self._open(self._page_request(command, command.agent))
+                await self._open(self._page_request(command, command.agent, reads=True))
             case Send() | Edit() | Again() | GoOn():
                 started = await self._start(command)
                 if started.resent:  # a new one reaches this page, like all others, by its reader
@@ -212,12 +215,18 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
             once=isinstance(command, Again) and command.once,
         )
 
-    def _page_request(self, command: Command, agent: str, *, model: str = "") -> PageRequest:
+    def _page_request(
+        self, command: Command, agent: str, *, model: str = "", reads: bool = False
+    ) -> PageRequest:
+        """`reads`: the command changes nothing, so that it may be about a room that this person
+        reads."""
         assert self.owner is not None
+        conversation = str(command.conversation)
+        room = self.site.rooms.read(conversation, self.reader) if reads else None
         return self.site.page_request(
-            owner=self.owner,
+            owner=room.owner if room is not None else self.owner,
             staff=self.staff,
-            conversation=str(command.conversation),
+            conversation=conversation,
             agent=agent,
             query=command.query,
             model=model,
@@ -257,7 +266,7 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
 
     async def _preview(self, command: AskPreview) -> None:
         try:
-            request = self._page_request(command, command.agent, model=command.model)
+            request = self._page_request(command, command.agent, model=command.model, reads=True)
             decision = await self.site.drafts.preview(
                 replace(request, history=command.history),
                 command.draft,

@@ -85,6 +85,7 @@ class Snapshots:
             forget_above=opened.forget_above,
             summary=opened.summary,
             greetings=opened.greetings,
+            room=request.room.name if request.room else "",
         )
 
     async def _read(self, request: PageRequest) -> OpenConversation:

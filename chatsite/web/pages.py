@@ -21,7 +21,15 @@ from chatsite.history import POLICIES
 from chatsite.history.policies.triage import TRIAGE
 from chatsite.language import page_catalogue
 from chatsite.messages import MAX_ATTACHMENT_BYTES, MAX_ATTACHMENTS
-from chatsite.web.people import is_staff, known_person, new_guest, note_visit, owner_mark, site_of
+from chatsite.web.people import (
+    is_staff,
+    known_person,
+    note_visit,
+    owner_mark,
+    reader_of,
+    reading_owner,
+    site_of,
+)
 from chatsite.web.server.static_files import chunk_addresses
 from chatsite.wording import say
 
@@ -47,7 +55,7 @@ async def chat(request: HttpRequest, conversation: UUID | None = None) -> HttpRe
     """A new chat with `?agent=`, or one of the owner's conversations. An unknown agent of a link is
     told in the page, which opens with the usual one."""
     site, known = site_of(request), await known_person(request)
-    staff, owner = await is_staff(request), known or new_guest()
+    staff = await is_staff(request)
     if known is not None:
         await note_visit(request, known)
     agents = site.agents.all(staff=staff)
@@ -56,7 +64,8 @@ async def chat(request: HttpRequest, conversation: UUID | None = None) -> HttpRe
     agent = asked if asked and not unknown else _usual_agent(agents)
     if conversation is not None:
         try:
-            agent = await site.run(store.agent_of, owner=owner, conversation=str(conversation))
+            reads = await reading_owner(request, str(conversation))
+            agent = await site.run(store.agent_of, owner=reads, conversation=str(conversation))
         except NotFound:
             raise Http404 from None
     page = await _page(request, agents=agents, agent=agent, conversation=conversation)
@@ -95,6 +104,10 @@ async def _page(
         "agent": agent,
         "conversation": str(conversation) if conversation else None,
         "owner": await owner_mark(request),
+        "rooms": [
+            {"id": room.conversation, "title": room.room.name, "agent": room.agent}
+            for room in site.rooms.read_by(await reader_of(request))
+        ],
         "has_session": await known_person(request) is not None,
         "user": {
             "name": user.get_username() if user.is_authenticated else say("Guest"),

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import secrets
-from typing import Any, cast
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from typing import Any, TypeVar, cast
 
 from django.conf import settings
 from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.crypto import salted_hmac
 
+from chatsite.channels.rooms import Reader
 from chatsite.conversations import store
 from chatsite.conversations.values.owners import Owner
+from chatsite.errors import NotFound
 from chatsite.wiring import Site
+
+T = TypeVar("T")
 
 
 def site_of(request: HttpRequest) -> Site:
@@ -35,6 +41,37 @@ async def request_owner(request: HttpRequest) -> Owner:
     """Who asks. Somebody without a session is a guest who has nothing and is forgotten at once:
     only `open_session` stores one."""
     return await known_person(request) or new_guest()
+
+
+async def reader_of(request: HttpRequest) -> Reader:
+    """Who reads rooms: an account; a guest reads none."""
+    user = await request.auser()
+    return Reader(
+        name=user.get_username() if user.is_authenticated else "", staff=await is_staff(request)
+    )
+
+
+async def reading_owner(request: HttpRequest, conversation: str) -> Owner:
+    """In whose name this person reads the conversation: a room's where they may read it, else their
+    own."""
+    if site_of(request).rooms.of(conversation) is not None:
+        room = site_of(request).rooms.read(conversation, await reader_of(request))
+        if room is not None:
+            return room.owner
+    return await request_owner(request)
+
+
+async def read_for(request: HttpRequest, read: Callable[[Owner], Awaitable[T]]) -> tuple[Owner, T]:
+    """What `read` finds of the person's own, or else of the rooms that they may read, and whose it
+    is. Raises NotFound."""
+    own = await request_owner(request)
+    try:
+        return own, await read(own)
+    except NotFound:
+        for room in site_of(request).rooms.read_by(await reader_of(request)):
+            with suppress(NotFound):
+                return room.owner, await read(room.owner)
+        raise
 
 
 def new_guest() -> Owner:

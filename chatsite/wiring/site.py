@@ -12,6 +12,7 @@ from django.conf import settings
 
 from chatsite.agents.catalogue import Catalogue
 from chatsite.agents.strategy.worker import StrategyWorker
+from chatsite.channels.rooms import Rooms
 from chatsite.conversations import store
 from chatsite.conversations.database.lock import lock
 from chatsite.conversations.values.owners import Owner
@@ -71,6 +72,7 @@ class Site:
         self._build_gatherers()
         self._build_turns()
         self._build_previews()
+        self.rooms = Rooms()
         # A management command stops what it never started.
         self._unfollow: Callable[[], object] = lambda: None
         self.accounts = self._account_watch()
@@ -254,6 +256,7 @@ class Site:
         query: str,
         model: str = "",
     ) -> PageRequest:
+        opened = self.rooms.of(conversation)
         return PageRequest(
             owner=owner,
             conversation=conversation,
@@ -262,6 +265,7 @@ class Site:
             url_allowed=self._may_use_url(staff),
             model=model,
             staff=staff,
+            room=opened.room if opened else None,
         )
 
     def may_debug(self, *, staff: bool) -> bool:

@@ -102,6 +102,7 @@ const openPanel = () => panel.use((it) => it.update(session.state));
 frame.onPanelOpened.push(openPanel);
 const transcript = new Transcript({
   inspects: page.debug_panel,
+  onlyReads: () => Boolean(session.state.room),
   receipt: (turn) => {
     frame.showPanel(true);
     if (frame.panelOpen) void panel.use((it) => it.showTurn(turn));
@@ -387,6 +388,7 @@ function show(state, before) {
   if (wanted !== null) showWanted();
   // A delta changes only the text that is being written.
   if (state.turn?.lengths !== before.turn?.lengths && state.messages === before.messages) return;
+  showRoom(state);
   composer.update(state);
   queue.update(state, before);
   choice.update(state);
@@ -405,6 +407,17 @@ function show(state, before) {
   title(state);
   if (state.refusal && state.refusal !== before.refusal) composer.showNotice(state.refusal.message);
   else if (state.problem !== before.problem) composer.showNotice(state.problem?.message ?? "", { quiet: true });
+}
+
+/**
+ * A room is written in Talk: here it is read, and nothing is changed.
+ * @param {State} state
+ */
+function showRoom({ room }) {
+  document.body.classList.toggle("reading", Boolean(room));
+  byId("composer").hidden = Boolean(room);
+  byId("room-note").hidden = !room;
+  setText(byId("room-note"), room && say("This is the Talk room “{room}”. It is written there; here you can read it.", { room }));
 }
 
 /** @param {State} state */

@@ -17,6 +17,7 @@ from django.contrib.auth.models import AnonymousUser
 from django.contrib.sessions.backends.signed_cookies import SessionStore
 from django.test import AsyncRequestFactory
 
+from chatsite.channels.rooms import Rooms
 from chatsite.conversations import store
 from chatsite.conversations.database.work import StorageThreads
 from chatsite.errors import PromptTooLarge, ProviderError
@@ -153,6 +154,7 @@ class Engine:
         run = StorageThreads()
         site = SimpleNamespace(
             run=run,
+            rooms=Rooms(),
             cache=self,
             cleanups=self,
             may_debug=lambda *, staff: True,

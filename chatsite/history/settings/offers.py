@@ -32,6 +32,8 @@ from chatsite.wording import later, say
 # What a choice adds to the one that is kept, by name; None takes a value out of it.
 Changes = Mapping[str, str | None]
 UNCHANGED: Changes = MappingProxyType({})
+# What people read where a Talk room is shown in the page.
+DECIDED_BY_ROOM = later("the administrator has set this room's memory")
 # Why a policy can't be chosen that only an agent may allow.
 ONLY_WHERE_NAMED = later("only for agents that are made for it")
 
@@ -80,6 +82,8 @@ class SettingSources:
     @property
     def why_closed(self) -> str:
         """Why nothing can be chosen here, or ""."""
+        if self.room is not None:
+            return say(DECIDED_BY_ROOM)
         return why_closed(self.environment, url_allowed=self.url_allowed)
 
     def refused(self, names: Collection[str]) -> SourceValue | None:

@@ -20,7 +20,7 @@ from chatsite.kv.cleanup_setting import resolve_cleanup, unknown_strategy
 from chatsite.turns.context.turn_context import PageRequest
 from chatsite.turns.what_if.cleanup_preview import CleanupOffers
 from chatsite.web.api.requests import answers_errors, json_fields, storable
-from chatsite.web.people import is_staff, request_owner, site_of
+from chatsite.web.people import is_staff, reading_owner, request_owner, site_of
 from chatsite.wiring import Site
 from chatsite.wording import say
 
@@ -88,7 +88,8 @@ async def _page_request(
         raise BadCommand(
             say("query is the page's own, at most {max_query:,} characters.", max_query=MAX_QUERY)
         )
-    owner = await request_owner(request)
+    reads = request.method == "GET"
+    owner = await (reading_owner(request, str(id)) if reads else request_owner(request))
     page = site.page_request(
         owner=owner,
         staff=staff,

@@ -7,11 +7,13 @@ from uuid import UUID
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.views.decorators.http import require_POST
 
+from chatsite.conversations import store
+from chatsite.conversations.values.owners import Owner
 from chatsite.errors import BadCommand, NotFound
 from chatsite.turns.context.drafts import Draft
 from chatsite.turns.context.turn_context import PageRequest
 from chatsite.web.api.requests import answers_errors, json_fields, model_name, storable, upload_ids
-from chatsite.web.people import is_staff, request_owner, site_of
+from chatsite.web.people import is_staff, read_for, reading_owner, site_of
 from chatsite.wording import say
 
 MAX_QUERY = 4_096
@@ -23,7 +25,8 @@ async def compare_draft(request: HttpRequest, id: UUID) -> HttpResponse:
     """The next message, from the page's `{query, draft, reply_to, attachments, model}`. A POST, so
     that drafts don't get into addresses and logs."""
     body = json_fields(request)
-    page = await _page_request(request, body, conversation=str(id))
+    owner = await reading_owner(request, str(id))
+    page = await _page_request(request, body, owner=owner, conversation=str(id))
     reply_to = body.get("reply_to")
     try:
         reply_to = str(UUID(reply_to)) if reply_to else None
@@ -39,12 +42,19 @@ async def compare_draft(request: HttpRequest, id: UUID) -> HttpResponse:
 @answers_errors
 async def compare_turn(request: HttpRequest, id: UUID) -> HttpResponse:
     """An answered turn, with the page's `{query}`."""
-    page = await _page_request(request, json_fields(request), conversation="")
-    return JsonResponse(await site_of(request).comparison.of_turn(page, str(id)))
+    site = site_of(request)
+    owner, _ = await read_for(
+        request, lambda owner: site.run(store.receipt_of, owner=owner, turn=str(id))
+    )
+    room = site.rooms.owned_by(owner)
+    page = await _page_request(
+        request, json_fields(request), owner=owner, conversation=room.conversation if room else ""
+    )
+    return JsonResponse(await site.comparison.of_turn(page, str(id)))
 
 
 async def _page_request(
-    request: HttpRequest, body: dict[str, object], *, conversation: str
+    request: HttpRequest, body: dict[str, object], *, owner: Owner, conversation: str
 ) -> PageRequest:
     site, staff = site_of(request), await is_staff(request)
     if not site.may_debug(staff=staff):
@@ -53,7 +63,7 @@ async def _page_request(
     if len(query) > MAX_QUERY:
         raise BadCommand(say("The page's address is too long."))
     return site.page_request(
-        owner=await request_owner(request),
+        owner=owner,
         staff=staff,
         conversation=conversation,
         agent="",

@@ -19,7 +19,7 @@ from chatsite.turns.answer.sent_requests import rebuild_request
 from chatsite.turns.ports import StoredFiles
 from chatsite.web.api.requests import answers_errors, json_fields, storable
 from chatsite.web.api.resume import cleanup_strategy
-from chatsite.web.people import is_staff, request_owner, site_of
+from chatsite.web.people import is_staff, read_for, reading_owner, request_owner, site_of
 from chatsite.wording import later, say
 
 # Each says what a parameter is, which has the name.
@@ -149,7 +149,7 @@ async def messages(request: HttpRequest, id: UUID) -> HttpResponse:
         raise BadCommand(say(MESSAGE, name="before"))
     found, earlier = await site_of(request).run(
         store.earlier_messages,
-        owner=await request_owner(request),
+        owner=await reading_owner(request, str(id)),
         conversation=str(id),
         before=before,
         until=_number(request, "until", MESSAGE),
@@ -162,7 +162,7 @@ async def messages(request: HttpRequest, id: UUID) -> HttpResponse:
 async def export(request: HttpRequest, id: UUID) -> HttpResponse:
     site = site_of(request)
     whole = await site.run(
-        store.whole_path, owner=await request_owner(request), conversation=str(id)
+        store.whole_path, owner=await reading_owner(request, str(id)), conversation=str(id)
     )
     name = slugify(whole.conversation.title) or "conversation"
     form = request.GET.get("format", "json")
@@ -192,7 +192,9 @@ async def receipt(request: HttpRequest, id: UUID) -> HttpResponse:
     site = site_of(request)
     if not site.may_debug(staff=await is_staff(request)):
         raise NotFound(say("There is no such answer."))
-    found = await site.run(store.receipt_of, owner=await request_owner(request), turn=str(id))
+    _, found = await read_for(
+        request, lambda owner: site.run(store.receipt_of, owner=owner, turn=str(id))
+    )
     if found is None:
         raise NotFound(say("This answer has no receipt."))
     return JsonResponse(dict(found))
@@ -205,8 +207,9 @@ async def sent_request(request: HttpRequest, id: UUID) -> HttpResponse:
     site, staff = site_of(request), await is_staff(request)
     if not (site.may_debug(staff=staff) and site.may_see_request(staff=staff)):
         raise NotFound(say("There is no such answer."))
-    owner = await request_owner(request)
-    kept = await site.run(store.request_parts, owner=owner, turn=str(id))
+    owner, kept = await read_for(
+        request, lambda owner: site.run(store.request_parts, owner=owner, turn=str(id))
+    )
     head = site.agents.resolve_without_start(kept.agent).head
     rebuilt = await rebuild_request(kept, head, StoredFiles(site.storage, owner))
     return JsonResponse(rebuilt.to_dict())

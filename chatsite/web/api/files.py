@@ -20,7 +20,7 @@ from chatsite.files.kinds import IMAGES
 from chatsite.files.names import safe_name
 from chatsite.messages import Attachment
 from chatsite.web.api.requests import answers_errors
-from chatsite.web.people import request_owner, site_of
+from chatsite.web.people import read_for, request_owner, site_of
 from chatsite.web.server.bodies import StreamedBody
 from chatsite.web.server.static_files import read_blocks
 from chatsite.wiring import Site
@@ -80,11 +80,13 @@ async def _store_file(site: Site, owner: Owner, name: str, taken: ReceivedFile) 
 @require_http_methods(["GET", "HEAD", "DELETE"])
 @answers_errors
 async def file(request: HttpRequest, id: UUID) -> HttpResponse | StreamingHttpResponse:
-    site, owner = site_of(request), await request_owner(request)
+    site = site_of(request)
     if request.method == "DELETE":
-        await site.run(store.discard_upload, owner, id=str(id))
+        await site.run(store.discard_upload, await request_owner(request), id=str(id))
         return JsonResponse({"deleted": str(id)})
-    attachment, path = await site.run(store.find_upload, owner, id=str(id))
+    _, (attachment, path) = await read_for(
+        request, lambda owner: site.run(store.find_upload, owner, id=str(id))
+    )
     headers = SAFE_HEADERS | {"ETag": f'"{id}"'}
     if request.headers.get("If-None-Match") == headers["ETag"]:
         return HttpResponse(status=304, headers=headers)

@@ -12,7 +12,7 @@ from chatsite.errors import BadCommand, ChatsiteError
 from chatsite.events import CacheChanged, SummaryChanged
 from chatsite.history.records.forgetting import explain_forgetting
 from chatsite.web.api.requests import answers_errors, json_fields, model_name, storable, upload_ids
-from chatsite.web.people import is_staff, request_owner, site_of
+from chatsite.web.people import is_staff, read_for, request_owner, site_of
 from chatsite.wording import say
 
 MARKS = {
@@ -65,8 +65,10 @@ async def why_forgotten(request: HttpRequest, id: UUID) -> HttpResponse:
         raise BadCommand(say("reply_to is the id of a message.")) from None
     attached = upload_ids(request.GET.getlist("attachment"))
     chosen = model_name(request.GET["model"]) if "model" in request.GET else None
-    site, owner = site_of(request), await request_owner(request)
-    found = await site.run(store.trace_message, owner=owner, message=str(id))
+    site = site_of(request)
+    owner, found = await read_for(
+        request, lambda owner: site.run(store.trace_message, owner=owner, message=str(id))
+    )
     page = site.page_request(
         owner=owner,
         staff=await is_staff(request),

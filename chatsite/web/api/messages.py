@@ -14,7 +14,7 @@ from chatsite.errors import BadCommand
 from chatsite.events import MessagesChanged, PathChanged, SummaryChanged
 from chatsite.web.api.marks import mark_message
 from chatsite.web.api.requests import answers_errors, json_fields, storable
-from chatsite.web.people import request_owner, site_of
+from chatsite.web.people import read_for, request_owner, site_of
 from chatsite.wiring import Site
 from chatsite.wording import say
 
@@ -56,8 +56,9 @@ async def edit_message(request: HttpRequest, id: UUID) -> HttpResponse:
 @answers_errors
 async def version(request: HttpRequest, id: UUID) -> HttpResponse:
     """The question and the answer that this version belongs to, also where it isn't on the path."""
-    found = await site_of(request).run(
-        store.version_text, owner=await request_owner(request), message=str(id)
+    site = site_of(request)
+    _, found = await read_for(
+        request, lambda owner: site.run(store.version_text, owner=owner, message=str(id))
     )
     return JsonResponse(found.to_dict())
 

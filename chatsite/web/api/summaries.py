@@ -10,7 +10,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 from chatsite.conversations import store
 from chatsite.errors import BadCommand
 from chatsite.web.api.requests import answers_errors, json_fields, storable
-from chatsite.web.people import is_staff, request_owner, site_of
+from chatsite.web.people import is_staff, reading_owner, request_owner, site_of
 from chatsite.wording import say
 
 MAX_CHARACTERS = 50_000
@@ -36,6 +36,8 @@ async def summary(request: HttpRequest, id: UUID) -> HttpResponse:
         )
         context = await site.drafts.context(page)
         await site.summariser.rewrite(context, version=version, text=text)
+    else:
+        owner = await reading_owner(request, conversation)
     found = await site.run(store.summary_versions, owner=owner, conversation=conversation)
     return JsonResponse(found.to_dict())
 

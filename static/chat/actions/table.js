@@ -13,8 +13,8 @@ import { say } from "../words/say.js";
 /**
  * What the page does for an action. `receipt` needs `inspects`; `models` is the address of those that may answer,
  * `memories` the turn under every policy; `compare` opens two versions side by side; `said`
- * is the text of a version.
- * @typedef {{inspects: boolean, receipt: (turn: string) => void, show: (id: string) => void,
+ * is the text of a version; `onlyReads`: nothing can be changed here.
+ * @typedef {{inspects: boolean, onlyReads: () => boolean, receipt: (turn: string) => void, show: (id: string) => void,
  *   compare: (versions: Version[], at: number, other: number) => void, said: (version: string, role: Role) => Promise<string>,
  *   retry: (id: string, model?: string, memory?: ChoiceChanges) => void, models: () => string,
  *   memories: (turn: string) => Promise<ComparisonAnswer>, reply: (item: Item) => void, why: (item: Item) => void,
@@ -30,7 +30,8 @@ import { say } from "../words/say.js";
 /**
  * `drawing`: it stands in the row with this icon, and where `words` says so also its name, if there is room; without
  * a drawing it stands in the menu. `confirms`: `act` answers whether it worked, which the button shows for a moment.
- * @typedef {{name: string, label: (about: About) => string, drawing?: (about: About) => IconName|null,
+ * `reads`: it changes nothing, and is offered also where a room is only read.
+ * @typedef {{name: string, reads?: boolean, label: (about: About) => string, drawing?: (about: About) => IconName|null,
  *   words?: (about: About) => boolean, confirms?: boolean, offered: (about: About, doing: Doing) => boolean,
  *   act: (about: About, doing: Doing) => unknown}} Action
  */
@@ -63,7 +64,7 @@ function leaveOut({ item, verdict }) {
 /** @type {Action[]} in the order of the row, and of the menu */
 export const ACTIONS = [
   {
-    name: "copy", label: () => say("Copy"), drawing: () => "copy", confirms: true,
+    name: "copy", reads: true, label: () => say("Copy"), drawing: () => "copy", confirms: true,
     offered: ({ group }) => Boolean(textOf(group)), act: ({ group }) => copy(textOf(group)),
   },
   {
@@ -77,7 +78,7 @@ export const ACTIONS = [
     offered: ({ again }) => again, act: ({ item }, { retry }) => retry(idOf(item)),
   },
   {
-    name: "saw", label: () => say("What the model saw"), drawing: () => "eye", words: () => true,
+    name: "saw", reads: true, label: () => say("What the model saw"), drawing: () => "eye", words: () => true,
     offered: ({ item }, { inspects }) => inspects && item.turn !== null,
     act: ({ item }, { receipt }) => receipt(/** @type {string} */ (item.turn)),
   },
@@ -107,7 +108,7 @@ export const ACTIONS = [
   },
   {
     // Beside a message that isn't sent, where somebody asks for it; otherwise in the menu.
-    name: "why", label: ({ verdict }) => (verdict?.sent ? say("Why is this sent?") : say("Why did it forget?")),
+    name: "why", reads: true, label: ({ verdict }) => (verdict?.sent ? say("Why is this sent?") : say("Why did it forget?")),
     // The menu has a part for each tool call, the row has one for all of them.
     drawing: ({ item, verdict }) => (verdict && !verdict.sent && !item.calls.length ? "slash" : null), words: () => true,
     offered: isSaid, act: ({ item }, { why }) => why(item),
@@ -130,10 +131,16 @@ export const ACTIONS = [
  * @param {About} about
  * @param {Doing} doing
  */
-export const rowActions = (about, doing) => ACTIONS.filter((one) => one.drawing?.(about) && one.offered(about, doing));
+const offered = (about, doing) => ACTIONS.filter((one) => (one.reads || !doing.onlyReads()) && one.offered(about, doing));
 
 /**
  * @param {About} about
  * @param {Doing} doing
  */
-export const menuActions = (about, doing) => ACTIONS.filter((one) => !one.drawing?.(about) && one.offered(about, doing));
+export const rowActions = (about, doing) => offered(about, doing).filter((one) => one.drawing?.(about));
+
+/**
+ * @param {About} about
+ * @param {Doing} doing
+ */
+export const menuActions = (about, doing) => offered(about, doing).filter((one) => !one.drawing?.(about));

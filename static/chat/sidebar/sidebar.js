@@ -37,7 +37,7 @@ const COPIES = () => [{ form: "markdown", words: say("Copy as Markdown") }, { fo
 export class Sidebar {
   /**
    * @param {Page} page
-   * @param {{open: (conversation: Conversation) => void, openMessage: (hit: SearchHit) => void, onDeleted: (id: string) => void,
+   * @param {{open: (conversation: {id: string, agent: string}) => void, openMessage: (hit: SearchHit) => void, onDeleted: (id: string) => void,
    *   onCounted: (count: number, more: boolean) => void}} actions
    */
   constructor(page, actions) {
@@ -159,17 +159,27 @@ export class Sidebar {
 
   #drawConversations() {
     if (!this.conversations.length) {
-      return setChildren(this.list,
+      return setChildren(this.list, this.#rooms(),
         this.failed ? NOT_LOADED() : h("p", { class: "convs-note" }, say("Your conversations will be listed here.")));
     }
+    const rooms = this.#rooms();
     const groups = GROUPS.map((name) => ({
       name, members: this.conversations.filter((one) => dateGroup(one.updated) === name),
     })).filter(({ members }) => members.length);
     const more = this.pages.more && this.#moreButton();
-    setChildren(this.list, groups.map(({ name, members }) =>
+    setChildren(this.list, rooms, groups.map(({ name, members }) =>
       h("section", { "aria-label": name },
         h("h2", { class: "group" }, name),
         h("ul", {}, members.map((one) => this.#row(one))))), more);
+  }
+
+  /** The Talk rooms that can be read here; they are written there. */
+  #rooms() {
+    if (!this.page.rooms.length) return false;
+    return h("section", { "aria-label": say("Talk rooms") },
+      h("h2", { class: "group" }, say("Talk rooms")),
+      h("ul", {}, this.page.rooms.map((room) =>
+        h("li", { class: "conv-row", "data-id": room.id }, this.#link(room)))));
   }
 
   /** For the keyboard; whoever scrolls doesn't see it. */
@@ -180,10 +190,10 @@ export class Sidebar {
     return button;
   }
 
-  /** @param {Conversation} conversation */
-  #row(conversation) {
+  /** @param {{id: string, title: string, agent: string}} conversation */
+  #link(conversation) {
     const { id, title } = conversation;
-    const link = h("a", {
+    return h("a", {
       class: "conv",
       href: chatAddress(this.page, { conversation: id }),
       title,
@@ -196,6 +206,12 @@ export class Sidebar {
         },
       },
     }, title || say("Untitled"));
+  }
+
+  /** @param {Conversation} conversation */
+  #row(conversation) {
+    const { id, title } = conversation;
+    const link = this.#link(conversation);
     const button = h("button", {
       type: "button", class: "conv-more", "aria-label": say("More for {title}", { title }), "aria-haspopup": "dialog", "aria-expanded": "false",
     }, icon("more"));

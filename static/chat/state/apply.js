@@ -110,6 +110,7 @@ function snapshot(state, event) {
     messages: [...older, ...event.messages],
     earlier: older.length ? state.earlier : event.earlier,
     greetings: event.greetings ?? 0,
+    room: event.room ?? "",
     turn: event.turn && runningTurn(event.turn),
     receipt: event.receipt ?? (joins ? state.receipt : null),
     engine: event.engine,

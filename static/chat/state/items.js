@@ -181,7 +181,7 @@ function storedItems(state, name) {
     key: message.id,
     id: message.id,
     role: message.role,
-    name: isBackground(message) ? say("Background task") : `${message.role === "user" ? say("You") : name}${OUTSIDE[message.source] ?? ""}`,
+    name: isBackground(message) ? say("Background task") : `${message.role === "user" ? message.speaker || say("You") : name}${OUTSIDE[message.source] ?? ""}`,
     content: message.content ?? "",
     reasoning: message.reasoning ?? "",
     calls: message.calls.map((call) => callView(call, results.get(message.id)?.get(call.id) ?? null)),

@@ -14,7 +14,7 @@
  */
 export function initialState(conversationId, agentSlug, agent) {
   return {
-    conversationId, agentSlug, agent, opened: false, conversation: null, messages: [], earlier: false, greetings: 0,
+    conversationId, agentSlug, agent, opened: false, conversation: null, messages: [], earlier: false, greetings: 0, room: "",
     turn: null, receipt: null, decision: null, problem: null, previewRef: null, engine: null, pending: [],
     forgetAbove: 0, summary: noSummary(true), refusal: null, ended: null, stale: false, sure: Infinity,
     deleted: false, cacheVersion: 0,

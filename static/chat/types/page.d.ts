@@ -8,6 +8,8 @@ export interface Page {
   /** The link names an agent that isn't here. */
   unknown_agent: boolean;
   conversation: string | null;
+  /** The Talk rooms that this person may read. */
+  rooms: { id: string; title: string; agent: string }[];
   /** "guest:…" or "user:…" */
   owner: string;
   user: { name: string; signed_in: boolean; staff: boolean };

@@ -65,6 +65,8 @@ export interface State {
   earlier: boolean;
   /** Of the messages that aren't loaded. */
   greetings: number;
+  /** The name of the Talk room whose conversation it is: it can be read here, and is written there. "" elsewhere. */
+  room: string;
   turn: RunningTurn | null;
   /** The last answer's. */
   receipt: Decision | null;

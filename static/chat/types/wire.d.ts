@@ -364,6 +364,8 @@ export interface SnapshotEvent {
   summary: Summary;
   /** Of the messages above those that are here. */
   greetings: number;
+  /** The name of the Talk room that it is held in, and written in; "" elsewhere. */
+  room: string;
 }
 
 export interface TurnStartedEvent {

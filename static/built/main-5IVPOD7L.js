@@ -1,1 +1,0 @@
-import"./chunk-RI42T4XR.js";
