@@ -24,7 +24,7 @@ DRAIN_SECONDS = 5.0
 class Backoff:
     """How long to wait after the next trouble."""
 
-    seconds: float = FIRST_WAIT
+    seconds: float
 
     def next(self, at_least: float = 0.0) -> float:
         seconds, self.seconds = self.seconds, min(self.seconds * 2, LONGEST_WAIT)
@@ -42,9 +42,18 @@ class _Lane:
 class Channels:
     """All channels of the server; built once by `wiring`."""
 
-    def __init__(self, channels: Sequence[Channel[Any]], desk: Desk) -> None:
+    def __init__(
+        self,
+        channels: Sequence[Channel[Any]],
+        desk: Desk,
+        *,
+        first_wait: float = FIRST_WAIT,
+        drain_seconds: float = DRAIN_SECONDS,
+    ) -> None:
         self.channels = channels
         self.desk = desk
+        self._first_wait = first_wait
+        self._drain_seconds = drain_seconds
         self._receiving: list[asyncio.Task[None]] = []
         self._lanes: dict[tuple[str, str], _Lane] = {}
         self._taken: set[tuple[str, str]] = set()
@@ -64,7 +73,7 @@ class Channels:
         for lane in self._lanes.values():
             lane.waiting.clear()
         if lanes:
-            _, late = await asyncio.wait(lanes, timeout=DRAIN_SECONDS)
+            _, late = await asyncio.wait(lanes, timeout=self._drain_seconds)
             for task in late:
                 task.cancel()
             if late:
@@ -76,12 +85,12 @@ class Channels:
 
     # ---- receiving ---------------------------------------------------------------------------
     async def _receive(self, channel: Channel[Any]) -> None:
-        backoff, said = Backoff(), ""
+        backoff, said = Backoff(self._first_wait), ""
         while True:
             seconds = 0.0
             try:
                 async for arrival in channel.receive():
-                    backoff, said = Backoff(), ""
+                    backoff, said = Backoff(self._first_wait), ""
                     self._take(channel, arrival)
             except Trouble as trouble:
                 if trouble.message != said:
@@ -116,7 +125,7 @@ class Channels:
     async def _handle(self, channel: Channel[Any], arrival: Any) -> None:
         """Until it is finished. What fails for another reason than trouble is left for the next
         start, so that one arrival doesn't keep those behind it waiting."""
-        backoff = Backoff()
+        backoff = Backoff(self._first_wait)
         while True:
             try:
                 await self._answer(channel, arrival)

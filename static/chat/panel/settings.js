@@ -15,7 +15,7 @@ export const SOURCES = { environment: say("environment"), URL: say("URL"), conve
 const NAMES = {
   policy: say("policy"), length: say("length"), tokens: say("token budget"), low_water: say("low-water mark"), step: say("step"),
   selector: say("selector"), summary_model: say("summary by"), recall_share: say("share for quotes"),
-  enabled: say("memory on"), previous_tasks_count: say("background notes"),
+  enabled: say("memory on"), previous_tasks_count: say("background notes"), talk_context_limit: say("messages read"),
 };
 // Always shown; other settings only where a source sets them.
 const FIRST = ["policy", "length", "tokens"];

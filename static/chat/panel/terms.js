@@ -51,6 +51,7 @@ const MEANINGS = {
   summary_model: say("The model that writes the running summary."),
   enabled: say("Whether earlier messages are sent at all. Where it is off, your message is sent alone."),
   previous_tasks_count: say("How many notes of background tasks are sent as quotes."),
+  talk_context_limit: say("How many of the room's newest messages are read."),
   lookback_count: say("How many of your earlier messages are looked at, each with the replies to it."),
   context_recency_hours: say("Messages that are so many hours older than the newest aren't looked at. 0: age doesn't matter."),
   context_min_messages: say("So many of the newest messages are looked at, however old they are."),

@@ -1,0 +1,1 @@
+import"./chunk-OPN57I75.js";
