@@ -10,7 +10,7 @@ import { term } from "./terms.js";
  */
 
 /** @type {Record<string, string>} */
-export const SOURCES = { environment: say("environment"), URL: say("URL"), conversation: say("chat"), template: say("agent"), "built in": say("default") };
+export const SOURCES = { environment: say("environment"), URL: say("URL"), conversation: say("chat"), room: say("room"), template: say("agent"), "built in": say("default") };
 /** @type {Record<string, string>} */
 const NAMES = {
   policy: say("policy"), length: say("length"), tokens: say("token budget"), low_water: say("low-water mark"), step: say("step"),

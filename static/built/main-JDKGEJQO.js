@@ -1,0 +1,1 @@
+import"./chunk-V2EO5PYA.js";

@@ -1,1 +1,0 @@
-import"./chunk-OPN57I75.js";
