@@ -16,6 +16,7 @@ import environ
 from chatsite.errors import BadSetting
 from chatsite.history import ENVIRONMENT_NAMES, resolve
 from chatsite.kv.cleanup_setting import resolve_cleanup
+from chatsite.mail_account import STRANGERS, read_mail_account, read_site_url
 from chatsite.providers.known.models_file import ModelsFile
 from chatsite.providers.known.models_file import read_models_file as read_models
 from chatsite.providers.known.servers import ADDRESS, Keys, Server, is_address, server_at
@@ -189,6 +190,23 @@ LOCAL_SERVERS = choice("LOCAL_SERVERS", "on", ("on", "off")) == "on"
 CONNECT_SECONDS = number("CONNECT_SECONDS", 5, low=1, high=600)
 FIRST_TOKEN_SECONDS = number("FIRST_TOKEN_SECONDS", 30, low=1, high=3_600)
 BETWEEN_TOKENS_SECONDS = number("BETWEEN_TOKENS_SECONDS", 20, low=1, high=3_600)
+
+# ---- mail ------------------------------------------------------------------------------------
+SITE_URL = read_site_url(text("SITE_URL"))
+# None: the channel is off.
+MAIL = read_mail_account(
+    imap=text("MAIL_IMAP"),
+    imap_password=text("MAIL_IMAP_PASSWORD"),
+    smtp=text("MAIL_SMTP"),
+    smtp_password=text("MAIL_SMTP_PASSWORD"),
+    address=text("MAIL_ADDRESS"),
+    agent=text("MAIL_AGENT"),
+    authserv_id=text("MAIL_AUTHSERV_ID"),
+    strangers=choice("MAIL_STRANGERS", "refuse", STRANGERS),
+    hourly=number("MAIL_THREAD_HOURLY", 10, low=1, high=1_000),
+    folder=text("MAIL_FOLDER", "INBOX"),
+    site=SITE_URL,
+)
 
 # ---- tools -----------------------------------------------------------------------------------
 TOOLS_FILE = text("TOOLS_FILE") and folder("TOOLS_FILE", BASE_DIR)

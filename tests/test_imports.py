@@ -18,7 +18,7 @@ PROGRAM = ROOT / "chatsite"
 LEVELS = (
     ("wording",),
     ("messages", "errors", "process_limits", "encoding"),
-    ("history", "kv", "limits", "checked_file"),
+    ("history", "kv", "limits", "checked_file", "mail_account"),
     ("views", "tools", "files"),
     ("events",),
     ("agents", "providers", "conversations"),
@@ -52,6 +52,7 @@ PURE_PARTS = {
     "history",
     "kv",
     "limits",
+    "mail_account",
 }
 READS_ENVIRONMENT = "settings.py"
 FOR_TESTS = {"hypothesis", "pytest"}

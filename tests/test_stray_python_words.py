@@ -49,6 +49,7 @@ EXCEPTED = {
     "history/summary_plan.py": MODEL,
     "history/values/added_messages.py": MODEL,
     "kv/books.py::Book.faults": LOG,
+    "mail_account.py": ADMIN,
     "process_limits.py": LOG,
     "providers/anthropic/wire.py": MODEL,
     "providers/echo.py::echo_answer": MODEL,
