@@ -75,7 +75,7 @@ INSIDE: Mapping[str, tuple[str, ...]] = {
         "turns",
     ),
     "conformance": ("kit", "policies", "plugin"),
-    "channels": ("channel rooms", "desk", "supervisor"),
+    "channels": ("channel rooms", "desk mail", "supervisor"),
     "wiring": ("account_signals channels parts", "site"),
     "limits": ("addresses table", "limiter", "sign_ins"),
     "live": ("commands frames origin", "limits", "consumer", "routing"),

@@ -1,0 +1,157 @@
+"""Whether a mail is from whom it says, as our own mail server has checked it (RFC 8601)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from chatsite.channels.mail.incoming.reading import ReadMail
+
+LONGEST_HEADER = 20_000
+_TOKEN = re.compile(r'"(?P<quoted>(?:[^"\\]|\\.)*)"|(?P<mark>[;=])|(?P<atom>[^\s;="]+)', re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checked:
+    """One result of a header: `method` was checked with `result`; what it was checked on."""
+
+    method: str
+    result: str
+    properties: Mapping[str, str]
+
+
+def passes(mail: ReadMail, *, authserv_id: str) -> bool:
+    """Whether DMARC passed for From's domain, or DKIM or SPF for a domain aligned with it."""
+    domain = mail.sender.rpartition("@")[2]
+    if not domain:
+        return False
+    checked = own_results(mail.headers.get("authentication-results", ()), authserv_id)
+    # The domain's owner asked for more than alignment, and the mail doesn't have it.
+    if any(one.method == "dmarc" and one.result == "fail" for one in checked):
+        return False
+    return any(_vouches(one, domain) for one in checked if one.result == "pass")
+
+
+def _vouches(one: Checked, domain: str) -> bool:
+    said = one.properties
+    if one.method == "dmarc":
+        return _domain(said.get("header.from", "")) == domain
+    if one.method == "dkim":
+        signer = said.get("header.d") or said.get("header.i", "")
+        return are_aligned(_domain(signer), domain)
+    if one.method == "spf":
+        return are_aligned(_domain(said.get("smtp.mailfrom", "")), domain)
+    return False
+
+
+def are_aligned(one: str, other: str) -> bool:
+    """The same domain, or one below the other; a top-level domain is nobody's own."""
+    short, long = sorted((one, other), key=len)
+    if "." not in short.strip(".") or short.startswith(".") or ".." in long:
+        return False
+    return short == long or long.endswith(f".{short}")
+
+
+def own_results(headers: tuple[str, ...], authserv_id: str) -> tuple[Checked, ...]:
+    """The results in the topmost header that our own server wrote. Whoever sent the mail may have
+    written the lower ones, under the same name."""
+    for header in headers:
+        found = parse_results(header)
+        if found is not None and found[0] == authserv_id:
+            return found[1]
+    return ()
+
+
+def parse_results(header: str) -> tuple[str, tuple[Checked, ...]] | None:
+    """Who checked, and the results; None where the header is broken."""
+    if len(header) > LONGEST_HEADER:
+        return None
+    plain = _without_comments(header)
+    tokens = list(_tokens(plain)) if plain is not None else []
+    if not tokens or None in tokens:
+        return None
+    parts: list[list[tuple[str, str]]] = [[]]
+    for token in tokens:
+        assert token is not None
+        if token == ("mark", ";"):
+            parts.append([])
+        else:
+            parts[-1].append(token)
+    # A version may stand behind the name.
+    if not parts[0] or parts[0][0][0] == "mark" or len(parts[0]) > 2:
+        return None
+    results = tuple(one for part in parts[1:] if (one := _result(part)) is not None)
+    return parts[0][0][1], results
+
+
+def _result(part: list[tuple[str, str]]) -> Checked | None:
+    """`method=result` and then `name=value`; None for `none`, or where it is written otherwise."""
+    pairs: list[tuple[str, str]] = []
+    name, waits = "", False
+    for kind, text in part:
+        if waits and kind != "mark":
+            pairs.append((name.lower(), text))
+            name, waits = "", False
+        elif kind == "mark":
+            if waits or not name:
+                return None
+            waits = True
+        elif kind == "quoted":
+            return None
+        else:
+            name += text  # blanks may stand around the dot of a name
+    if waits or name or not pairs:
+        return None
+    method, result = pairs[0]
+    said: dict[str, str] = {}
+    for key, value in pairs[1:]:
+        if key in said:
+            return None
+        said[key] = value
+    return Checked(method=method.partition("/")[0], result=result.lower(), properties=said)
+
+
+def _tokens(text: str) -> Iterator[tuple[str, str] | None]:
+    """None in between: what can't be read."""
+    at = 0
+    while at < len(text):
+        if text[at].isspace():
+            at += 1
+        elif found := _TOKEN.match(text, at):
+            kind = found.lastgroup or ""
+            said = found[kind]
+            yield kind, re.sub(r"\\(.)", r"\1", said) if kind == "quoted" else said
+            at = found.end()
+        else:
+            yield None
+            return
+
+
+def _without_comments(text: str) -> str | None:
+    """Comments may be nested; in a quoted string a bracket is one. None: one never ends."""
+    kept: list[str] = []
+    depth, quoted, escaped = 0, False, False
+    for character in text:
+        if escaped:
+            escaped = False
+        elif character == "\\" and (depth or quoted):
+            escaped = True
+        elif character == '"' and not depth:
+            quoted = not quoted
+        elif not quoted and character == "(":
+            depth += 1
+        elif not quoted and character == ")":
+            if not depth:
+                return None
+            depth -= 1
+            kept.append(" ")
+            continue
+        if not depth:
+            kept.append(character)
+    return None if depth or quoted else "".join(kept)
+
+
+def _domain(value: str) -> str:
+    """That of `a@example.org`, `@example.org` or `example.org`."""
+    return value.rpartition("@")[2].lower().rstrip(".")

@@ -1,0 +1,43 @@
+"""Which thread a mail belongs to."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from datetime import timedelta
+
+from chatsite.channels.mail.incoming.reading import ReadMail
+
+# So long the same subject goes on with a thread, where no header says which.
+SAME_SUBJECT = timedelta(days=30)
+_PREFIX = re.compile(
+    r"^\s*(?:(?:re|aw|antw|wg|fwd?|sv|vs|vb|rif|res|enc|odp|tr|ref|回复|答复|转发)"
+    r"(?:\s?\[\d{1,3}\]|\(\d{1,3}\))?\s?[:：]|\[[^\[\]]{1,40}\])\s*",
+    flags=re.IGNORECASE,
+)
+
+
+def answered_ids(mail: ReadMail) -> tuple[str, ...]:
+    """The Message-IDs that lead to its thread, the closest first."""
+    return tuple(dict.fromkeys((*reversed(mail.replied), *reversed(mail.chain))))
+
+
+def subject_key(subject: str) -> str:
+    """What is the same of a subject and of its answers'; "" where nothing is left."""
+    while (cut := _PREFIX.sub("", subject, count=1)) != subject:
+        subject = cut
+    return " ".join(subject.split()).casefold()
+
+
+def chosen_thread(
+    ids: tuple[str, ...], *, by_id: Mapping[str, str], by_subject: str | None
+) -> str | None:
+    """The conversation that the mail goes on with; None for a new one.
+
+    `by_id` has the conversations of the sender's own threads by the Message-IDs in them: an id of
+    somebody else's thread isn't there, and begins a new one like any unknown id. The subject
+    decides only where the mail answers nothing: others may use the same one.
+    """
+    if not ids:
+        return by_subject
+    return next((by_id[id] for id in ids if id in by_id), None)
