@@ -55,6 +55,7 @@ INSIDE: Mapping[str, tuple[str, ...]] = {
         "embedded reachable",
     ),
     "conversations": (
+        "tables",
         "models values",
         "admin database",
         "files",

@@ -35,13 +35,20 @@ def default_role(source: Source) -> Role:
 
 @writing
 def add_message(
-    *, conversation: str, source: Source, text: str, role: Role | None = None
+    *,
+    conversation: str,
+    source: Source,
+    text: str,
+    role: Role | None = None,
+    speaker: str = "",
+    id: str = "",
 ) -> MessageView:
     """Store a message at the end of the active path, whoever owns the conversation.
 
     `role` is "assistant" for an answer or a task's report, which belongs to the turn that it
     follows, or "user" for what a person wrote or the task was asked, which starts a turn of its
-    own; None for the source's `default_role`. The tokens are estimated until a
+    own; None for the source's `default_role`. `speaker` wrote it where that isn't the owner; `id`
+    is the message's, "" for a new one. The tokens are estimated until a
     tokenizer next counts the path. Raises BadCommand for an empty text, another role or source;
     NotFound for a missing or deleted conversation; TurnRunning while an answer is written. Nothing
     is stored then.
@@ -67,7 +74,9 @@ def add_message(
         raise TurnRunning(
             say("An answer is being written there; nothing was stored. Try again later.")
         )
-    said = Message(id=str(uuid.uuid4()), role=role, content=text, source=source)
+    said = Message(
+        id=id or str(uuid.uuid4()), role=role, content=text, source=source, speaker=speaker
+    )
     now = timezone.now()
     (stored,) = append_to_path(row, [replace(said, tokens=estimated_tokens(said))], now=now)
     row.updated = now

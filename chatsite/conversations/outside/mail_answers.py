@@ -1,0 +1,78 @@
+"""What becomes of a stored mail: its files, its answer, its end."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Sequence
+from datetime import timedelta
+
+from django.db.models import Max, Q
+from django.utils import timezone
+
+from chatsite.conversations.database.work import writing
+from chatsite.conversations.models import Message
+from chatsite.conversations.outside.outside_messages import add_message
+from chatsite.conversations.tables.mail import Mail
+from chatsite.conversations.values.mail_records import MailState
+
+# Its answer was sent, or is on its way.
+ANSWERED = ("sending", "answered", "undeliverable")
+
+
+def answers_of_hour(*, conversation: str) -> int:
+    """How many answers a thread got within the last hour."""
+    since = timezone.now() - timedelta(hours=1)
+    return Mail.objects.filter(
+        conversation=uuid.UUID(conversation), state="answered", ended__gte=since
+    ).count()
+
+
+def notices_to(*, sender: str, within: timedelta) -> int:
+    """How many answers somebody got without a conversation."""
+    since = timezone.now() - within
+    sent = Mail.objects.filter(sender=sender, conversation=None, state__in=ANSWERED)
+    return sent.filter(received__gte=since).count()
+
+
+def replied_message(*, conversation: str, ids: Sequence[str]) -> str | None:
+    """The message of the path that these Message-IDs name; None for the newest one, to which every
+    message replies, and where none is named."""
+    here = uuid.UUID(conversation)
+    known = Mail.objects.filter(Q(message_id__in=ids) | Q(answer_id__in=ids), conversation=here)
+    by_id: dict[str, uuid.UUID | None] = {}
+    for row in known.only("id", "message_id", "answer_id", "answer"):
+        by_id |= {row.message_id: row.id, row.answer_id: row.answer}
+    named = next((by_id[id] for id in ids if id in by_id), None)
+    path = Message.objects.filter(conversation=here, on_path=True)
+    found = path.filter(id=named).exclude(state="running").first() if named else None
+    newest = path.aggregate(seq=Max("seq"))["seq"]
+    return str(found.id) if found is not None and found.seq != newest else None
+
+
+@writing
+def keep_mail_files(*, mail: str, files: Sequence[str], refused: Sequence[str]) -> None:
+    Mail.objects.filter(id=mail).update(files=list(files), refused=list(refused))
+
+
+@writing
+def leave_unanswered(*, mail: str, conversation: str, text: str, speaker: str) -> None:
+    """Put a mail into the conversation without an answer. Raises TurnRunning, NotFound."""
+    if not Message.objects.filter(id=mail).exists():
+        add_message(conversation=conversation, source="email", text=text, speaker=speaker, id=mail)
+    Mail.objects.filter(id=mail).update(state="over", ended=timezone.now())
+
+
+@writing
+def begin_sending(*, mail: str, outgoing: bytes, answer_id: str, answer: str) -> bytes:
+    """Store the answer before it is sent. The bytes to send: those of the first call."""
+    row = Mail.objects.select_for_update().get(id=mail)
+    if row.outgoing is None:
+        row.state, row.outgoing, row.answer_id = "sending", outgoing, answer_id
+        row.answer = uuid.UUID(answer) if answer else None
+        row.save(update_fields=["state", "outgoing", "answer_id", "answer"])
+    return bytes(row.outgoing)
+
+
+@writing
+def finish_mail(*, mail: str, state: MailState) -> None:
+    Mail.objects.filter(id=mail).update(state=state, outgoing=None, ended=timezone.now())
