@@ -76,9 +76,15 @@ class Site:
         # A management command stops what it never started.
         self._unfollow: Callable[[], object] = lambda: None
         self.accounts = self._account_watch()
-        self.maintenance = store.Maintenance(self.run, self.sessions.sweep)
+        self.maintenance = store.Maintenance(self.run, self._sweep)
         self.imports = store.Imports(self.run, self.limiter)
-        self.channels = channels(storage=self.storage, turns=self.turns, limiter=self.limiter)
+        self.channels = channels(
+            storage=self.storage,
+            turns=self.turns,
+            limiter=self.limiter,
+            intake=self.intake,
+            request=self.page_request,
+        )
         self._lock: IO[str] | None = None
         self._may_use_url = cache(_may_use_url)
 
@@ -176,6 +182,11 @@ class Site:
             ],
             stop_answers=lambda user: running.stop_all(Owner(user=user).key),
         )
+
+    async def _sweep(self) -> None:
+        """Beside what storage removes by itself: leftovers of the engine's cache, and of mail."""
+        await self.sessions.sweep()
+        await self.run(store.purge_mails)
 
     # ---- around turns ------------------------------------------------------------------------
     async def _store_places(self, conversation: str, places: Mapping[str, Place]) -> None:

@@ -22,7 +22,7 @@ def text_of_html(html: str) -> str:
     # it, and a line of ">" is what the text of a mail has in its place.
     marked = _QUOTE.sub("<p>&gt; </p><blockquote", html)
     try:
-        return get_text(_without_declaration(marked), _CONFIG)
+        return str(get_text(_without_declaration(marked), _CONFIG))
     except Exception:
         # The library and its parser raise whatever the tree makes them; a mail is read anyway.
         return _TAG.sub(" ", html)

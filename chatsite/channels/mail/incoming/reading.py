@@ -129,7 +129,7 @@ def _sender(tree: Message, headers: Mapping[str, tuple[str, ...]]) -> str:
         return ""
     if len(addresses) != 1 or addresses != otherwise or not _ADDRESS.fullmatch(addresses[0]):
         return ""
-    return addresses[0].lower()
+    return str(addresses[0]).lower()
 
 
 def _own_id(headers: Mapping[str, tuple[str, ...]], data: bytes) -> str:

@@ -1,0 +1,78 @@
+"""Takes the files of a mail, by the rules for files that are attached in the page."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+
+from chatsite.channels.channel import Trouble
+from chatsite.channels.mail.incoming.reading import AttachedFile, read_mail
+from chatsite.channels.mail.ports import MailRows, MailUploads
+from chatsite.conversations.values.mail_records import TakenMail
+from chatsite.conversations.values.owners import Owner
+from chatsite.errors import ChatsiteError, TooMany
+from chatsite.files.folder import Folder
+from chatsite.files.intake import Intake
+from chatsite.files.names import safe_name
+from chatsite.messages import MAX_ATTACHMENTS
+from chatsite.turns.ports import WorkRunner
+from chatsite.wording import say
+
+BLOCK = 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class TakenFiles:
+    """Ids of uploads, and a sentence for each file that wasn't taken."""
+
+    ids: tuple[str, ...]
+    refused: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AttachedFiles:
+    """`folder` holds the bytes of the mails that wait."""
+
+    run: WorkRunner
+    rows: MailRows
+    uploads: MailUploads
+    intake: Intake
+    folder: Folder
+
+    async def of(self, mail: TakenMail, owner: Owner) -> TakenFiles:
+        """The mail's files as uploads of the account; the same ones when it is asked again."""
+        if mail.files is not None:
+            return TakenFiles(mail.files, mail.refused)
+        ids: list[str] = []
+        refused: list[str] = []
+        for number, file in enumerate(await asyncio.to_thread(self._read, mail.id)):
+            name = safe_name(file.name)
+            try:
+                if number >= MAX_ATTACHMENTS:
+                    raise ChatsiteError(say("A message takes {most} files.", most=MAX_ATTACHMENTS))
+                ids.append(await self._upload(owner, name, file))
+            except TooMany as error:
+                raise Trouble("a mail's files wait for others", seconds=error.seconds) from None
+            except ChatsiteError as error:
+                refused.append(say("{name} was not taken: {why}", name=name, why=error.message))
+        await self.run(self.rows.keep_mail_files, mail=mail.id, files=ids, refused=refused)
+        await asyncio.to_thread(self.folder.remove, mail.id)
+        return TakenFiles(tuple(ids), tuple(refused))
+
+    def _read(self, id: str) -> tuple[AttachedFile, ...]:
+        try:
+            return read_mail(self.folder.path(id).read_bytes()).files
+        except FileNotFoundError:
+            return ()
+
+    async def _upload(self, owner: Owner, name: str, file: AttachedFile) -> str:
+        await self.run(self.uploads.require_quota, owner, size=len(file.data))
+        async with self.intake.taken(_blocks(file.data), owner=owner.key) as taken:
+            kept = await self.run(self.uploads.store_upload, owner, name=name, taken=taken)
+        return kept.id
+
+
+async def _blocks(data: bytes) -> AsyncIterator[bytes]:
+    for start in range(0, len(data), BLOCK):
+        yield data[start : start + BLOCK]

@@ -1,0 +1,89 @@
+"""Sends mails over SMTP."""
+
+from __future__ import annotations
+
+import ssl
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import aiosmtplib
+
+from chatsite.channels.channel import Trouble
+from chatsite.mail_account import MailServer
+
+SECONDS = 30.0
+# Somebody has to change something first.
+PASSWORD_SECONDS = 300.0
+# The server asks to come again later.
+LATER_SECONDS = 60.0
+
+
+class Undeliverable(Exception):
+    """The server refuses this mail for good. `message` is for the log, without its text."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message)
+        self.message = message
+
+
+async def send(server: MailServer, data: bytes, *, sender: str, to: str) -> None:
+    """Raises Undeliverable, Trouble where it is to be tried again."""
+    async with connected(server) as client:
+        options = () if to.isascii() and sender.isascii() else ("SMTPUTF8", "BODY=8BITMIME")
+        try:
+            await client.sendmail(sender, [to], data, mail_options=options)
+        except aiosmtplib.SMTPRecipientsRefused as error:
+            _refused([one.code for one in error.recipients])
+        except aiosmtplib.SMTPResponseException as error:
+            _refused([error.code])
+        except aiosmtplib.SMTPNotSupported:
+            raise Undeliverable("the server takes no address with such letters") from None
+
+
+@asynccontextmanager
+async def connected(server: MailServer) -> AsyncIterator[aiosmtplib.SMTP]:
+    """A connection that is signed in. Raises Trouble, also where it breaks in the block."""
+    client = aiosmtplib.SMTP(
+        hostname=server.host,
+        port=server.port,
+        use_tls=server.security == "tls",
+        # Without it where there is none: never except on this machine.
+        start_tls=server.security == "starttls",
+        timeout=SECONDS,
+    )
+    try:
+        await client.connect()
+        await client.login(server.user, server.password)
+        yield client
+    except aiosmtplib.SMTPAuthenticationError as error:
+        if error.code < 500:
+            raise _trouble(server, f"answers {error.code} to the sign-in") from None
+        raise _trouble(server, f"refuses the password of {server.user}", PASSWORD_SECONDS) from None
+    except (TimeoutError, aiosmtplib.SMTPException, OSError) as error:
+        raise _trouble(server, _what(error)) from None
+    finally:
+        client.close()
+
+
+def _refused(codes: list[int]) -> None:
+    if codes and all(code >= 500 for code in codes):
+        raise Undeliverable(f"the mail server answers {codes[0]}")
+    raise Trouble(
+        f"the mail server answers {codes[0] if codes else 'nothing'}; the mail is sent later",
+        seconds=LATER_SECONDS,
+    )
+
+
+def _trouble(server: MailServer, what: str, seconds: float = 0.0) -> Trouble:
+    return Trouble(f"the mail server {server.host}:{server.port} {what}", seconds=seconds)
+
+
+def _what(error: Exception) -> str:
+    """Without the server's own text, which may repeat what was sent."""
+    if isinstance(error, aiosmtplib.SMTPResponseException):
+        return f"answers {error.code}"
+    if isinstance(error, ssl.SSLError) or isinstance(error.__cause__, ssl.SSLError):
+        return "can't be reached over TLS: its certificate isn't one for this name, or it has none"
+    if isinstance(error, aiosmtplib.SMTPNotSupported):
+        return "offers no sign-in, or none over TLS"
+    return f"can't be reached ({type(error).__name__})"
