@@ -5,6 +5,7 @@ from django.urls import path
 from django.views.generic import RedirectView
 
 from chatsite.web import health, pages
+from chatsite.web.accounts import addresses
 from chatsite.web.accounts import pages as accounts
 from chatsite.web.accounts.export import export_all
 from chatsite.web.api import cache, comparison, files, imports, marks, messages, sessions, summaries
@@ -70,6 +71,13 @@ urlpatterns = [
     path("accounts/logout/", LogoutView.as_view(), name="logout"),
     path("accounts/", accounts.Account.as_view(), name="account"),
     path("accounts/password/", accounts.ChangePassword.as_view(), name="password"),
+    path("accounts/mail/", addresses.Addresses.as_view(), name="mail-addresses"),
+    path(
+        "accounts/mail/<int:id>/remove/",
+        addresses.RemoveAddress.as_view(),
+        name="mail-address-remove",
+    ),
+    path("accounts/mail/<str:token>/", addresses.VerifyAddress.as_view(), name="mail-address"),
     path("accounts/export/", export_all, name="account-export"),
     path("accounts/delete/", accounts.DeleteAccount.as_view(), name="account-delete"),
     path("accounts/signup/", accounts.SignUp.as_view(), name="signup"),

@@ -57,7 +57,7 @@ INSIDE: Mapping[str, tuple[str, ...]] = {
     "conversations": (
         "tables",
         "models values",
-        "admin database",
+        "database",
         "files",
         "apps reads",
         "active_path search_indexes summaries",
@@ -65,7 +65,7 @@ INSIDE: Mapping[str, tuple[str, ...]] = {
         "turn",
         "upkeep",
         "copies outside",
-        "store",
+        "admin store",
     ),
     "turns": (
         "agents ports sockets",

@@ -40,6 +40,7 @@ EXCEPTED = {
     "checked_file.py": ADMIN,
     "checks.py": ADMIN,
     "conformance/": AUTHOR,
+    "conversations/admin.py": ADMIN,
     "conversations/cache/": SQL,
     "conversations/database/": SQL,
     "conversations/migrations/": SQL,

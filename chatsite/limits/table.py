@@ -45,6 +45,8 @@ SIGN_INS = Rate(later("sign-ins and other account forms"), 20, 20)
 GUESSES = Rate(later("wrong passwords for one account from one address"), 5, 2)
 ACCOUNT_GUESSES = Rate(later("wrong passwords for one account from everywhere"), 50, 10)
 PASSWORDS = Rate(later("passwords from one address, right or wrong"), 6, 2)
+# From one account, and to one address.
+MAILED_LINKS = Rate(later("mailed links"), 5, 1)
 NEW_GUESTS = Rate(later("new guests"), 20, 20)
 ADMIN = Rate(later("pages of the administration"), 120, 600)
 
@@ -141,6 +143,9 @@ ROUTES: dict[str, Route] = {
     "logout": Route(SIGN_INS, SMALL_BODY),
     "account": Route(PAGES),
     "password": Route(SIGN_INS, SMALL_BODY),
+    "mail-addresses": Route(SIGN_INS, SMALL_BODY),
+    "mail-address-remove": Route(SIGN_INS, SMALL_BODY),
+    "mail-address": Route(SIGN_INS),
     "account-export": Route(WHOLE_EXPORTS),
     "admin-password": Route(PAGES),
     "account-delete": Route(SIGN_INS, SMALL_BODY),

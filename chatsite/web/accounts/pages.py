@@ -53,7 +53,11 @@ class Account(TemplateView):
 
     template_name = "accounts/account.html"
     http_method_names = ("get", "head")
-    extra_context = {"signup": settings.SIGNUP, "guest_days": settings.GUEST_DAYS}
+    extra_context = {
+        "signup": settings.SIGNUP,
+        "guest_days": settings.GUEST_DAYS,
+        "mail": settings.MAIL is not None,
+    }
 
 
 class PasswordForm(PasswordChangeForm):
