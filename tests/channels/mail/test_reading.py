@@ -12,14 +12,7 @@ from hypothesis import strategies as st
 from chatsite.channels.mail.incoming.quoted import own_words
 from chatsite.channels.mail.incoming.reading import read_mail
 from chatsite.channels.mail.incoming.threads import answered_ids, chosen_thread, subject_key
-
-MULTIPART = (
-    b"From: ada@example.org\r\nMessage-ID: <1@example.org>\r\nSubject: The quay\r\n"
-    b"MIME-Version: 1.0\r\nContent-Type: multipart/mixed; boundary=b\r\n\r\n"
-    b"--b\r\nContent-Type: text/plain; charset=utf-8\r\n\r\nHow long?\r\n"
-    b"--b\r\nContent-Type: text/plain; name=notes.txt\r\nContent-Disposition: attachment;"
-    b" filename=notes.txt\r\nContent-Transfer-Encoding: base64\r\n\r\nNDAgbQ==\r\n--b--\r\n"
-)
+from tests.channels.mail.broken_mails import BROKEN, MULTIPART
 
 
 def built(**headers: str) -> EmailMessage:
@@ -84,46 +77,6 @@ def test_an_attached_mail_is_a_file() -> None:
 def test_a_mail_without_an_id_gets_one_of_its_bytes() -> None:
     one, other = read_mail(b"From: a@b.org\n\nx"), read_mail(b"From: a@b.org\n\ny")
     assert one.id != other.id and one.id == read_mail(b"From: a@b.org\n\nx").id
-
-
-BROKEN = {
-    "empty": b"",
-    "no headers": b"\r\n\r\nbody",
-    "no end of headers": b"From: a@example.org",
-    "boundary missing": MULTIPART.replace(b"; boundary=b", b""),
-    "boundary never ends": MULTIPART.replace(b"--b--", b""),
-    "empty boundary": MULTIPART.replace(b"boundary=b", b'boundary=""'),
-    "unknown charset": MULTIPART.replace(b"utf-8", b"x-none-such"),
-    "wrong charset": MULTIPART.replace(b"How long?", b"\xff\xfe\x00"),
-    "bad base64": MULTIPART.replace(b"NDAgbQ==", b"***N"),
-    "unknown encoding": MULTIPART.replace(b"base64", b"x-none-such"),
-    "uuencode": MULTIPART.replace(b"base64", b"x-uuencode"),
-    "bad filename": MULTIPART.replace(
-        b"filename=notes.txt", b"filename*0*=utf-8''%ff; filename*9*=x"
-    ),
-    "bad type": MULTIPART.replace(b"text/plain; charset=utf-8", b"/;=;"),
-    "bad date": MULTIPART.replace(b"Subject:", b"Date: Tue, 99 Foo 9999 99:99\r\nSubject:"),
-    "huge date": b"Date: Mon, 1 Jan 0001 00:00:00 +2359\r\n\r\n",
-    "encoded nonsense": b"Subject: =?utf-8?b?////?= =?x?q?=?=\r\nFrom: =?utf-8?q?=\r\n\r\n",
-    "from without an end": b'From: "a\\" <a@b.org\r\n\r\nx',
-    "headers of nul": b"\x00From: \x00\r\n\x00",
-    "rfc822 without a mail": b"Content-Type: message/rfc822\r\n\r\n",
-    "a report": b"Content-Type: message/delivery-status\r\n\r\nx\r\n\r\ny\r\n",
-    "external body": b"Content-Type: message/external-body\r\n\r\n\r\n",
-    "nested": b"".join(
-        b"Content-Type: multipart/mixed; boundary=b%d\r\n\r\n--b%d\r\n" % (n, n)
-        for n in range(3_000)
-    ),
-    "nested mails": b"Content-Type: message/rfc822\r\n\r\n" * 3_000,
-    "many parts": MULTIPART.replace(b"--b--", b"--b\r\n\r\nx\r\n" * 20_000),
-    "long header": b"From: " + b"a@b.org, " * 100_000 + b"\r\n\r\nx",
-    "long subject": b"Subject: " + b"=?utf-8?q?a?= " * 50_000 + b"\r\n\r\nx",
-    "long chain": b"References: " + b"<a@b> " * 100_000 + b"\r\n\r\nx",
-    "brackets": b"From: " + b"(" * 3_000 + b"\r\nSubject: x\r\n\r\n",
-    "deep html": b"Content-Type: text/html\r\n\r\n" + b"<div><table><tr><td>" * 5_000,
-    "no html": b"Content-Type: text/html\r\n\r\n",
-    "declared html": b"Content-Type: text/html\r\n\r\n<?xml version='1.0' encoding='x'?><p>a",
-}
 
 
 @pytest.mark.parametrize("name", BROKEN)
