@@ -105,9 +105,12 @@ class Dovecot:
         )
 
     def set_password(self, password: str) -> None:
+        self._password = password
         path = self.folder / "passwords"
         path.write_text(f"{USER}:{{PLAIN}}{password}\n")
         path.chmod(0o644)
+        if self._process is not None:
+            self._wait_for(password)
 
     def start(self) -> None:
         with (self.folder / "errors").open("ab") as errors:
@@ -116,11 +119,15 @@ class Dovecot:
                 stdout=subprocess.DEVNULL,
                 stderr=errors,
             )
+        self._wait_for(self._password)
+
+    def _wait_for(self, password: str) -> None:
+        """Until it lets somebody in with this password: it reads the file once a second."""
         deadline = time.monotonic() + SECONDS
         while time.monotonic() < deadline:
-            assert self._process.poll() is None, self.log
+            assert self._process is not None and self._process.poll() is None, self.log
             try:
-                with self.connected():
+                with self.connected(password):
                     return
             except (OSError, imaplib.IMAP4.error):
                 time.sleep(0.05)
@@ -158,10 +165,10 @@ class Dovecot:
         coming.rename(self.folder / "mail" / "new" / name)
 
     @contextmanager
-    def connected(self, password: str = PASSWORD) -> Iterator[imaplib.IMAP4]:
+    def connected(self, password: str = "") -> Iterator[imaplib.IMAP4]:
         client = imaplib.IMAP4("127.0.0.1", self.port, timeout=SECONDS)
         try:
-            client.login(USER, password)
+            client.login(USER, password or self._password)
             client.select("INBOX")
             yield client
         finally:

@@ -84,6 +84,6 @@ def _what(error: Exception) -> str:
         return f"answers {error.code}"
     if isinstance(error, ssl.SSLError) or isinstance(error.__cause__, ssl.SSLError):
         return "can't be reached over TLS: its certificate isn't one for this name, or it has none"
-    if isinstance(error, aiosmtplib.SMTPNotSupported):
-        return "offers no sign-in, or none over TLS"
+    if isinstance(error, aiosmtplib.SMTPNotSupported) or type(error) is aiosmtplib.SMTPException:
+        return "offers no sign-in, or no STARTTLS"
     return f"can't be reached ({type(error).__name__})"
