@@ -125,6 +125,19 @@ async def test_an_address_that_was_removed_is_a_strangers(
         assert "no account here uses the address" in text_of(mails[1])
 
 
+async def test_nobody_removes_another_accounts_address(server: Server, sink: SmtpSink) -> None:
+    async with Person(server.url) as ada, Person(server.url) as eve, Person(server.url) as guest:
+        name = await sign_up(ada)
+        await sign_up(eve)
+        await add(ada, sink, f"{name}@example.org")
+        page = (await ask(ada, "GET", PATH)).text
+        remove = re.search(r'action="(/accounts/mail/\d+/remove/)"', page)
+        assert remove is not None
+        for person in (eve, guest):
+            assert (await ask_from_page(person, "POST", remove[1])).status == 302
+        assert f"{name}@example.org" in (await ask(ada, "GET", PATH)).text
+
+
 async def test_an_address_belongs_to_the_first_account_that_verifies_it(
     server: Server, sink: SmtpSink
 ) -> None:
@@ -147,7 +160,7 @@ async def test_what_is_no_address_of_a_person_is_refused(address: str, server: S
 
 
 async def test_nobody_fills_an_inbox_with_links(
-    fake: FakeOpenAI, sink: SmtpSink, mailbox: Dovecot, server: Server, folder: object
+    fake: FakeOpenAI, sink: SmtpSink, mailbox: Dovecot, server: Server
 ) -> None:
     environment = provider_environment(
         fake, **mail_environment(mailbox, sink), SIGNUP="true", LIMITS_FACTOR="1"

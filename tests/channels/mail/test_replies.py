@@ -1,0 +1,166 @@
+"""Answers are proper replies, whatever was asked and answered."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime
+from email import message_from_bytes, policy
+from email.message import EmailMessage
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from chatsite.channels.channel import Answer
+from chatsite.channels.mail.incoming.quoted import own_words
+from chatsite.channels.mail.incoming.reading import read_mail
+from chatsite.channels.mail.outgoing.markup import html_of
+from chatsite.channels.mail.outgoing.replies import LONGEST_CHAIN, answer_reply
+from chatsite.conversations.values.mail_records import TakenMail
+from chatsite.views import Problem
+from tests.fakes.smtp_sink import text_of
+
+NOW = datetime(2026, 11, 25, 10, 12, tzinfo=UTC)
+OWN, SITE = "agent@harbour.example", "https://chat.harbour.example"
+MAIL = TakenMail(
+    id="6d0f3a5e-0000-4000-8000-000000000001",
+    message_id="2@example.org",
+    sender="ada@example.org",
+    subject="The quay",
+    text="How long is it?",
+    chain=("0@example.org", "1@example.org"),
+    received=NOW,
+    user=1,
+    conversation="6d0f3a5e-0000-4000-8000-000000000002",
+)
+RECEIPT: dict[str, Any] = {
+    "facts": {"sent": 4, "stored": 12},
+    "in_words": "last 3 user messages",
+}
+ANSWER = Answer(turn="turn-1", state="complete", text="40 m.", problem=None, receipt=RECEIPT)
+
+
+def reply(mail: TakenMail = MAIL, answer: Answer = ANSWER) -> EmailMessage:
+    data = answer_reply(mail, answer, own=OWN, site=SITE, now=NOW).data
+    return message_from_bytes(data, policy=policy.default)
+
+
+def html(mail: EmailMessage) -> str:
+    body = mail.get_body(("html",))
+    assert body is not None
+    return str(body.get_content())
+
+
+def test_it_has_the_headers_of_its_thread_and_of_an_automatic_answer() -> None:
+    made = reply()
+    assert (made["From"], made["To"], made["Subject"]) == (OWN, "ada@example.org", "Re: The quay")
+    assert made["Message-ID"] == "<turn-1@harbour.example>"
+    assert made["In-Reply-To"] == "<2@example.org>"
+    assert str(made["References"]) == "<0@example.org> <1@example.org> <2@example.org>"
+    assert made["Auto-Submitted"] == "auto-replied" and made["Reply-To"] is None
+    assert made.get_content_type() == "multipart/alternative"
+
+
+def test_its_last_lines_say_what_was_remembered_and_where_the_receipt_is() -> None:
+    assert text_of(reply()) == (
+        "40 m.\n\n> How long is it?\n\n-- \n"
+        "4 of 12 messages of this thread were sent to the model (last 3 user messages).\n"
+        f"What the model was sent: {SITE}/chat/{MAIL.conversation}?debug=true\n"
+    )
+    assert "4 of 12 messages" in html(reply()) and f'href="{SITE}/chat/' in html(reply())
+
+
+def test_an_answer_to_the_reply_is_its_senders_words_alone() -> None:
+    """What we send is cut again when it comes back as a quote."""
+    quote = "\n".join(f"> {line}" for line in text_of(reply()).splitlines())
+    assert own_words(f"Thanks.\n\nOn Wed, The Harbour wrote:\n{quote}\n") == "Thanks."
+
+
+def test_the_same_turn_gives_the_same_message_id_and_a_refused_one_its_own() -> None:
+    assert reply()["Message-ID"] == reply(answer=replace(ANSWER, text="Else"))["Message-ID"]
+    refused = replace(
+        ANSWER, turn="", text="", state="failed", problem=Problem(code="x", message="Too long.")
+    )
+    assert reply(answer=refused)["Message-ID"] == f"<refused.{MAIL.id}@harbour.example>"
+    assert text_of(reply(answer=refused)).startswith("Too long.")
+
+
+def test_a_broken_answer_says_so_below_what_there_is() -> None:
+    problem = Problem(code="cut", message="The provider ended the answer.")
+    broken = replace(ANSWER, state="interrupted", problem=problem)
+    assert text_of(reply(answer=broken)).startswith("40 m.\n\nThe provider ended the answer.\n")
+
+
+def test_refused_files_come_first_and_an_external_sender_gets_no_link() -> None:
+    mail = replace(MAIL, refused=("tool.exe was not taken: no such files",), external=True)
+    text = text_of(reply(mail))
+    assert text.startswith("tool.exe was not taken: no such files\n\n40 m.")
+    assert "4 of 12 messages" in text and SITE not in text and SITE not in html(reply(mail))
+
+
+def test_a_long_chain_keeps_its_beginning_and_its_end() -> None:
+    long = replace(MAIL, chain=tuple(f"{number}@example.org" for number in range(100)))
+    kept = str(reply(long)["References"]).split()
+    assert len(kept) == LONGEST_CHAIN + 2
+    assert (kept[0], kept[-1]) == ("<0@example.org>", "<2@example.org>")
+
+
+@pytest.mark.parametrize("subject", ["Re: The quay", "AW: Der Kai", "re: x"])
+def test_a_reply_to_a_reply_keeps_its_subject(subject: str) -> None:
+    assert reply(replace(MAIL, subject=subject))["Subject"] == subject
+
+
+def test_a_long_question_is_quoted_shortly() -> None:
+    made = text_of(reply(replace(MAIL, text="A long line.\n" * 500)))
+    assert made.count("> A long line.") == 6
+
+
+@pytest.mark.parametrize(
+    ("text", "made"),
+    [
+        ("One\ntwo\n\nthree", "<p>One<br>two</p>\n<p>three</p>"),
+        ("# Title #", "<p><b>Title</b></p>"),
+        ("- a **b**\n- c\n  d", "<ul><li>a <b>b</b></li><li>c<br>d</li></ul>"),
+        ("1. a\n2. b", "<ol><li>a</li><li>b</li></ol>"),
+        ("```py\na < b\n```\nc", "<pre>a &lt; b</pre>\n<p>c</p>"),
+        ("`a<b`", "<p><code>a&lt;b</code></p>"),
+        (
+            "See https://example.org/a?b=1&c.",
+            '<p>See <a href="https://example.org/a?b=1&amp;c">https://example.org/a?b=1&amp;c</a>'
+            ".</p>",
+        ),
+        ("```\nnever ends", "<pre>never ends</pre>"),
+    ],
+)
+def test_markdown_becomes_simple_html(text: str, made: str) -> None:
+    assert html_of(text) == made
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<script>x()</script>",
+        "![x](https://evil.example/x.png)",
+        '<img src="https://evil.example/x.png">',
+        "[x](javascript:x())",
+        'https://evil.example/"onmouseover="x()',
+    ],
+)
+def test_nothing_in_it_is_loaded_or_runs(text: str) -> None:
+    made = html_of(text)
+    assert "<script" not in made and "<img" not in made and 'href="javascript' not in made
+    assert '"onmouseover' not in made
+
+
+NASTY = st.text(alphabet="a\r\n\t\x00\ud800é\u2028<>@:,;\"'*`#- \x7f", max_size=60)
+
+
+@given(NASTY, NASTY, NASTY)
+def test_no_text_breaks_a_reply_or_adds_a_header(subject: str, text: str, said: str) -> None:
+    clean = subject.replace("\ud800", "?"), text.replace("\ud800", "?"), said.replace("\ud800", "?")
+    found = read_mail(b"From: ada@example.org\r\n\r\n")
+    mail = replace(MAIL, subject=" ".join(clean[0].split()), text=clean[1], sender=found.sender)
+    made = reply(mail, replace(ANSWER, text=clean[2]))
+    assert made["To"] == "ada@example.org" and len(made.keys()) == 11
+    assert made["Bcc"] is None

@@ -1,0 +1,67 @@
+"""A mail is sent, refused for good, or to be sent later."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from chatsite.channels.channel import Trouble
+from chatsite.channels.mail.outgoing.sending import LATER_SECONDS, Undeliverable, send
+from chatsite.mail_account import MailAccount
+from tests.fakes.smtp_sink import PASSWORD, SmtpSink
+
+DATA = b"From: agent@harbour.example\r\nTo: ada@example.org\r\n\r\nHello\r\n"
+
+
+async def sent(account: MailAccount) -> None:
+    await send(account.smtp, DATA, sender=account.address, to="ada@example.org")
+
+
+async def test_a_mail_arrives_as_it_was_made(account: MailAccount, sink: SmtpSink) -> None:
+    await sent(account)
+    assert sink.raw == [DATA] and sink.to == [["ada@example.org"]]
+
+
+@pytest.mark.parametrize("reply", ["550 No such user", "554 Refused"])
+async def test_5xx_is_for_good(reply: str, account: MailAccount, sink: SmtpSink) -> None:
+    sink.replies.append(reply)
+    with pytest.raises(Undeliverable, match=f"the mail server answers {reply[:3]}"):
+        await sent(account)
+
+
+@pytest.mark.parametrize("reply", ["451 Later", "421 Closing"])
+async def test_4xx_is_later(reply: str, account: MailAccount, sink: SmtpSink) -> None:
+    sink.replies.append(reply)
+    with pytest.raises(Trouble) as trouble:
+        await sent(account)
+    assert trouble.value.seconds in (0.0, LATER_SECONDS)
+    await sent(account)
+
+
+async def test_a_wrong_password_is_no_fault_of_the_mail(
+    account: MailAccount, sink: SmtpSink
+) -> None:
+    sink.password = "another-one-1852"
+    with pytest.raises(Trouble, match="refuses the password of agent") as trouble:
+        await sent(account)
+    assert trouble.value.seconds >= 60 and PASSWORD not in str(trouble.value)
+
+
+async def test_a_server_that_is_away_is_later(account: MailAccount, sink: SmtpSink) -> None:
+    sink.stop()
+    try:
+        with pytest.raises(Trouble, match="can't be reached"):
+            await sent(account)
+    finally:
+        sink.start()
+
+
+async def test_encryption_is_never_left_out_where_it_is_asked_for(
+    account: MailAccount, sink: SmtpSink
+) -> None:
+    for security in ("starttls", "tls"):
+        server = replace(account.smtp, security=security)
+        with pytest.raises(Trouble):
+            await send(server, DATA, sender=account.address, to="ada@example.org")
+    assert sink.raw == []
