@@ -1,0 +1,1 @@
+"""Nextcloud Talk: rooms in which people ask an agent."""
