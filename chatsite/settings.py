@@ -213,6 +213,14 @@ TOOLS_FILE = text("TOOLS_FILE") and folder("TOOLS_FILE", BASE_DIR)
 TOOL_SERVERS = tool_servers(TOOLS_FILE, environment=os.environ) if TOOLS_FILE else ()
 TOOL_SECONDS = number("TOOL_SECONDS", 30, low=1, high=600)
 
+# ---- other ways to an agent than the page ------------------------------------------------------
+TALK_FILE = text("TALK_FILE") and folder("TALK_FILE", BASE_DIR)
+TALK_CACHE_MAX_PER_CONVERSATION = number(
+    "TALK_CACHE_MAX_PER_CONVERSATION", 200, low=20, high=100_000
+)
+# What `${NAME}` in such a file stands for. No repr shows the values.
+FILE_VARIABLES = Keys(os.environ)
+
 # ---- history: copied once, checked by resolving it --------------------------------------------
 HISTORY_ENVIRONMENT = {name: os.environ[name] for name in ENVIRONMENT_NAMES if name in os.environ}
 HISTORY_UNKNOWN = sorted(

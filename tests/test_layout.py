@@ -55,7 +55,7 @@ INSIDE: Mapping[str, tuple[str, ...]] = {
         "embedded reachable",
     ),
     "conversations": (
-        "tables",
+        "tables talk_models",
         "models values",
         "database",
         "files",
@@ -76,7 +76,7 @@ INSIDE: Mapping[str, tuple[str, ...]] = {
         "turns",
     ),
     "conformance": ("kit", "policies", "plugin"),
-    "channels": ("channel rooms", "desk mail", "supervisor"),
+    "channels": ("channel rooms", "desk mail", "supervisor", "talk"),
     "wiring": ("account_signals channels parts", "site"),
     "limits": ("addresses table", "limiter", "sign_ins"),
     "live": ("commands frames origin", "limits", "consumer", "routing"),

@@ -9,6 +9,9 @@ from django.conf import settings
 from django.db import models
 from django.db.models import Q
 
+# Django looks for tables in this module alone.
+from chatsite.conversations import talk_models  # noqa: F401
+
 # Django finds every table here; those of the channels stand by themselves.
 from chatsite.conversations.tables.mail import Mail as Mail
 from chatsite.conversations.tables.mail import MailAddress as MailAddress

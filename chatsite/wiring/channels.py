@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 from django.conf import settings
@@ -12,30 +13,110 @@ from chatsite.channels.desk import Desk
 from chatsite.channels.mail.arrivals import Arrivals
 from chatsite.channels.mail.attached import AttachedFiles
 from chatsite.channels.mail.mail_channel import MailChannel
+from chatsite.channels.rooms import Rooms
 from chatsite.channels.supervisor import Channels
+from chatsite.channels.talk.api import TalkApi
+from chatsite.channels.talk.channel import TalkChannel
+from chatsite.channels.talk.ports import Surroundings
+from chatsite.channels.talk.rooms_file import RoomsFile, read_rooms_file
+from chatsite.channels.talk.words import policy_words
 from chatsite.conversations import store
 from chatsite.conversations.values.owners import Owner
+from chatsite.events import Cleared, PathChanged, SummaryChanged
 from chatsite.files.intake import Intake
 from chatsite.limits.limiter import Limiter
+from chatsite.providers.embedded.cache.cache import Cache
+from chatsite.turns.answer.feed import ConversationFeeds
 from chatsite.turns.context.turn_context import PageRequest
+from chatsite.turns.evidence.recall import Recaller
+from chatsite.turns.evidence.running_summary import Summariser
 from chatsite.turns.ports import Storage
 from chatsite.turns.turns import Turns
+from chatsite.turns.what_if.trim_ahead import TrimAhead
 
 
+def channels(
+    *, storage: Storage, turns: Turns, limiter: Limiter, named: Sequence[Channel[Any]]
+) -> Channels:
+    """None of them receives anything before `Channels.start`."""
+    return Channels(named, Desk(turns=turns, storage=storage, limiter=limiter))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChangedElsewhere:
+    """What has to hear of a change that wasn't made in the page: the pages, and whatever was made
+    of the old text."""
+
+    recaller: Recaller
+    cache: Cache
+    trim_ahead: TrimAhead
+    feeds: ConversationFeeds
+    summariser: Summariser
+
+    async def changed(self, owner: Owner, conversation: str, change: store.TextChange) -> None:
+        await self._drop(conversation)
+        path = PathChanged(below=change.below) if change.below is not None else change.changed
+        self.feeds.publish(conversation, path)
+        state = await self.summariser.state(owner, conversation)
+        self.feeds.publish(conversation, SummaryChanged(summary=state.view))
+
+    async def cleared(self, owner: Owner, conversation: str) -> None:
+        await self._drop(conversation)
+        self.feeds.publish(conversation, Cleared())
+
+    async def _drop(self, conversation: str) -> None:
+        self.recaller.forget(conversation)
+        await self.cache.drop(conversation)
+        self.trim_ahead.changed(conversation)
+
+
+# ---- Talk ------------------------------------------------------------------------------------
+def rooms_file() -> RoomsFile | None:
+    """What TALK_FILE says, None without one. Raises BadSetting."""
+    if not settings.TALK_FILE:
+        return None
+    return read_rooms_file(settings.TALK_FILE, environment=settings.FILE_VARIABLES)
+
+
+def talk_api(file: RoomsFile) -> TalkApi:
+    return TalkApi(server=file.server, user=file.user, password=file.password)
+
+
+def talk_channels(
+    *, storage: Storage, turns: Turns, intake: Intake, rooms: Rooms, elsewhere: ChangedElsewhere
+) -> tuple[TalkChannel, ...]:
+    """The rooms of TALK_FILE; none without one."""
+    file = rooms_file()
+    if file is None:
+        return ()
+
+    async def stop(owner: Owner, conversation: str) -> bool:
+        return turns.is_running(conversation) and await turns.stop_for(owner, conversation)
+
+    async def policy(request: PageRequest) -> str:
+        return policy_words((await turns.drafts.context(request)).settings)
+
+    around = Surroundings(
+        run=storage.run,
+        store=store,
+        intake=intake,
+        stop=stop,
+        policy=policy,
+        changed=elsewhere.changed,
+        cleared=elsewhere.cleared,
+        opened=rooms.add,
+        keep=settings.TALK_CACHE_MAX_PER_CONVERSATION,
+    )
+    return (TalkChannel(file, api=talk_api(file), around=around),)
+
+
+# ---- mail ------------------------------------------------------------------------------------
 class Request(Protocol):
     """Makes the request of somebody in a conversation: `Site.page_request`."""
 
     def __call__(
         self, *, owner: Owner, staff: bool, conversation: str, agent: str, query: str
     ) -> PageRequest: ...
-
-
-def channels(
-    *, storage: Storage, turns: Turns, limiter: Limiter, intake: Intake, request: Request
-) -> Channels:
-    """None of them receives anything before `Channels.start`."""
-    desk = Desk(turns=turns, storage=storage, limiter=limiter)
-    return Channels([*mail_channels(storage, intake, request)], desk)
 
 
 def mail_channels(storage: Storage, intake: Intake, request: Request) -> Iterator[Channel[Any]]:

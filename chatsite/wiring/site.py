@@ -13,6 +13,7 @@ from django.conf import settings
 from chatsite.agents.catalogue import Catalogue
 from chatsite.agents.strategy.worker import StrategyWorker
 from chatsite.channels.rooms import Rooms
+from chatsite.channels.supervisor import Channels
 from chatsite.conversations import store
 from chatsite.conversations.database.lock import lock
 from chatsite.conversations.values.owners import Owner
@@ -50,7 +51,7 @@ from chatsite.turns.what_if.comparison import PolicyComparison
 from chatsite.turns.what_if.trim_ahead import TrimAhead
 from chatsite.wiring import parts
 from chatsite.wiring.account_signals import follow_accounts
-from chatsite.wiring.channels import channels
+from chatsite.wiring.channels import ChangedElsewhere, channels, talk_channels
 
 logger = logging.getLogger("chatsite")
 DRAIN_SECONDS = 20.0
@@ -78,13 +79,7 @@ class Site:
         self.accounts = self._account_watch()
         self.maintenance = store.Maintenance(self.run, self._sweep)
         self.imports = store.Imports(self.run, self.limiter)
-        self.channels = channels(
-            storage=self.storage,
-            turns=self.turns,
-            limiter=self.limiter,
-            intake=self.intake,
-            request=self.page_request,
-        )
+        self.channels = self._channels()
         self._lock: IO[str] | None = None
         self._may_use_url = cache(_may_use_url)
 
@@ -172,6 +167,24 @@ class Site:
             storage=self.storage, drafts=self.drafts, vectors=self.vectors
         )
         self.cleanups = CleanupPreview(storage=self.storage, drafts=self.drafts)
+
+    def _channels(self) -> Channels:
+        """The ways besides the page: rooms and mail."""
+        elsewhere = ChangedElsewhere(
+            recaller=self.recaller,
+            cache=self.cache,
+            trim_ahead=self.trim_ahead,
+            feeds=self.feeds,
+            summariser=self.summariser,
+        )
+        named = talk_channels(
+            storage=self.storage,
+            turns=self.turns,
+            intake=self.intake,
+            rooms=self.rooms,
+            elsewhere=elsewhere,
+        )
+        return channels(storage=self.storage, turns=self.turns, limiter=self.limiter, named=named)
 
     def _account_watch(self) -> AccountWatch:
         running = self.turns.running

@@ -9,14 +9,15 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from chatsite.channels.talk.references import read_reference
 from chatsite.conversations.values.room_records import (
     ChangeKind,
     RoomChange,
     RoomFile,
     RoomKind,
     RoomMessage,
+    RoomReaction,
 )
+from chatsite.conversations.values.room_references import read_reference
 from chatsite.messages import MAX_ATTACHMENTS, UNSOUND
 
 _PLACEHOLDER = re.compile(r"\{([A-Za-z0-9_-]{1,80})\}")
@@ -26,7 +27,6 @@ _AFTER_NAME = re.compile(r"[\s:,;]+")
 _CHANGES: Mapping[str, ChangeKind] = {
     "message_edited": "edited",
     "message_deleted": "deleted",
-    "reaction": "reaction",
     "history_cleared": "cleared",
 }
 LONGEST_NAME = 120
@@ -63,19 +63,33 @@ def read_change(raw: object, *, bot: str) -> RoomChange | None:
     """What a system message says of an earlier message; None where it says nothing of the kind."""
     fields = _object(raw)
     kind = _CHANGES.get(_text(fields.get("systemMessage")))
-    if kind is None:
-        return None
-    parent = _object(fields.get("parent"))
-    about = _number(fields.get("id")) if kind == "cleared" else _number(parent.get("id"))
-    if about <= 0:
+    id, parent = _number(fields.get("id")), _object(fields.get("parent"))
+    about = id if kind == "cleared" else _number(parent.get("id"))
+    if kind is None or id <= 0 or about <= 0:
         return None
     return RoomChange(
+        id=id,
         kind=kind,
         message=about,
         by=_actor(fields),
         reference=_text(parent.get("referenceId"))[:64],
-        emoji=_text(fields.get("message")) if kind == "reaction" else "",
         after=read_message(parent, bot=bot) if kind == "edited" else None,
+    )
+
+
+def read_reaction(raw: object) -> RoomReaction | None:
+    """None for what isn't one."""
+    fields = _object(raw)
+    parent = _object(fields.get("parent"))
+    id, about = _number(fields.get("id")), _number(parent.get("id"))
+    if fields.get("systemMessage") != "reaction" or id <= 0 or about <= 0:
+        return None
+    return RoomReaction(
+        id=id,
+        message=about,
+        by=_actor(fields),
+        emoji=_text(fields.get("message")),
+        reference=_text(parent.get("referenceId"))[:64],
     )
 
 

@@ -77,7 +77,7 @@ def _file(document: Node, environment: Mapping[str, str]) -> RoomsFile:
         raise rooms.error("names no room; a room is named by its token")
     return RoomsFile(
         server=_server(document["server"]),
-        user=_name(document["user"], longest=64),
+        user=_user(document["user"]),
         password=_password(document["password"], environment),
         rooms=tuple(_room(token, node) for token, node in rooms.items()),
     )
@@ -101,6 +101,13 @@ def _server(given: Node) -> str:
     if parts.username or parts.password:
         raise given.error("may hold no name or password; they belong in user and password")
     return url.rstrip("/")
+
+
+def _user(given: Node) -> str:
+    name = _name(given, longest=64)
+    if ":" in name:
+        raise given.error("must be a user name; it holds no colon")
+    return name
 
 
 def _password(given: Node, environment: Mapping[str, str]) -> str:

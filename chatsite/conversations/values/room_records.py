@@ -5,16 +5,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any, Literal
+import uuid
+from dataclasses import dataclass
+from typing import Literal
 
 from chatsite.conversations.values.owners import Owner
+from chatsite.messages import Attachment
 
 # What people said; a request to this program; what Talk itself notes; a message that was deleted;
 # and what the bot posts: an acknowledgement, a note, an answer.
 RoomKind = Literal["said", "command", "system", "deleted", "ack", "progress", "result"]
-ChangeKind = Literal["edited", "deleted", "reaction", "cleared"]
+ChangeKind = Literal["edited", "deleted", "cleared", "stopped"]
+ArrivalKind = Literal["question", "command", "settles"]
 # What is still to be done with a message: it goes into the conversation, it is being answered.
 RoomState = Literal["waiting", "asked", "finished"]
 
@@ -59,21 +61,33 @@ class RoomMessage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RoomChange:
-    """Something that became of an earlier message: it was edited (`after` is how it reads now) or
-    deleted, somebody reacted to it with `emoji`; or everything above was cleared away."""
+    """Something that `id`, a message of the room, says of an earlier one: it was edited (`after` is
+    how it reads now) or deleted; everything above was cleared away; or its speaker `by` wants no
+    answer to what they asked up to there. `reference` is the earlier one's."""
 
+    id: int
     kind: ChangeKind
     message: int
     by: str = ""
     reference: str = ""
-    emoji: str = ""
     after: RoomMessage | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RoomReaction:
+    """Somebody reacted to a message with an emoji; `reference` is that of the message."""
+
+    id: int
+    message: int
+    by: str
+    emoji: str
+    reference: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RoomRow:
-    """A room as it is stored. `last_known` is the newest message that was taken, None where the
-    room was never read."""
+    """A room as it is stored, with the account that owns its conversation. `last_known` is the
+    newest message that was taken, None where the room was never read."""
 
     key: int
     owner: Owner
@@ -83,27 +97,42 @@ class RoomRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RoomArrival:
-    """A message with which something is still to be done. `settles` stands for all that only goes
-    into the conversation; `id` is the newest of it then."""
+    """Something that is still to be done: a question to answer, a command to follow; or (`settles`)
+    what goes into the conversation up to the message `id`, and what changed there."""
 
     token: str
     id: int
-    kind: Literal["question", "command", "settles"]
+    kind: ArrivalKind
+    command: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PlacedMessage:
-    """A message on its way into the conversation: the id under which it is stored there, the one
-    that it replies to, and its uploaded files."""
+class WaitingMessage:
+    """A message on its way into the conversation: the id under which it is stored there, and that
+    of the message which it replies to."""
 
     message: RoomMessage
     id: str
     reply_to: str | None = None
-    attachments: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LastSent:
-    """The newest receipt of a room's conversation, as it is shown."""
+class PlacedMessage:
+    """The same with its uploaded files."""
 
-    receipt: Mapping[str, Any] = field(default_factory=dict)
+    waiting: WaitingMessage
+    attachments: tuple[Attachment, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LaggingMessage:
+    """A message of the conversation `id` that was edited or deleted (`text` None) in the room."""
+
+    number: int
+    id: str
+    text: str | None
+
+
+def stored_id(server: str, token: str, number: int) -> str:
+    """The id of a room's message in the conversation: the same one whenever it comes."""
+    return str(uuid.uuid5(uuid.NAMESPACE_URL, f"{server}/call/{token}#message_{number}"))

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chatsite.channels.talk.messages import read_change, read_message, resolve_text
-from chatsite.channels.talk.references import Reference, read_reference
+from chatsite.channels.talk.messages import read_change, read_message, read_reaction, resolve_text
 from chatsite.conversations.values.room_records import RoomFile, RoomMessage
+from chatsite.conversations.values.room_references import Reference, read_reference
 
 TURN = "5f0c9c4e-6a52-4d3c-9c2a-0d1f6f7b8c9d"
 BOT = {"type": "user", "id": "assistant", "name": "Assistant"}
@@ -150,9 +150,9 @@ def test_system_messages_tell_what_became_of_earlier_ones() -> None:
         system("message_deleted", parent={"id": 9, "deleted": True}), bot="assistant"
     )
     assert deleted is not None and (deleted.kind, deleted.message) == ("deleted", 9)
-    reaction = read_change(system("reaction", message="🛑", parent=raw(id=9)), bot="assistant")
+    reaction = read_reaction(system("reaction", message="🛑", parent=raw(id=9)))
     assert reaction is not None
-    assert (reaction.kind, reaction.emoji, reaction.by) == ("reaction", "🛑", "users/ada")
+    assert (reaction.message, reaction.emoji, reaction.by) == (9, "🛑", "users/ada")
     cleared = read_change(system("history_cleared"), bot="assistant")
     assert cleared is not None and (cleared.kind, cleared.message) == ("cleared", 17)
     assert read_change(system("call_started"), bot="assistant") is None
@@ -171,6 +171,7 @@ def test_whatever_a_server_says_is_read_without_an_error(fields: dict[str, Any])
     for value in (fields, raw() | fields, system("message_edited") | fields):
         read_message(value, bot="assistant")
         read_change(value, bot="assistant")
+        read_reaction(value)
 
 
 @given(st.uuids(), st.sampled_from(["result", "ack", "progress"]), st.integers(1, 9999))

@@ -1,0 +1,55 @@
+"""Files that were shared in a room, taken as uploads of the room's account."""
+
+from __future__ import annotations
+
+from contextlib import aclosing
+from dataclasses import dataclass
+
+from chatsite.channels.talk.api import TalkApi, TalkTrouble
+from chatsite.channels.talk.ports import Surroundings, TalkRoom
+from chatsite.conversations.values.room_records import RoomFile
+from chatsite.errors import BadCommand, ChatsiteError
+from chatsite.files.intake import too_large
+from chatsite.files.names import safe_name
+from chatsite.messages import MAX_ATTACHMENT_BYTES, Attachment
+from chatsite.wording import say
+
+
+@dataclass(frozen=True, slots=True)
+class TakenFiles:
+    """`refused` are files that aren't taken, with the reason."""
+
+    attachments: tuple[Attachment, ...]
+    refused: tuple[tuple[str, str], ...] = ()
+
+
+async def take_files(
+    files: tuple[RoomFile, ...], room: TalkRoom, *, api: TalkApi, around: Surroundings
+) -> TakenFiles:
+    """Raises TalkTrouble where they are to be fetched again later."""
+    taken, refused = [], []
+    for file in files:
+        name = safe_name(file.name)
+        try:
+            taken.append(await _take(file, name, room, api, around))
+        except TalkTrouble as trouble:
+            if trouble.concern in ("server", "busy", "account"):
+                raise
+            refused.append((name, say("This file can't be fetched.")))
+        except ChatsiteError as error:
+            refused.append((name, error.message))
+    return TakenFiles(tuple(taken), tuple(refused))
+
+
+async def _take(
+    file: RoomFile, name: str, room: TalkRoom, api: TalkApi, around: Surroundings
+) -> Attachment:
+    owner = room.row.owner
+    if file.size > MAX_ATTACHMENT_BYTES:
+        raise BadCommand(too_large(), code="too_large")
+    await around.run(around.store.require_quota, owner, size=file.size)
+    async with (
+        aclosing(api.download(file.path)) as blocks,
+        around.intake.taken(blocks, owner=owner.key) as received,
+    ):
+        return await around.run(around.store.store_upload, owner, name=name, taken=received)

@@ -1,0 +1,196 @@
+"""Talk as a channel: rooms are read side by side, and each is answered in order."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+
+from chatsite.channels.channel import Answer, Question, Trouble
+from chatsite.channels.talk.api import LONGEST_MESSAGE, TalkApi, TalkTrouble
+from chatsite.channels.talk.attachments import take_files
+from chatsite.channels.talk.health import Health
+from chatsite.channels.talk.parts import cut
+from chatsite.channels.talk.placing import Placing
+from chatsite.channels.talk.ports import Surroundings, TalkRoom
+from chatsite.channels.talk.reader import RoomReader, open_room
+from chatsite.channels.talk.rooms_file import RoomsFile
+from chatsite.channels.talk.rules import FORGET, POLICY
+from chatsite.channels.talk.words import (
+    acknowledgement,
+    answer_text,
+    file_refused,
+    forgotten,
+    why_words,
+)
+from chatsite.conversations.values.room_records import RoomArrival, WaitingMessage, stored_id
+from chatsite.conversations.values.room_references import Reference
+
+
+class TalkChannel:
+    """`channels.channel.Channel` for the rooms of one Nextcloud."""
+
+    name = "Talk"
+
+    def __init__(self, file: RoomsFile, *, api: TalkApi, around: Surroundings) -> None:
+        self._file, self._api, self._around = file, api, around
+        self._placing = Placing(api=api, around=around)
+        self._health = Health()
+        self._readers: dict[str, RoomReader] = {}
+        self._most = 0
+
+    # ---- receiving -----------------------------------------------------------------------------
+    async def receive(self) -> AsyncIterator[RoomArrival]:
+        arrivals: asyncio.Queue[RoomArrival] = asyncio.Queue()
+        for entry in self._file.rooms:
+            room = await open_room(entry, server=self._file.server, around=self._around)
+            self._readers[entry.token] = RoomReader(
+                room,
+                api=self._api,
+                around=self._around,
+                health=self._health,
+                announce=arrivals.put_nowait,
+            )
+        following = [asyncio.create_task(one.follow()) for one in self._readers.values()]
+        try:
+            while True:
+                yield await arrivals.get()
+        finally:
+            for task in following:
+                task.cancel()
+            await asyncio.gather(*following, return_exceptions=True)
+
+    def key(self, arrival: RoomArrival) -> str:
+        return f"{arrival.kind} {arrival.token}/{arrival.id}"
+
+    def place(self, arrival: RoomArrival) -> str:
+        """Words about the policy wait for no answer; all else has its order."""
+        apart = arrival.kind == "command" and arrival.command != FORGET
+        return f"{arrival.token} commands" if apart else arrival.token
+
+    async def close(self) -> None:
+        await self._api.close()
+
+    # ---- who asks ------------------------------------------------------------------------------
+    async def who(self, arrival: RoomArrival) -> Question | None:
+        room = self._readers[arrival.token].room
+        if arrival.kind == "command":
+            await self._follow_command(arrival, room)
+            return None
+        up_to = arrival.id if arrival.kind == "settles" else arrival.id - 1
+        await self._placing.settle(room, up_to=up_to)
+        if arrival.kind == "settles":
+            return None
+        run, store = self._around.run, self._around.store
+        taken = await run(store.take_question, room=room.row.key, number=arrival.id)
+        if taken is None:
+            # It may have been withdrawn, and is read then; where it is asked once more it waits.
+            await self._placing.settle(room, up_to=arrival.id)
+            return None
+        if taken.message.kind == "deleted":
+            await self._finish(room, arrival, asked=taken.id)
+            return None
+        room.asking, room.turn = arrival.id, ""
+        return await self._question(room, taken)
+
+    async def _question(self, room: TalkRoom, taken: WaitingMessage) -> Question:
+        said = taken.message
+        files = await take_files(said.files, room, api=self._api, around=self._around)
+        if files.refused:
+            note = "\n".join(file_refused(name, why) for name, why in files.refused)
+            await self._post_once(room, note, Reference(taken.id, "progress"), reply_to=said.id)
+        return Question(
+            request=room.request(),
+            client_id=f"talk:{said.id}",
+            text=said.text,
+            source="talk",
+            speaker=said.name,
+            id=taken.id,
+            reply_to=taken.reply_to,
+            attachments=[one.id for one in files.attachments],
+            person=f"talk:{said.actor}",
+        )
+
+    # ---- answering -----------------------------------------------------------------------------
+    async def acknowledge(self, arrival: RoomArrival, turn: str) -> None:
+        room = self._readers[arrival.token].room
+        room.turn = turn
+        reference = Reference(turn, "ack")
+        await self._post_once(room, acknowledgement(), reference, reply_to=arrival.id)
+
+    async def say(self, arrival: RoomArrival, answer: Answer) -> None:
+        room = self._readers[arrival.token].room
+        room.asking = 0
+        message = stored_id(self._file.server, arrival.token, arrival.id)
+        about = answer.turn or message
+        for number, part in enumerate(cut(answer_text(answer), await self._longest()), start=1):
+            if part.text.strip():
+                reply_to = arrival.id if number == 1 else 0
+                reference = Reference(about, "result", number)
+                await self._post_once(room, part.text, reference, reply_to=reply_to)
+        await self._finish(room, arrival, asked=message if answer.turn else "")
+
+    async def _finish(self, room: TalkRoom, arrival: RoomArrival, *, asked: str) -> None:
+        await self._around.run(
+            self._around.store.finish_question,
+            room=room.row.key,
+            number=arrival.id,
+            asked=asked,
+            keep=self._around.keep,
+        )
+        await self._placing.settle(room, up_to=arrival.id)
+
+    async def _longest(self) -> int:
+        """How many characters a post may have; asked once."""
+        if not self._most:
+            self._most = await self._api.longest_message() or LONGEST_MESSAGE
+        return self._most
+
+    # ---- commands ------------------------------------------------------------------------------
+    async def _follow_command(self, arrival: RoomArrival, room: TalkRoom) -> None:
+        run, store, row = self._around.run, self._around.store, room.row
+        about = stored_id(self._file.server, arrival.token, arrival.id)
+        reference = Reference(about, "progress")
+        if str(reference) not in await self._posted(room, about):
+            text = await self._words(arrival, room)
+            await self._post_once(room, text, reference, reply_to=arrival.id)
+        keep = self._around.keep
+        await run(store.skip_messages, room=row.key, numbers=[arrival.id], keep=keep)
+
+    async def _words(self, arrival: RoomArrival, room: TalkRoom) -> str:
+        run, store, row = self._around.run, self._around.store, room.row
+        if arrival.command == POLICY:
+            return await self._around.policy(room.request())
+        if arrival.command != FORGET:
+            receipt = await run(store.last_receipt, owner=row.owner, conversation=row.conversation)
+            return why_words(receipt)
+        await self._placing.settle(room, up_to=arrival.id)
+        return forgotten(await self._placing.forget(room))
+
+    # ---- posting -------------------------------------------------------------------------------
+    async def _posted(self, room: TalkRoom, about: str) -> frozenset[str]:
+        """What was posted about a turn, also what arrived although nobody heard of it."""
+        if room.unsure:
+            await self._readers[room.entry.token].read_up(0)
+            room.unsure = False
+        return await self._around.run(self._around.store.posted, room=room.row.key, about=about)
+
+    async def _post_once(
+        self, room: TalkRoom, text: str, reference: Reference, *, reply_to: int
+    ) -> None:
+        """Raises TalkTrouble where it is to be tried again; a withdrawn password is waited for."""
+        while str(reference) not in await self._posted(room, reference.about):
+            try:
+                raw = await self._api.post(
+                    room.entry.token, text, reference=str(reference), reply_to=reply_to
+                )
+            except TalkTrouble as trouble:
+                room.unsure = True
+                if trouble.concern != "account":
+                    raise Trouble(
+                        f"the room {room.entry.name}: {trouble.message}", seconds=trouble.seconds
+                    ) from None
+                self._health.wrong("account", f"{trouble.message}; nothing is read or posted")
+                await self._health.wait_for("account")
+            else:
+                await self._readers[room.entry.token].take_own(raw)
+                return

@@ -1,0 +1,96 @@
+"""Puts what is said in a room into its conversation, and carries its changes there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from chatsite.channels.channel import Trouble
+from chatsite.channels.talk.api import TalkApi
+from chatsite.channels.talk.attachments import take_files
+from chatsite.channels.talk.ports import Surroundings, TalkRoom
+from chatsite.conversations.values.room_records import LaggingMessage, PlacedMessage
+from chatsite.errors import BadCommand, NotFound, Refused, TurnRunning
+
+# An answer is being written in the conversation: nothing is put there meanwhile.
+BUSY_SECONDS = 2.0
+# A quota is full: somebody has to make room.
+FULL_SECONDS = 60.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Placing:
+    """For all rooms of one Nextcloud."""
+
+    api: TalkApi
+    around: Surroundings
+
+    async def settle(self, room: TalkRoom, *, up_to: int) -> None:
+        """Carry all changes, then put what waits into the conversation, up to a message. Raises
+        Trouble where it has to wait."""
+        try:
+            await self._carry_changes(room)
+            await self._place(room, up_to)
+        except TurnRunning:
+            raise Trouble(
+                f"the room {room.entry.name}: an answer is being written", seconds=BUSY_SECONDS
+            ) from None
+        except Refused as error:
+            raise Trouble(
+                f"the room {room.entry.name}: {error.message}", seconds=FULL_SECONDS
+            ) from None
+
+    async def _place(self, room: TalkRoom, up_to: int) -> None:
+        run, store, key = self.around.run, self.around.store, room.row.key
+        while waiting := await run(store.waiting_messages, room=key, up_to=up_to):
+            placed, empty = [], []
+            for one in waiting:
+                files = await take_files(one.message.files, room, api=self.api, around=self.around)
+                if one.message.text or files.attachments:
+                    placed.append(PlacedMessage(waiting=one, attachments=files.attachments))
+                else:
+                    empty.append(one.message.id)
+            keep = self.around.keep
+            if empty:
+                await run(store.skip_messages, room=key, numbers=empty, keep=keep)
+            await run(
+                store.place_messages, room=key, agent=room.entry.agent, placed=placed, keep=keep
+            )
+
+    # ---- changes -------------------------------------------------------------------------------
+    async def _carry_changes(self, room: TalkRoom) -> None:
+        run, store, row = self.around.run, self.around.store, room.row
+        behind = await run(store.lag, room=row.key)
+        if behind.to_clear:
+            await self._clear(room)
+        for one in behind.messages:
+            await self._carry(room, one)
+            await run(store.caught_up, room=row.key, numbers=[one.number])
+
+    async def _clear(self, room: TalkRoom) -> None:
+        run, store, row = self.around.run, self.around.store, room.row
+        owner, conversation = row.owner, row.conversation
+        if await run(store.has_begun, owner=owner, conversation=conversation):
+            await run(store.clear_conversation, owner=owner, conversation=conversation)
+            await self.around.cleared(owner, conversation)
+        await run(store.caught_up, room=row.key, cleared=True)
+
+    async def _carry(self, room: TalkRoom, one: LaggingMessage) -> None:
+        run, store, owner = self.around.run, self.around.store, room.row.owner
+        try:
+            if one.text is None:
+                changed = await run(store.delete_message, owner=owner, message=one.id)
+            else:
+                changed = await run(store.edit_message, owner=owner, message=one.id, text=one.text)
+        except (NotFound, BadCommand):
+            return  # it is gone there already, or nothing of its text is left
+        await self.around.changed(owner, room.row.conversation, changed)
+
+    async def forget(self, room: TalkRoom) -> bool:
+        """Forget all that was said; False where nothing was."""
+        run, store, row = self.around.run, self.around.store, room.row
+        owner, conversation = row.owner, row.conversation
+        if not await run(store.has_begun, owner=owner, conversation=conversation):
+            return False
+        changed = await run(store.forget_all, owner=owner, conversation=conversation)
+        await self.around.changed(owner, conversation, changed)
+        return True

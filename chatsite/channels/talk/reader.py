@@ -1,0 +1,194 @@
+"""Reads one room: everything is stored before anything is done with it."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+
+from chatsite.channels.rooms import OpenRoom
+from chatsite.channels.supervisor import Backoff
+from chatsite.channels.talk.api import Page, TalkApi, TalkTrouble
+from chatsite.channels.talk.health import Health
+from chatsite.channels.talk.messages import read_change, read_message, read_reaction
+from chatsite.channels.talk.ports import Surroundings, TalkRoom
+from chatsite.channels.talk.rooms_file import RoomEntry
+from chatsite.channels.talk.rules import is_stop, is_stop_sign, judge, withdrawal
+from chatsite.conversations.values.room_records import RoomArrival, RoomMessage, RoomReaction
+from chatsite.conversations.values.room_references import read_reference
+from chatsite.turns.context.turn_context import Room
+
+logger = logging.getLogger("chatsite.channels")
+# A server that answers a long poll at once would be asked without a pause.
+SHORTEST_POLL = 1.0
+
+Announce = Callable[[RoomArrival], None]
+
+
+async def open_room(entry: RoomEntry, *, server: str, around: Surroundings) -> TalkRoom:
+    """The room with its conversation; its readers find it in the page from now on."""
+    row = await around.run(
+        around.store.open_room, server=server, token=entry.token, agent=entry.agent
+    )
+    opened = OpenRoom(
+        room=Room(name=entry.name, settings=entry.settings),
+        conversation=row.conversation,
+        owner=row.owner,
+        agent=entry.agent,
+        readers=entry.readers,
+    )
+    around.opened(opened)
+    return TalkRoom(entry=entry, row=row, opened=opened)
+
+
+class RoomReader:
+    """Follows one room, as long as it runs."""
+
+    def __init__(
+        self,
+        room: TalkRoom,
+        *,
+        api: TalkApi,
+        around: Surroundings,
+        health: Health,
+        announce: Announce,
+    ) -> None:
+        self.room = room
+        self._api, self._around, self._health = api, around, health
+        self._announce = announce
+        self._known = room.row.last_known
+
+    # ---- as long as the server runs ------------------------------------------------------------
+    async def follow(self) -> None:
+        """Read up to the newest message, then announce what storage holds unfinished, and from
+        then on what comes. Trouble is said once; it ends only when it is cancelled."""
+        backoff, begun = self._backoff(), False
+        while True:
+            try:
+                if not begun:
+                    await self._begin()
+                    begun = True
+                began = asyncio.get_running_loop().time()
+                came = await self.read_up(self._around.pace.poll)
+                self._well()
+                backoff = self._backoff()
+                spent = asyncio.get_running_loop().time() - began
+                if not came and spent < min(SHORTEST_POLL, self._around.pace.poll):
+                    await asyncio.sleep(SHORTEST_POLL)
+            except TalkTrouble as trouble:
+                await asyncio.sleep(self._wrong(trouble, backoff))
+            except Exception:
+                logger.exception("Talk: the room %s failed, and is read anew", self._name)
+                await asyncio.sleep(backoff.next())
+
+    async def _begin(self) -> None:
+        run, store, row = self._around.run, self._around.store, self.room.row
+        if self._known is None:
+            newest = await self._api.newest(self.room.entry.token)
+            begun = await run(store.begin_room, room=row.key, newest=newest)
+            self._known = begun.last_known or 0
+        await self.read_up(0)
+        for arrival in await run(store.unfinished, room=row.key):
+            self._announce(arrival)
+
+    async def read_up(self, seconds: int) -> bool:
+        """Take all that came, waiting so long for the first; whether anything did. It is announced
+        when all of it is stored: what was asked meanwhile is read together."""
+        found: list[RoomArrival] = []
+        came = False
+        try:
+            while True:
+                before = self._known or 0
+                page = await self._api.poll(
+                    self.room.entry.token, after=before, seconds=0 if came else seconds
+                )
+                if not page.messages:
+                    return came
+                found += await self._take(page, before)
+                came = True
+                if self._known == before:
+                    return came  # it would be the same page again
+        finally:
+            for arrival in found:
+                self._announce(arrival)
+
+    # ---- one page ------------------------------------------------------------------------------
+    async def _take(self, page: Page, before: int) -> tuple[RoomArrival, ...]:
+        bot, entry = self._api.user, self.room.entry
+        read = [read_message(raw, bot=bot) for raw in page.messages]
+        messages = [judge(one, entry, bot=bot) for one in read if one is not None]
+        changes = [read_change(raw, bot=bot) for raw in page.messages]
+        changes += [withdrawal(message) for message in messages]
+        known = max(page.last_given, *(message.id for message in messages), before)
+        await self._stop(page, messages, before)
+        found = await self._around.run(
+            self._around.store.take_messages,
+            room=self.room.row.key,
+            messages=messages,
+            changes=[one for one in changes if one is not None],
+            last_known=known,
+            keep=self._around.keep,
+        )
+        self._known = max(self._known or 0, known)
+        return found
+
+    async def take_own(self, raw: object) -> None:
+        """A post of the bot, as the server answered it."""
+        own = read_message(raw, bot=self._api.user)
+        if own is None:
+            self.room.unsure = True
+            return
+        await self._around.run(
+            self._around.store.take_messages,
+            room=self.room.row.key,
+            messages=[own],
+            keep=self._around.keep,
+        )
+
+    async def _stop(self, page: Page, messages: list[RoomMessage], before: int) -> None:
+        """What stops an answer acts at once; the answers of the room wait for nothing else."""
+        said = any(one.kind == "command" and is_stop(one) and one.id > before for one in messages)
+        reactions = [read_reaction(raw) for raw in page.messages]
+        signs = [one for one in reactions if one is not None and one.id > before]
+        if said or any(self._is_meant(one) for one in signs):
+            await self._around.stop(self.room.row.owner, self.room.row.conversation)
+
+    def _is_meant(self, reaction: RoomReaction) -> bool:
+        """A sign at the question that is being answered, or at what the bot posted about it."""
+        if not is_stop_sign(reaction, self.room.entry, bot=self._api.user):
+            return False
+        reference = read_reference(reaction.reference)
+        about = reference.about if reference is not None else ""
+        return bool(self.room.asking) and (
+            reaction.message == self.room.asking or (bool(about) and about == self.room.turn)
+        )
+
+    # ---- what doesn't work ---------------------------------------------------------------------
+    @property
+    def _name(self) -> str:
+        return f"{self.room.entry.name} ({self.room.entry.token})"
+
+    @property
+    def _key(self) -> str:
+        return f"room {self.room.entry.token}"
+
+    def _backoff(self) -> Backoff:
+        return Backoff(self._around.pace.first)
+
+    def _wrong(self, trouble: TalkTrouble, backoff: Backoff) -> float:
+        """Say it, and how long to wait."""
+        pace = self._around.pace
+        if trouble.concern == "account":
+            self._health.wrong("account", f"{trouble.message}; nothing is read or posted")
+        elif trouble.concern == "server":
+            self._health.wrong("server", trouble.message)
+        else:
+            self._health.wrong(self._key, f"the room {self._name}: {trouble.message}")
+        if trouble.concern not in ("server", "busy"):
+            return max(pace.refused, trouble.seconds)
+        return max(min(backoff.next(), pace.longest), trouble.seconds)
+
+    def _well(self) -> None:
+        self._health.well("account", "the user name and the app password are accepted again")
+        self._health.well("server", "the server answers again")
+        self._health.well(self._key, f"the room {self._name} can be read again")

@@ -1,0 +1,98 @@
+"""What the bot posts in a room, in words. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from chatsite.channels.channel import Answer
+from chatsite.history import Settings
+from chatsite.wording import later, say, say_count
+
+# Talk tells everybody in a room of a message with this name in it; an answer never does.
+_EVERYBODY = re.compile(r"@(?=all\b)", re.IGNORECASE)
+_NOT_A_NAME = "@\N{WORD JOINER}"
+# Where the policy comes from, and so who may change it.
+_MAY_CHANGE: Mapping[str, str] = {
+    "environment": later("The administrator may change it, in the server's environment."),
+    "URL": later("It was chosen in the address of the page."),
+    "conversation": later("It was chosen for this conversation."),
+    "room": later("The administrator may change it, in the file of the rooms."),
+    "template": later("Whoever writes the agent may change it; the file of the rooms comes first."),
+    "built in": later(
+        "Nobody has chosen it: the administrator may, in the file of the rooms, and so may whoever "
+        "writes the agent."
+    ),
+}
+
+
+def acknowledgement() -> str:
+    return say("I'm working on it. Write stop to stop me.")
+
+
+def answer_text(answer: Answer) -> str:
+    """The whole answer, or what became of it."""
+    text = _EVERYBODY.sub(_NOT_A_NAME, answer.text)
+    note = _note(answer)
+    return "\n\n".join(part for part in (text, note) if part)
+
+
+def _note(answer: Answer) -> str:
+    if answer.state == "stopped":
+        return say("Stopped.")
+    if answer.state == "complete":
+        return "" if answer.text else say("The answer is empty.")
+    if answer.problem is not None and answer.problem.message:
+        return answer.problem.said().message
+    if answer.state == "interrupted":
+        return say("The answer was interrupted. Ask again.")
+    return say("The answer failed. Ask again.")
+
+
+def file_refused(name: str, why: str) -> str:
+    return say("{name}: {why}", name=name, why=why)
+
+
+# ---- commands --------------------------------------------------------------------------------
+def policy_words(settings: Settings) -> str:
+    """What is remembered in the room, who decided it and who may change it."""
+    changes = say(_MAY_CHANGE[settings.policy.source])
+    return say(
+        "I remember {words}. Source: {source}. {changes}",
+        words=settings.words,
+        source=settings.sources_in_words,
+        changes=settings.lock_reason or changes,
+    )
+
+
+def why_words(receipt: Mapping[str, Any] | None) -> str:
+    """What was sent with the newest answer, and what was left out for which reason."""
+    if receipt is None:
+        return say("Nothing was answered here yet.")
+    facts = receipt["facts"]
+    sent = say_count(
+        "For my last answer I got {sent} of {count} message.",
+        "For my last answer I got {sent} of {count} messages.",
+        facts["stored"],
+        sent=f"{facts['sent']:,}",
+    )
+    left = _left_out(receipt["verdicts"])
+    lines = [f"- {count:,}: {sentence}" for sentence, count in left.items()]
+    return "\n".join([sent, *([say("Left out:"), *lines] if lines else [])])
+
+
+def _left_out(verdicts: list[Mapping[str, Any]]) -> dict[str, int]:
+    """How many messages of the conversation by the sentence that says why."""
+    found: dict[str, int] = {}
+    for one in verdicts:
+        if one["first"] > 0 and not one["sent"]:
+            sentence = one["sentence"]
+            found[sentence] = found.get(sentence, 0) + one["messages"]
+    return found
+
+
+def forgotten(begun: bool) -> str:
+    if not begun:
+        return say("There is nothing to forget: nothing was said here yet.")
+    return say("Forgotten: I don't read what is above any more. It stays in the room.")
