@@ -75,6 +75,7 @@ from chatsite.conversations.outside.talk_cache import (
 from chatsite.conversations.outside.talk_path import (
     caught_up,
     finish_question,
+    is_to_be_answered,
     lag,
     place_messages,
     skip_messages,
@@ -230,6 +231,7 @@ __all__ = [
     "index_progress",
     "index_words",
     "kept_choice",
+    "is_to_be_answered",
     "lag",
     "last_receipt",
     "leave_unanswered_message",

@@ -6,6 +6,7 @@ deletions, reactions, files over WebDAV. It can be told to fail:
 withdraw()       the bot's password isn't accepted any more; `restore()` gives it back
 fail(503, 2)     the next two requests to a room get this status; `retry_after` is a header
 lose_answers(1)  the next post arrives, but its connection breaks before the answer
+takes_posts = 1  one more post is taken, then 503 for all; None takes all
 again(3)         every poll gives the three newest known messages once more
 stop(), start()  a restart on the same port; the rooms stay
 
@@ -50,6 +51,7 @@ class FakeTalk(TalkState):
         self.polling = 0
         self._failures: deque[tuple[int, str, str]] = deque()
         self._lost = self._repeated = 0
+        self.takes_posts: int | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._changed = asyncio.Event()
         self._thread: threading.Thread | None = None
@@ -206,6 +208,10 @@ class FakeTalk(TalkState):
         token, said = request.match_info["token"], await request.json()
         if self.rooms[token].read_only:
             return _ocs([], status=403)
+        if self.takes_posts is not None:
+            if not self.takes_posts:
+                return _ocs([], status=503)
+            self.takes_posts -= 1
         if not said["message"].strip():
             return _ocs({"error": "message"}, status=400)
         if len(said["message"]) > self.longest:

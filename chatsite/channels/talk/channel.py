@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import suppress
+from typing import TypeVar
 
 from chatsite.channels.channel import Answer, Question, Trouble
 from chatsite.channels.talk.api import LONGEST_MESSAGE, TalkApi, TalkTrouble
 from chatsite.channels.talk.attachments import take_files
-from chatsite.channels.talk.health import Health
+from chatsite.channels.talk.health import ACCOUNT, Health
 from chatsite.channels.talk.parts import cut
 from chatsite.channels.talk.placing import Placing
 from chatsite.channels.talk.ports import Surroundings, TalkRoom
@@ -24,6 +26,8 @@ from chatsite.channels.talk.words import (
 )
 from chatsite.conversations.values.room_records import RoomArrival, WaitingMessage, stored_id
 from chatsite.conversations.values.room_references import Reference
+
+T = TypeVar("T")
 
 
 class TalkChannel:
@@ -70,21 +74,40 @@ class TalkChannel:
     async def close(self) -> None:
         await self._api.close()
 
+    async def _patiently(self, arrival: RoomArrival, attempt: Callable[[], Awaitable[T]]) -> T:
+        """What the attempt gives. A withdrawn password is said once and waited for; other trouble
+        is told with the room's name, and tried again by the supervisor."""
+        while True:
+            try:
+                return await attempt()
+            except TalkTrouble as trouble:
+                if trouble.concern != "account":
+                    name = self._readers[arrival.token].room.entry.name
+                    raise Trouble(
+                        f"the room {name}: {trouble.message}", seconds=trouble.seconds
+                    ) from None
+                self._health.refused(trouble.message)
+                await self._health.wait_for(ACCOUNT)
+
     # ---- who asks ------------------------------------------------------------------------------
     async def who(self, arrival: RoomArrival) -> Question | None:
+        return await self._patiently(arrival, lambda: self._who(arrival))
+
+    async def _who(self, arrival: RoomArrival) -> Question | None:
         room = self._readers[arrival.token].room
         if arrival.kind == "command":
             await self._follow_command(arrival, room)
             return None
-        up_to = arrival.id if arrival.kind == "settles" else arrival.id - 1
-        await self._placing.settle(room, up_to=up_to)
         if arrival.kind == "settles":
+            await self._placing.settle(room, up_to=arrival.id)
             return None
         run, store = self._around.run, self._around.store
-        taken = await run(store.take_question, room=room.row.key, number=arrival.id)
+        asked = {"room": room.row.key, "number": arrival.id}
+        if not await run(store.is_to_be_answered, **asked):
+            return None  # what takes its place is behind it, and reads it
+        await self._placing.settle(room, up_to=arrival.id - 1)
+        taken = await run(store.take_question, **asked)
         if taken is None:
-            # It may have been withdrawn, and is read then; where it is asked once more it waits.
-            await self._placing.settle(room, up_to=arrival.id)
             return None
         if taken.message.kind == "deleted":
             await self._finish(room, arrival, asked=taken.id)
@@ -114,10 +137,15 @@ class TalkChannel:
     async def acknowledge(self, arrival: RoomArrival, turn: str) -> None:
         room = self._readers[arrival.token].room
         room.turn = turn
-        reference = Reference(turn, "ack")
-        await self._post_once(room, acknowledgement(), reference, reply_to=arrival.id)
+        # The answer comes anyway, and says what is wrong until it does.
+        with suppress(TalkTrouble):
+            reference = Reference(turn, "ack")
+            await self._post_once(room, acknowledgement(), reference, reply_to=arrival.id)
 
     async def say(self, arrival: RoomArrival, answer: Answer) -> None:
+        await self._patiently(arrival, lambda: self._say(arrival, answer))
+
+    async def _say(self, arrival: RoomArrival, answer: Answer) -> None:
         room = self._readers[arrival.token].room
         room.asking = 0
         message = stored_id(self._file.server, arrival.token, arrival.id)
@@ -149,10 +177,9 @@ class TalkChannel:
     async def _follow_command(self, arrival: RoomArrival, room: TalkRoom) -> None:
         run, store, row = self._around.run, self._around.store, room.row
         about = stored_id(self._file.server, arrival.token, arrival.id)
+        text = await self._words(arrival, room)
         reference = Reference(about, "progress")
-        if str(reference) not in await self._posted(room, about):
-            text = await self._words(arrival, room)
-            await self._post_once(room, text, reference, reply_to=arrival.id)
+        await self._post_once(room, text, reference, reply_to=arrival.id)
         keep = self._around.keep
         await run(store.skip_messages, room=row.key, numbers=[arrival.id], keep=keep)
 
@@ -177,20 +204,14 @@ class TalkChannel:
     async def _post_once(
         self, room: TalkRoom, text: str, reference: Reference, *, reply_to: int
     ) -> None:
-        """Raises TalkTrouble where it is to be tried again; a withdrawn password is waited for."""
-        while str(reference) not in await self._posted(room, reference.about):
-            try:
-                raw = await self._api.post(
-                    room.entry.token, text, reference=str(reference), reply_to=reply_to
-                )
-            except TalkTrouble as trouble:
-                room.unsure = True
-                if trouble.concern != "account":
-                    raise Trouble(
-                        f"the room {room.entry.name}: {trouble.message}", seconds=trouble.seconds
-                    ) from None
-                self._health.wrong("account", f"{trouble.message}; nothing is read or posted")
-                await self._health.wait_for("account")
-            else:
-                await self._readers[room.entry.token].take_own(raw)
-                return
+        """Raises TalkTrouble where it is to be tried again: it may have arrived all the same."""
+        if str(reference) in await self._posted(room, reference.about):
+            return
+        try:
+            raw = await self._api.post(
+                room.entry.token, text, reference=str(reference), reply_to=reply_to
+            )
+        except TalkTrouble:
+            room.unsure = True
+            raise
+        await self._readers[room.entry.token].take_own(raw)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from chatsite.channels.rooms import OpenRoom
 from chatsite.channels.supervisor import Backoff
 from chatsite.channels.talk.api import Page, TalkApi, TalkTrouble
-from chatsite.channels.talk.health import Health
+from chatsite.channels.talk.health import ACCOUNT, SERVER, Health
 from chatsite.channels.talk.messages import read_change, read_message, read_reaction
 from chatsite.channels.talk.ports import Surroundings, TalkRoom
 from chatsite.channels.talk.rooms_file import RoomEntry
@@ -68,9 +68,10 @@ class RoomReader:
                 if not begun:
                     await self._begin()
                     begun = True
+                before = self._health.times()
                 began = asyncio.get_running_loop().time()
                 came = await self.read_up(self._around.pace.poll)
-                self._well()
+                self._well(before)
                 backoff = self._backoff()
                 spent = asyncio.get_running_loop().time() - began
                 if not came and spent < min(SHORTEST_POLL, self._around.pace.poll):
@@ -179,16 +180,19 @@ class RoomReader:
         """Say it, and how long to wait."""
         pace = self._around.pace
         if trouble.concern == "account":
-            self._health.wrong("account", f"{trouble.message}; nothing is read or posted")
+            self._health.refused(trouble.message)
         elif trouble.concern == "server":
-            self._health.wrong("server", trouble.message)
+            self._health.wrong(SERVER, trouble.message)
         else:
             self._health.wrong(self._key, f"the room {self._name}: {trouble.message}")
         if trouble.concern not in ("server", "busy"):
             return max(pace.refused, trouble.seconds)
         return max(min(backoff.next(), pace.longest), trouble.seconds)
 
-    def _well(self) -> None:
-        self._health.well("account", "the user name and the app password are accepted again")
-        self._health.well("server", "the server answers again")
-        self._health.well(self._key, f"the room {self._name} can be read again")
+    def _well(self, before: Mapping[str, int]) -> None:
+        for key, sentence in (
+            (ACCOUNT, "the user name and the app password are accepted again"),
+            (SERVER, "the server answers again"),
+            (self._key, f"the room {self._name} can be read again"),
+        ):
+            self._health.well(key, sentence, before=before)

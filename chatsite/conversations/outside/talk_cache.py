@@ -140,7 +140,10 @@ def _apply(room: TalkRoom, change: RoomChange) -> Sequence[int]:
         return []
     _refresh(row, after)
     row.save()
-    return [change.message]
+    # What its speaker asked before it may be the newest of them again.
+    asked = TalkMessage.objects.filter(room=room, actor=row.actor, state="waiting", addressed=True)
+    again = asked.values_list("number", flat=True) if change.kind == "deleted" else []
+    return [change.message, *again]
 
 
 def _withdraw(room: TalkRoom, change: RoomChange) -> Sequence[int]:

@@ -45,29 +45,31 @@ class Lag(NamedTuple):
 def waiting_messages(*, room: int, up_to: int) -> tuple[WaitingMessage, ...]:
     """The oldest messages up to this one that go into the conversation without being answered by
     themselves: of each speaker the newest that is addressed to the agent is."""
-    rows = _waiting(room).select_related("room")
-    newest = {one.actor: one.number for one in rows if one.addressed}
-    plain = [
-        one
-        for one in rows
-        if one.number <= up_to and not (one.addressed and newest[one.actor] == one.number)
-    ]
-    return tuple(_waiting_message(one) for one in plain[:BATCH])
+    addressed = _waiting(room).filter(addressed=True).values_list("actor", "number")
+    newest = dict(addressed.order_by("number")).values()
+    plain = _waiting(room).filter(number__lte=up_to).exclude(number__in=list(newest))
+    return tuple(_waiting_message(one) for one in plain.select_related("room")[:BATCH])
+
+
+def is_to_be_answered(*, room: int, number: int) -> bool:
+    """Whether the message is still to be answered by itself: it was not deleted or withdrawn, and
+    its speaker has asked nothing since."""
+    row = TalkMessage.objects.filter(room=room, number=number).first()
+    if row is None or row.state != "waiting":
+        return row is not None and row.state == "asked"
+    newer = _waiting(room).filter(actor=row.actor, addressed=True, number__gt=number)
+    return row.addressed and not newer.exists()
 
 
 @writing
 def take_question(*, room: int, number: int) -> WaitingMessage | None:
     """The message, which is being answered from now on, also after a crash. None where it isn't to
-    be answered: it was deleted, or its speaker has asked again since."""
-    row = TalkMessage.objects.filter(room=room, number=number).select_related("room").first()
-    if row is None or row.state == "finished":
+    be answered any more."""
+    if not is_to_be_answered(room=room, number=number):
         return None
-    if row.state == "waiting":
-        later = _waiting(room).filter(actor=row.actor, addressed=True, number__gt=number)
-        if not row.addressed or later.exists():
-            return None
-        row.state = "asked"
-        row.save(update_fields=["state"])
+    row = TalkMessage.objects.select_related("room").get(room=room, number=number)
+    row.state = "asked"
+    row.save(update_fields=["state"])
     return _waiting_message(row)
 
 

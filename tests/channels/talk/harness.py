@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 from chatsite.channels.desk import Desk
 from chatsite.channels.rooms import Rooms
@@ -138,7 +139,7 @@ class Running:
 
     async def path(self, token: str = TOKEN) -> list[tuple[str, str, str]]:
         """Role, speaker and text of what is in the room's conversation, in order."""
-        found = self.conversation(token)
+        found = UUID(self.conversation(token))
         rows = Message.objects.filter(conversation=found, on_path=True).order_by("seq")
         values = rows.values_list("role", "speaker", "content")
         return [(a, b, c or "") for a, b, c in await self.world.run(list, values)]
