@@ -19,7 +19,7 @@ from chatsite.channels.talk.api import TalkApi
 from chatsite.channels.talk.channel import TalkChannel
 from chatsite.channels.talk.ports import Surroundings
 from chatsite.channels.talk.rooms_file import RoomsFile, read_rooms_file
-from chatsite.channels.talk.words import policy_words
+from chatsite.channels.talk.text.words import policy_words
 from chatsite.conversations import store
 from chatsite.conversations.values.owners import Owner
 from chatsite.events import Cleared, PathChanged, SummaryChanged

@@ -12,13 +12,13 @@ import json
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 from urllib.parse import quote, urlsplit
 
 import aiohttp
 from yarl import URL
 
-from chatsite.channels.channel import Trouble
+from chatsite.channels.talk.refusals import TalkTrouble, broken, require_success
 from chatsite.messages import MAX_ATTACHMENT_BYTES
 
 POLL_SECONDS = 30
@@ -29,20 +29,6 @@ PAGE = 100
 # A hundred messages of 32,000 characters, each with the one that it replies to.
 LARGEST_ANSWER = 32 * 1024 * 1024
 LONGEST_MESSAGE = 32_000
-# Where a server that asks for patience doesn't say for how long; and the most that it may ask.
-PATIENCE, MOST_PATIENCE = 30.0, 3600.0
-
-# What the trouble concerns: the server, which isn't reached or has no time; the bot's account; one
-# room; one request.
-Concern = Literal["server", "busy", "account", "room", "request"]
-
-
-class TalkTrouble(Trouble):
-    """Nextcloud refused a request, or didn't answer."""
-
-    def __init__(self, message: str, *, concern: Concern, seconds: float = 0.0) -> None:
-        super().__init__(message, seconds=seconds)
-        self.concern = concern
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,58 +173,17 @@ class TalkApi:
                 timeout=aiohttp.ClientTimeout(total=seconds),
             ) as response:
                 if response.status not in may_fail:
-                    _require_success(response, method)
+                    require_success(response, method)
                 yield response
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
             # The library's own words hold the address, and a proxy's password with it.
-            why = "it doesn't answer in time" if isinstance(error, TimeoutError) else _why(error)
+            why = "it doesn't answer in time" if isinstance(error, TimeoutError) else broken(error)
             host = urlsplit(self.server).netloc
             raise TalkTrouble(f"{host} can't be reached: {why}", concern="server") from None
 
 
 def _chat(token: str) -> str:
     return f"/ocs/v2.php/apps/spreed/api/v1/chat/{quote(token, safe='')}"
-
-
-def _require_success(response: aiohttp.ClientResponse, method: str) -> None:
-    status = response.status
-    if status == 304 or 200 <= status < 300:
-        return
-    if status == 401 or (status == 403 and method == "GET"):
-        raise TalkTrouble(
-            "the user name or the app password isn't accepted any more", concern="account"
-        )
-    if status == 403:
-        raise TalkTrouble("the bot may not write in the room", concern="room")
-    if status == 404:
-        raise TalkTrouble("there is no such room for the bot", concern="room")
-    if status == 412:
-        raise TalkTrouble("the room's lobby is closed for the bot", concern="room")
-    if 300 <= status < 400:
-        raise TalkTrouble(
-            "the server sends to another address; `server` must be the final one", concern="server"
-        )
-    raise TalkTrouble(
-        f"the server answers with {status}",
-        concern="busy" if status in (408, 425, 429) or status >= 500 else "request",
-        seconds=_patience(response.headers.get("Retry-After", ""), status),
-    )
-
-
-def _patience(said: str, status: int) -> float:
-    if said.isascii() and said.isdigit() and len(said) < 9:
-        return min(float(said), MOST_PATIENCE)
-    return PATIENCE if status == 429 else 0.0
-
-
-def _why(error: Exception) -> str:
-    if isinstance(error, aiohttp.ClientConnectorDNSError):
-        return "there is no server of this name"
-    if isinstance(error, aiohttp.ClientConnectorCertificateError | aiohttp.ClientSSLError):
-        return "its certificate isn't valid"
-    if isinstance(error, aiohttp.ClientConnectorError):
-        return "nothing listens there"
-    return "the connection broke"
 
 
 async def _data(response: aiohttp.ClientResponse) -> Any:

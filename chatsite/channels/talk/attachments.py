@@ -5,8 +5,9 @@ from __future__ import annotations
 from contextlib import aclosing
 from dataclasses import dataclass
 
-from chatsite.channels.talk.api import TalkApi, TalkTrouble
+from chatsite.channels.talk.api import TalkApi
 from chatsite.channels.talk.ports import Surroundings, TalkRoom
+from chatsite.channels.talk.refusals import TalkTrouble
 from chatsite.conversations.values.room_records import RoomFile
 from chatsite.errors import BadCommand, ChatsiteError
 from chatsite.files.intake import too_large

@@ -8,16 +8,17 @@ from contextlib import suppress
 from typing import TypeVar
 
 from chatsite.channels.channel import Answer, Question, Trouble
-from chatsite.channels.talk.api import LONGEST_MESSAGE, TalkApi, TalkTrouble
+from chatsite.channels.talk.api import LONGEST_MESSAGE, TalkApi
 from chatsite.channels.talk.attachments import take_files
 from chatsite.channels.talk.health import ACCOUNT, Health
-from chatsite.channels.talk.parts import cut
 from chatsite.channels.talk.placing import Placing
 from chatsite.channels.talk.ports import Surroundings, TalkRoom
 from chatsite.channels.talk.reader import RoomReader, open_room
+from chatsite.channels.talk.refusals import TalkTrouble
 from chatsite.channels.talk.rooms_file import RoomsFile
 from chatsite.channels.talk.rules import FORGET, POLICY
-from chatsite.channels.talk.words import (
+from chatsite.channels.talk.text.parts import cut
+from chatsite.channels.talk.text.words import (
     acknowledgement,
     answer_text,
     file_refused,
@@ -91,9 +92,9 @@ class TalkChannel:
 
     # ---- who asks ------------------------------------------------------------------------------
     async def who(self, arrival: RoomArrival) -> Question | None:
-        return await self._patiently(arrival, lambda: self._who(arrival))
+        return await self._patiently(arrival, lambda: self._asked(arrival))
 
-    async def _who(self, arrival: RoomArrival) -> Question | None:
+    async def _asked(self, arrival: RoomArrival) -> Question | None:
         room = self._readers[arrival.token].room
         if arrival.kind == "command":
             await self._follow_command(arrival, room)
@@ -143,9 +144,9 @@ class TalkChannel:
             await self._post_once(room, acknowledgement(), reference, reply_to=arrival.id)
 
     async def say(self, arrival: RoomArrival, answer: Answer) -> None:
-        await self._patiently(arrival, lambda: self._say(arrival, answer))
+        await self._patiently(arrival, lambda: self._post_answer(arrival, answer))
 
-    async def _say(self, arrival: RoomArrival, answer: Answer) -> None:
+    async def _post_answer(self, arrival: RoomArrival, answer: Answer) -> None:
         room = self._readers[arrival.token].room
         room.asking = 0
         message = stored_id(self._file.server, arrival.token, arrival.id)

@@ -6,7 +6,8 @@ from collections.abc import AsyncIterator, Collection
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
-from chatsite.channels.talk.api import TalkApi, TalkTrouble
+from chatsite.channels.talk.api import TalkApi
+from chatsite.channels.talk.refusals import TalkTrouble
 from chatsite.channels.talk.rooms_file import RoomEntry, RoomsFile
 
 _HERE = ("localhost", "127.0.0.1", "::1")

@@ -8,12 +8,13 @@ from collections.abc import Callable, Mapping
 
 from chatsite.channels.rooms import OpenRoom
 from chatsite.channels.supervisor import Backoff
-from chatsite.channels.talk.api import Page, TalkApi, TalkTrouble
+from chatsite.channels.talk.api import Page, TalkApi
 from chatsite.channels.talk.health import ACCOUNT, SERVER, Health
-from chatsite.channels.talk.messages import read_change, read_message, read_reaction
 from chatsite.channels.talk.ports import Surroundings, TalkRoom
+from chatsite.channels.talk.refusals import TalkTrouble
 from chatsite.channels.talk.rooms_file import RoomEntry
 from chatsite.channels.talk.rules import is_stop, is_stop_sign, judge, withdrawal
+from chatsite.channels.talk.text.messages import read_change, read_message, read_reaction
 from chatsite.conversations.values.room_records import RoomArrival, RoomMessage, RoomReaction
 from chatsite.conversations.values.room_references import read_reference
 from chatsite.turns.context.turn_context import Room

@@ -15,7 +15,7 @@ from chatsite.channels.talk.api import TalkApi
 from chatsite.channels.talk.channel import TalkChannel
 from chatsite.channels.talk.ports import Pace, Surroundings
 from chatsite.channels.talk.rooms_file import RoomEntry, RoomsFile
-from chatsite.channels.talk.words import policy_words
+from chatsite.channels.talk.text.words import policy_words
 from chatsite.conversations import store
 from chatsite.conversations.models import Message
 from chatsite.conversations.talk_models import TalkMessage

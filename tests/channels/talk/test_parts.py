@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chatsite.channels.talk.parts import cut
+from chatsite.channels.talk.text.parts import cut
 
 PARAGRAPHS = "\n\n".join(f"{name}. " + "word " * 30 for name in ("One", "Two", "Three", "Four"))
 _TEXTS = st.lists(

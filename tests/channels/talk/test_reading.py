@@ -8,7 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chatsite.channels.talk.messages import read_change, read_message, read_reaction, resolve_text
+from chatsite.channels.talk.text.messages import (
+    read_change,
+    read_message,
+    read_reaction,
+    resolve_text,
+)
 from chatsite.conversations.values.room_records import RoomFile, RoomMessage
 from chatsite.conversations.values.room_references import Reference, read_reference
 

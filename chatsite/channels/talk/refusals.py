@@ -1,0 +1,67 @@
+"""What a Nextcloud refuses, in words for the administrator: whom it concerns, and how long to wait."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import aiohttp
+
+from chatsite.channels.channel import Trouble
+
+# Where a server that asks for patience doesn't say for how long; and the most that it may ask.
+PATIENCE, MOST_PATIENCE = 30.0, 3600.0
+
+# What the trouble concerns: the server, which isn't reached or has no time; the bot's account; one
+# room; one request.
+Concern = Literal["server", "busy", "account", "room", "request"]
+
+
+class TalkTrouble(Trouble):
+    """Nextcloud refused a request, or didn't answer."""
+
+    def __init__(self, message: str, *, concern: Concern, seconds: float = 0.0) -> None:
+        super().__init__(message, seconds=seconds)
+        self.concern = concern
+
+
+def require_success(response: aiohttp.ClientResponse, method: str) -> None:
+    """Raises TalkTrouble for whatever is no success."""
+    status = response.status
+    if status == 304 or 200 <= status < 300:
+        return
+    if status == 401 or (status == 403 and method == "GET"):
+        raise TalkTrouble(
+            "the user name or the app password isn't accepted any more", concern="account"
+        )
+    if status == 403:
+        raise TalkTrouble("the bot may not write in the room", concern="room")
+    if status == 404:
+        raise TalkTrouble("there is no such room for the bot", concern="room")
+    if status == 412:
+        raise TalkTrouble("the room's lobby is closed for the bot", concern="room")
+    if 300 <= status < 400:
+        raise TalkTrouble(
+            "the server sends to another address; `server` must be the final one", concern="server"
+        )
+    raise TalkTrouble(
+        f"the server answers with {status}",
+        concern="busy" if status in (408, 425, 429) or status >= 500 else "request",
+        seconds=_patience(response.headers.get("Retry-After", ""), status),
+    )
+
+
+def _patience(said: str, status: int) -> float:
+    if said.isascii() and said.isdigit() and len(said) < 9:
+        return min(float(said), MOST_PATIENCE)
+    return PATIENCE if status == 429 else 0.0
+
+
+def broken(error: Exception) -> str:
+    """What broke, without the library's own words, which hold the address."""
+    if isinstance(error, aiohttp.ClientConnectorDNSError):
+        return "there is no server of this name"
+    if isinstance(error, aiohttp.ClientConnectorCertificateError | aiohttp.ClientSSLError):
+        return "its certificate isn't valid"
+    if isinstance(error, aiohttp.ClientConnectorError):
+        return "nothing listens there"
+    return "the connection broke"

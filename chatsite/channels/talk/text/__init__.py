@@ -1,0 +1,1 @@
+"""What is read in a room, and what is written there."""
