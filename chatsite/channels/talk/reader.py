@@ -89,7 +89,8 @@ class RoomReader:
             newest = await self._api.newest(self.room.entry.token)
             begun = await run(store.begin_room, room=row.key, newest=newest)
             self._known = begun.last_known or 0
-        await self.read_up(0)
+        await self._read(0, [])
+        # In their order: what was being answered comes before what was said since.
         for arrival in await run(store.unfinished, room=row.key):
             self._announce(arrival)
 
@@ -97,22 +98,26 @@ class RoomReader:
         """Take all that came, waiting so long for the first; whether anything did. It is announced
         when all of it is stored: what was asked meanwhile is read together."""
         found: list[RoomArrival] = []
-        came = False
         try:
-            while True:
-                before = self._known or 0
-                page = await self._api.poll(
-                    self.room.entry.token, after=before, seconds=0 if came else seconds
-                )
-                if not page.messages:
-                    return came
-                found += await self._take(page, before)
-                came = True
-                if self._known == before:
-                    return came  # it would be the same page again
+            return await self._read(seconds, found)
         finally:
             for arrival in found:
                 self._announce(arrival)
+
+    async def _read(self, seconds: int, found: list[RoomArrival]) -> bool:
+        """The same; what is to be done is added to `found`, whatever goes wrong then."""
+        came = False
+        while True:
+            before = self._known or 0
+            page = await self._api.poll(
+                self.room.entry.token, after=before, seconds=0 if came else seconds
+            )
+            if not page.messages:
+                return came
+            found += await self._take(page, before)
+            came = True
+            if self._known == before:
+                return came  # it would be the same page again
 
     # ---- one page ------------------------------------------------------------------------------
     async def _take(self, page: Page, before: int) -> tuple[RoomArrival, ...]:

@@ -1,4 +1,4 @@
-"""What a Nextcloud refuses, in words for the administrator: whom it concerns, and how long to wait."""
+"""What a Nextcloud refuses, in words for the administrator, and what that concerns."""
 
 from __future__ import annotations
 
@@ -30,9 +30,7 @@ def require_success(response: aiohttp.ClientResponse, method: str) -> None:
     if status == 304 or 200 <= status < 300:
         return
     if status == 401 or (status == 403 and method == "GET"):
-        raise TalkTrouble(
-            "the user name or the app password isn't accepted any more", concern="account"
-        )
+        raise TalkTrouble("the user name or the app password isn't accepted", concern="account")
     if status == 403:
         raise TalkTrouble("the bot may not write in the room", concern="room")
     if status == 404:

@@ -31,8 +31,7 @@ async def test_a_withdrawn_password_is_said_once_and_once_when_it_works_again(
     talk.restore()
     await rooms.answered()
     assert log.messages == [
-        "Talk: the user name or the app password isn't accepted any more; nothing is read or "
-        "posted",
+        "Talk: the user name or the app password isn't accepted; nothing is read or posted",
         "Talk: the user name and the app password are accepted again",
     ]
 
