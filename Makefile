@@ -7,10 +7,11 @@ CHROMIUM ?= /usr/bin/chromium
 UV = $(PY) -m uv pip compile --quiet --no-config --universal --python-version 3.11 \
 	--generate-hashes --no-annotate --custom-compile-command "make lock"
 
-.PHONY: help run dev engine embeddings quick test lint properties bench attacks pictures seed build words vendor lock clean
+.PHONY: help run dev channels-demo engine embeddings quick test lint
+.PHONY: properties bench attacks pictures seed build words vendor lock clean
 
 help: ## list what make can do
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1|\2/p' Makefile | awk -F'|' '{ printf "%-18s%s\n", $$1, $$2 }'
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' Makefile | awk -F'|' '{ printf "%-22s%s\n", $$1, $$2 }'
 
 run: ## install what is missing and serve on http://127.0.0.1:8000
 	@$(INSTALL) app engine
@@ -19,6 +20,10 @@ run: ## install what is missing and serve on http://127.0.0.1:8000
 dev: ## the same, restarted whenever a file changes
 	@$(INSTALL) app engine
 	@DEBUG=$${DEBUG:-true} $(PY) manage.py serve --reload
+
+channels-demo: ## show a Talk room and a mailbox beside the page, all on this machine
+	@$(INSTALL) app dev engine
+	@$(PY) -m tests.demo
 
 engine: ## install the embedded engine and its model, also after a failure
 	@$(INSTALL) app engine!

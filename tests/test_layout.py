@@ -55,7 +55,7 @@ INSIDE: Mapping[str, tuple[str, ...]] = {
         "embedded reachable",
     ),
     "conversations": (
-        "tables talk_models",
+        "tables",
         "models values",
         "database",
         "files",
@@ -77,7 +77,7 @@ INSIDE: Mapping[str, tuple[str, ...]] = {
     ),
     "conformance": ("kit", "policies", "plugin"),
     "channels": ("channel rooms", "desk mail", "supervisor", "talk"),
-    "wiring": ("account_signals channels parts", "site"),
+    "wiring": ("account_signals mail parts talk", "site"),
     "limits": ("addresses table", "limiter", "sign_ins"),
     "live": ("commands frames origin", "limits", "consumer", "routing"),
     "web": (

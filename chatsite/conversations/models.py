@@ -9,13 +9,12 @@ from django.conf import settings
 from django.db import models
 from django.db.models import Q
 
-# Django looks for tables in this module alone.
-from chatsite.conversations import talk_models  # noqa: F401
-
 # Django finds every table here; those of the channels stand by themselves.
 from chatsite.conversations.tables.mail import Mail as Mail
 from chatsite.conversations.tables.mail import MailAddress as MailAddress
 from chatsite.conversations.tables.mail import Mailbox as Mailbox
+from chatsite.conversations.tables.talk import TalkMessage as TalkMessage
+from chatsite.conversations.tables.talk import TalkRoom as TalkRoom
 from chatsite.history.decision.shown_receipt import show_receipt
 
 # For `on_path=True` Django writes a bare column, for which SQLite uses no index: 0.1 s, not 1 ms.

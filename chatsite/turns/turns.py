@@ -269,7 +269,9 @@ class Turns:
         self, context: TurnContext, client_id: str, user: Message
     ) -> StartedTurn:
         services, storage = self.services, self.services.storage
-        greeting = [replace(message, id=_new_id()) for message in context.greeting]
+        # Outside the page nobody reads a greeting.
+        greets = user.source == "web"
+        greeting = [replace(one, id=_new_id()) for one in context.greeting if greets]
         *greeting, user = await services.decider.counter(context).with_counts([*greeting, user])
         await services.decider.require_room(context, user)
         return await storage.run(

@@ -12,6 +12,7 @@ from django.conf import settings
 
 from chatsite.agents.catalogue import Catalogue
 from chatsite.agents.strategy.worker import StrategyWorker
+from chatsite.channels.desk import Desk
 from chatsite.channels.rooms import Rooms
 from chatsite.channels.supervisor import Channels
 from chatsite.conversations import store
@@ -51,7 +52,8 @@ from chatsite.turns.what_if.comparison import PolicyComparison
 from chatsite.turns.what_if.trim_ahead import TrimAhead
 from chatsite.wiring import parts
 from chatsite.wiring.account_signals import follow_accounts
-from chatsite.wiring.channels import ChangedElsewhere, channels, talk_channels
+from chatsite.wiring.mail import mail_channels
+from chatsite.wiring.talk import ChangedElsewhere, talk_channels
 
 logger = logging.getLogger("chatsite")
 DRAIN_SECONDS = 20.0
@@ -177,14 +179,16 @@ class Site:
             feeds=self.feeds,
             summariser=self.summariser,
         )
-        named = talk_channels(
+        talk = talk_channels(
             storage=self.storage,
             turns=self.turns,
             intake=self.intake,
             rooms=self.rooms,
             elsewhere=elsewhere,
         )
-        return channels(storage=self.storage, turns=self.turns, limiter=self.limiter, named=named)
+        mail = mail_channels(self.storage, self.intake, self.page_request)
+        desk = Desk(turns=self.turns, storage=self.storage, limiter=self.limiter)
+        return Channels([*talk, *mail], desk)
 
     def _account_watch(self) -> AccountWatch:
         running = self.turns.running

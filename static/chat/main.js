@@ -17,7 +17,7 @@ import { HistoryChoice } from "./header/history-choice.js";
 import { LinkLine } from "./header/link-line.js";
 import { ModelPicker } from "./header/model-picker.js";
 import { PolicyChip } from "./header/policy-chip.js";
-import { chatAddress, namedMessage, queryString } from "./net/address.js";
+import { chatAddress, namedMessage, namedReceipt, queryString } from "./net/address.js";
 import { claimTab, takeReason } from "./net/drafts.js";
 import { getJson, sendChange } from "./net/http.js";
 import { joinDraft, takeLink } from "./net/link.js";
@@ -434,6 +434,8 @@ addEventListener("hashchange", () => {
 });
 void session.start();
 if (frame.panelOpen) void openPanel();
+const told = namedReceipt();
+if (told) transcript.actions.receipt(told);
 show(session.state, session.state);
 if (link.text) composer.suggest(joinDraft(composer.draft.text, link.text));
 if (link.model) void models.ask(link.model).then((refused) => {

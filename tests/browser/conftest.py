@@ -29,7 +29,10 @@ DISABLED_FEATURES = (
 PATIENCE = 20_000
 WIDE: ViewportSize = {"width": 1280, "height": 900}
 # They write to the folder that `make pictures` names.
-PICTURE_TESTS = ["test_policy_pictures.py", "test_model_pictures.py", "test_cache_pictures.py"]
+PICTURE_TESTS = [
+    *("test_policy_pictures.py", "test_model_pictures.py"),
+    *("test_cache_pictures.py", "test_channel_pictures.py"),
+]
 collect_ignore = [] if os.environ.get("PICTURES") else PICTURE_TESTS
 
 expect.set_options(timeout=PATIENCE)

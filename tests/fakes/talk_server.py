@@ -33,10 +33,15 @@ from tests.fakes.talk_rooms import Room, TalkState
 BOT, PASSWORD = "assistant", "app-password-canary-91c"
 _OCS = "/ocs/v2.php/apps/spreed/api/v1/chat/{token}"
 _PAGE = """<!doctype html><meta charset="utf-8"><title>{name}</title>
-<style>body{{font:16px sans-serif;margin:2em}} pre{{white-space:pre-wrap}}</style>
-<h1>{name}</h1><pre>{text}</pre><form method="post"><input name="who" value="ada" size="8">
-<input name="text" size="50" autofocus placeholder="@assistant ..."><button>Write</button></form>
-<p><a href="">Look again</a></p>"""
+<link rel="icon" href="data:,"><style>
+body{{font:15px/1.5 Inter,system-ui,sans-serif;margin:0;background:#f3f1ec;color:#1f1d1a}}
+main{{max-width:720px;margin:0 auto;padding:24px 20px}} h1{{font-size:20px}}
+p{{background:#fff;border:1px solid #e6e2da;border-radius:8px;padding:10px 14px;margin:0 0 10px}}
+p{{white-space:pre-wrap;overflow-wrap:anywhere}} p.bot{{border-left:4px solid #2f5d50}}
+form{{display:flex;gap:8px}} input{{font:inherit;padding:7px}} input[name=text]{{flex:1}}
+</style><main><h1>Talk: {name}</h1>{text}<form method="post"><input name="who" value="ada" size="8"
+aria-label="Who writes"><input name="text" autofocus placeholder="Write in the room"
+aria-label="Message"><button>Write</button></form><a href="">Look again</a></main>"""
 
 
 class FakeTalk(TalkState):
@@ -253,7 +258,11 @@ class FakeTalk(TalkState):
         room = self.rooms.get(request.match_info["token"])
         if room is None:
             raise web.HTTPNotFound
-        text = html.escape("\n\n".join(self.shown(room.token)))
+        bot = room.names[BOT]
+        text = "".join(
+            f"<p{' class=bot' if line.startswith(f'{bot}: ') else ''}>{html.escape(line)}</p>"
+            for line in self.shown(room.token)
+        )
         page = _PAGE.format(name=html.escape(room.name), text=text)
         return web.Response(text=page, content_type="text/html")
 

@@ -23,7 +23,7 @@ BLOCK = 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
-class TakenFiles:
+class MailFiles:
     """Ids of uploads, and a sentence for each file that wasn't taken."""
 
     ids: tuple[str, ...]
@@ -40,10 +40,10 @@ class AttachedFiles:
     intake: Intake
     folder: Folder
 
-    async def of(self, mail: TakenMail, owner: Owner) -> TakenFiles:
+    async def of(self, mail: TakenMail, owner: Owner) -> MailFiles:
         """The mail's files as uploads of the account; the same ones when it is asked again."""
         if mail.files is not None:
-            return TakenFiles(mail.files, mail.refused)
+            return MailFiles(mail.files, mail.refused)
         ids: list[str] = []
         refused: list[str] = []
         for number, file in enumerate(await asyncio.to_thread(self._read, mail.id)):
@@ -58,7 +58,7 @@ class AttachedFiles:
                 refused.append(say("{name} was not taken: {why}", name=name, why=error.message))
         await self.run(self.rows.keep_mail_files, mail=mail.id, files=ids, refused=refused)
         await asyncio.to_thread(self.folder.remove, mail.id)
-        return TakenFiles(tuple(ids), tuple(refused))
+        return MailFiles(tuple(ids), tuple(refused))
 
     def _read(self, id: str) -> tuple[AttachedFile, ...]:
         try:

@@ -17,7 +17,7 @@ from chatsite.wording import say
 
 
 @dataclass(frozen=True, slots=True)
-class TakenFiles:
+class FetchedFiles:
     """`refused` are files that aren't taken, with the reason."""
 
     attachments: tuple[Attachment, ...]
@@ -26,7 +26,7 @@ class TakenFiles:
 
 async def take_files(
     files: tuple[RoomFile, ...], room: TalkRoom, *, api: TalkApi, around: Surroundings
-) -> TakenFiles:
+) -> FetchedFiles:
     """Raises TalkTrouble where they are to be fetched again later."""
     taken, refused = [], []
     for file in files:
@@ -39,7 +39,7 @@ async def take_files(
             refused.append((name, say("This file can't be fetched.")))
         except ChatsiteError as error:
             refused.append((name, error.message))
-    return TakenFiles(tuple(taken), tuple(refused))
+    return FetchedFiles(tuple(taken), tuple(refused))
 
 
 async def _take(

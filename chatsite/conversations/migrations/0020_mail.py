@@ -9,7 +9,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("conversations", "0018_speaker"),
+        ("conversations", "0019_talk_rooms"),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 

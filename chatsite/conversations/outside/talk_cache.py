@@ -11,7 +11,7 @@ from django.db.models import Min, QuerySet
 
 from chatsite.conversations.database.work import writing
 from chatsite.conversations.models import Message
-from chatsite.conversations.talk_models import UNFINISHED, TalkMessage, TalkRoom
+from chatsite.conversations.tables.talk import UNFINISHED, TalkMessage, TalkRoom
 from chatsite.conversations.values.room_records import (
     ArrivalKind,
     RoomArrival,

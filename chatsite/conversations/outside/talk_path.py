@@ -17,7 +17,7 @@ from chatsite.conversations.files.uploads import claim_uploads
 from chatsite.conversations.models import ON_PATH, Conversation, Message
 from chatsite.conversations.outside.talk_cache import message_of, trim
 from chatsite.conversations.reads.ownership import free_or_owned
-from chatsite.conversations.talk_models import UNFINISHED, TalkMessage, TalkRoom
+from chatsite.conversations.tables.talk import UNFINISHED, TalkMessage, TalkRoom
 from chatsite.conversations.turn.begin import message_title
 from chatsite.conversations.turn.versions import require_idle
 from chatsite.conversations.values.owners import Owner

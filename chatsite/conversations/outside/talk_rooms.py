@@ -11,7 +11,7 @@ from chatsite.conversations.active_path import locked_conversation
 from chatsite.conversations.database.work import writing
 from chatsite.conversations.models import Conversation, Turn
 from chatsite.conversations.reads.ownership import owned_conversation
-from chatsite.conversations.talk_models import TalkRoom
+from chatsite.conversations.tables.talk import TalkRoom
 from chatsite.conversations.upkeep.edits import TextChange
 from chatsite.conversations.values.owners import Owner
 from chatsite.conversations.values.room_records import RoomRow

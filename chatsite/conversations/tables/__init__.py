@@ -1,0 +1,1 @@
+"""The tables of what comes from outside the page; `models` has the others."""

@@ -77,6 +77,9 @@ export function namedMessage() {
   return seq === undefined ? null : Number(seq);
 }
 
+/** The answer whose receipt the page's own address names, by its turn; mails link to it. */
+export const namedReceipt = () => location.hash.match(/^#receipt-([0-9a-f-]{36})$/)?.[1] ?? null;
+
 /**
  * Gives a chat that has begun its own address; the rest of the query is kept, the agent is removed.
  * @param {Page} page

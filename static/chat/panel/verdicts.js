@@ -111,7 +111,7 @@ function contents(verdict, inside, draft, { messages, current, toMessage }) {
       sayCount("{count} message further up: show it in the chat", "{count} messages further up: show them in the chat", hidden)),
     h("ul", {}, shown.map((message) =>
       h("li", {},
-        h("button", { type: "button", class: "link", on: { click: () => toMessage(message.seq) } }, `${message.seq} ${ROLES[message.role] ?? message.role}`),
+        h("button", { type: "button", class: "link", on: { click: () => toMessage(message.seq) } }, `${message.seq} ${message.speaker || (ROLES[message.role] ?? message.role)}`),
         ` ${shorten(describeContent(message))}`))),
     code,
   ];

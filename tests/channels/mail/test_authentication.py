@@ -99,6 +99,13 @@ def test_only_the_topmost_header_of_our_server_counts() -> None:
     assert believed(f"{OWN}; {PASS}", f"{OWN}; none")
 
 
+@pytest.mark.parametrize("sender", ["a)b@evil.example", 'a"b@evil.example', "a(b@evil.example"])
+def test_an_address_that_makes_our_header_unreadable_gets_no_forged_one_believed(
+    sender: str,
+) -> None:
+    assert not believed(f"{OWN}; spf=pass smtp.mailfrom={sender}", f"{OWN}; {PASS}")
+
+
 def test_without_a_header_nobody_is_believed() -> None:
     assert not believed()
     assert not passes(

@@ -66,7 +66,7 @@ def test_its_last_lines_say_what_was_remembered_and_where_the_receipt_is() -> No
     assert text_of(reply()) == (
         "40 m.\n\n> How long is it?\n\n-- \n"
         "4 of 12 messages of this thread were sent to the model (last 3 user messages).\n"
-        f"What the model was sent: {SITE}/chat/{MAIL.conversation}?debug=true\n"
+        f"What the model was sent: {SITE}/chat/{MAIL.conversation}?debug=true#receipt-turn-1\n"
     )
     assert "4 of 12 messages" in html(reply()) and f'href="{SITE}/chat/' in html(reply())
 

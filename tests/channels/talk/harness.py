@@ -18,7 +18,7 @@ from chatsite.channels.talk.rooms_file import RoomEntry, RoomsFile
 from chatsite.channels.talk.text.words import policy_words
 from chatsite.conversations import store
 from chatsite.conversations.models import Message
-from chatsite.conversations.talk_models import TalkMessage
+from chatsite.conversations.tables.talk import TalkMessage
 from chatsite.conversations.values.owners import Owner
 from chatsite.files.intake import Intake
 from chatsite.turns.context.turn_context import PageRequest

@@ -89,3 +89,10 @@ def test_nothing_can_be_chosen_in_the_page_for_a_room() -> None:
     offered = offers(sources, sources.resolve())
     assert offered.closed == "the administrator has set this room's memory"
     assert not any(one.allowed for one in offered.all)
+
+
+def test_a_section_with_one_setting_leaves_the_others_as_they_are_built_in() -> None:
+    room = {"conversation": {"talk_context_limit": 40}}
+    settings = resolve(environment={}, url={}, template={}, room=room)
+    assert settings.conversation.lookback_count.value == 25
+    assert settings.conversation.always_include_recent.value == 5

@@ -41,7 +41,8 @@ def answer_reply(mail: TakenMail, answer: Answer, *, own: str, site: str, now: d
     problem = answer.problem.message if answer.problem else ""
     parts = [*mail.refused, answer.text, problem if answer.state != "complete" else ""]
     said = "\n\n".join(part for part in parts if part)
-    link = f"{site}/chat/{mail.conversation}?debug=true"
+    receipt = f"#receipt-{answer.turn}" if answer.turn else ""
+    link = f"{site}/chat/{mail.conversation}?debug=true{receipt}"
     below = [remembered(answer.receipt)] if answer.receipt else []
     # An external sender can't open the conversation.
     below += [] if mail.external else [say("What the model was sent: {link}", link=link)]

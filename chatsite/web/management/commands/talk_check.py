@@ -12,7 +12,7 @@ from chatsite.agents.catalogue import Catalogue
 from chatsite.agents.template import Template
 from chatsite.channels.talk.check import Finding, check_rooms
 from chatsite.channels.talk.rooms_file import RoomsFile
-from chatsite.wiring.channels import rooms_file, talk_api
+from chatsite.wiring.talk import rooms_file, talk_api
 
 
 class Command(BaseCommand):

@@ -1,20 +1,12 @@
-"""The channels that the settings name, and the desk that answers for all of them."""
+"""Talk as a channel: the rooms that TALK_FILE names."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
 
 from django.conf import settings
 
-from chatsite.channels.channel import Channel
-from chatsite.channels.desk import Desk
-from chatsite.channels.mail.arrivals import Arrivals
-from chatsite.channels.mail.attached import AttachedFiles
-from chatsite.channels.mail.mail_channel import MailChannel
 from chatsite.channels.rooms import Rooms
-from chatsite.channels.supervisor import Channels
 from chatsite.channels.talk.api import TalkApi
 from chatsite.channels.talk.channel import TalkChannel
 from chatsite.channels.talk.ports import Surroundings
@@ -24,7 +16,6 @@ from chatsite.conversations import store
 from chatsite.conversations.values.owners import Owner
 from chatsite.events import Cleared, PathChanged, SummaryChanged
 from chatsite.files.intake import Intake
-from chatsite.limits.limiter import Limiter
 from chatsite.providers.embedded.cache.cache import Cache
 from chatsite.turns.answer.feed import ConversationFeeds
 from chatsite.turns.context.turn_context import PageRequest
@@ -33,13 +24,6 @@ from chatsite.turns.evidence.running_summary import Summariser
 from chatsite.turns.ports import Storage
 from chatsite.turns.turns import Turns
 from chatsite.turns.what_if.trim_ahead import TrimAhead
-
-
-def channels(
-    *, storage: Storage, turns: Turns, limiter: Limiter, named: Sequence[Channel[Any]]
-) -> Channels:
-    """None of them receives anything before `Channels.start`."""
-    return Channels(named, Desk(turns=turns, storage=storage, limiter=limiter))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,7 +54,6 @@ class ChangedElsewhere:
         self.trim_ahead.changed(conversation)
 
 
-# ---- Talk ------------------------------------------------------------------------------------
 def rooms_file() -> RoomsFile | None:
     """What TALK_FILE says, None without one. Raises BadSetting."""
     if not settings.TALK_FILE:
@@ -108,34 +91,3 @@ def talk_channels(
         keep=settings.TALK_CACHE_MAX_PER_CONVERSATION,
     )
     return (TalkChannel(file, api=talk_api(file), around=around),)
-
-
-# ---- mail ------------------------------------------------------------------------------------
-class Request(Protocol):
-    """Makes the request of somebody in a conversation: `Site.page_request`."""
-
-    def __call__(
-        self, *, owner: Owner, staff: bool, conversation: str, agent: str, query: str
-    ) -> PageRequest: ...
-
-
-def mail_channels(storage: Storage, intake: Intake, request: Request) -> Iterator[Channel[Any]]:
-    """The mailbox of the environment, where it names one."""
-    account = settings.MAIL
-    if account is None:
-        return
-    run, folder = storage.run, store.mail_folder()
-
-    def ask(*, user: int, conversation: str, agent: str) -> PageRequest:
-        return request(
-            owner=Owner(user=user), staff=False, conversation=conversation, agent=agent, query=""
-        )
-
-    yield MailChannel(
-        account=account,
-        run=run,
-        rows=store,
-        arrivals=Arrivals(account=account, run=run, rows=store, folder=folder),
-        attached=AttachedFiles(run=run, rows=store, uploads=store, intake=intake, folder=folder),
-        ask=ask,
-    )

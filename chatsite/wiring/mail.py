@@ -1,0 +1,48 @@
+"""Mail as a channel: the mailbox that the environment names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Protocol
+
+from django.conf import settings
+
+from chatsite.channels.channel import Channel
+from chatsite.channels.mail.arrivals import Arrivals
+from chatsite.channels.mail.attached import AttachedFiles
+from chatsite.channels.mail.mail_channel import MailChannel
+from chatsite.conversations import store
+from chatsite.conversations.values.owners import Owner
+from chatsite.files.intake import Intake
+from chatsite.turns.context.turn_context import PageRequest
+from chatsite.turns.ports import Storage
+
+
+class Request(Protocol):
+    """Makes the request of somebody in a conversation: `Site.page_request`."""
+
+    def __call__(
+        self, *, owner: Owner, staff: bool, conversation: str, agent: str, query: str
+    ) -> PageRequest: ...
+
+
+def mail_channels(storage: Storage, intake: Intake, request: Request) -> Iterator[Channel[Any]]:
+    """The mailbox of the environment, where it names one."""
+    account = settings.MAIL
+    if account is None:
+        return
+    run, folder = storage.run, store.mail_folder()
+
+    def ask(*, user: int, conversation: str, agent: str) -> PageRequest:
+        return request(
+            owner=Owner(user=user), staff=False, conversation=conversation, agent=agent, query=""
+        )
+
+    yield MailChannel(
+        account=account,
+        run=run,
+        rows=store,
+        arrivals=Arrivals(account=account, run=run, rows=store, folder=folder),
+        attached=AttachedFiles(run=run, rows=store, uploads=store, intake=intake, folder=folder),
+        ask=ask,
+    )

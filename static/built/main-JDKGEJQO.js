@@ -1,1 +1,0 @@
-import"./chunk-V2EO5PYA.js";
