@@ -23,7 +23,7 @@ dev: ## the same, restarted whenever a file changes
 
 channels-demo: ## show a Talk room and a mailbox beside the page, all on this machine
 	@$(INSTALL) app dev engine
-	@$(PY) -m tests.demo
+	@$(PY) -m tests.demo --port $${PORT:-8000}
 
 engine: ## install the embedded engine and its model, also after a failure
 	@$(INSTALL) app engine!

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 from collections.abc import Mapping
 from contextlib import ExitStack
@@ -97,8 +96,3 @@ class Demo:
     def _serve_on(self, port: int) -> None:
         self.server.port, self.server.url = port, f"http://127.0.0.1:{port}"
         self.server.environment = {**self.server.environment, "PORT": str(port)}
-
-
-def with_real_models() -> dict[str, str]:
-    """As `make run` would answer: by the model on this machine, or by one that a key names."""
-    return {"CHAT_ENGINE": os.environ.get("CHAT_ENGINE", "auto")}
