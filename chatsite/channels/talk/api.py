@@ -197,16 +197,18 @@ async def _data(response: aiohttp.ClientResponse) -> Any:
         found = await asyncio.to_thread(json.loads, bytes(content))
     except (ValueError, RecursionError):
         raise _no_talk() from None
-    if not isinstance(found, dict) or "data" not in _within(found, "ocs", default={}):
+    data = _within(found, "ocs", "data")
+    if data is None:
         raise _no_talk()
-    return found["ocs"]["data"]
+    return data
 
 
 def _no_talk() -> TalkTrouble:
     return TalkTrouble("the server's answer isn't Talk's", concern="server")
 
 
-def _within(value: Any, *keys: str, default: Any = None) -> Any:
+def _within(value: Any, *keys: str) -> Any:
+    """What stands under these keys, one in the other; None where nothing does."""
     for key in keys:
         value = value.get(key) if isinstance(value, dict) else None
-    return default if value is None else value
+    return value

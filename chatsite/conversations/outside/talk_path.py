@@ -111,8 +111,8 @@ def place_messages(*, room: int, agent: str, placed: Sequence[PlacedMessage], ke
     where the room's quota is full: nothing is placed then."""
     row = TalkRoom.objects.select_for_update().get(pk=room)
     there = {one.waiting.id for one in placed} & _existing([one.waiting.id for one in placed])
-    new = [one for one in placed if one.waiting.id not in there]
-    messages = [_message(one) for one in new]
+    new = [one.waiting.id for one in placed if one.waiting.id not in there]
+    messages = [_message(row, one, new) for one in placed if one.waiting.id in new]
     if messages:
         _append(row, agent, messages)
     for one in placed:
@@ -126,15 +126,19 @@ def _existing(ids: Sequence[str]) -> set[str]:
     return {str(id) for id in found.values_list("id", flat=True)}
 
 
-def _message(placed: PlacedMessage) -> DomainMessage:
-    said = placed.waiting.message
+def _message(room: TalkRoom, placed: PlacedMessage, new: Sequence[str]) -> DomainMessage:
+    """`new` are the ids of all that are placed now: one may reply to another."""
+    said, reply_to = placed.waiting.message, placed.waiting.reply_to
+    if reply_to is None and said.parent:
+        parent = stored_id(room.server, room.token, said.parent)
+        reply_to = parent if parent in new else None
     message = DomainMessage.user(
         said.text or None,
         *placed.attachments,
         id=placed.waiting.id,
         source="talk",
         speaker=said.name,
-        reply_to=placed.waiting.reply_to,
+        reply_to=reply_to,
     )
     return replace(message, tokens=estimated_tokens(message))
 
