@@ -37,6 +37,11 @@ class ChangedElsewhere:
     feeds: ConversationFeeds
     summariser: Summariser
 
+    def came(self, conversation: str, change: store.TextChange) -> None:
+        """Something was said there: nothing that was made of what is above changes."""
+        self.trim_ahead.changed(conversation)
+        self.feeds.publish(conversation, change.changed)
+
     async def changed(self, owner: Owner, conversation: str, change: store.TextChange) -> None:
         await self._drop(conversation)
         path = PathChanged(below=change.below) if change.below is not None else change.changed
@@ -85,6 +90,7 @@ def talk_channels(
         intake=intake,
         stop=stop,
         policy=policy,
+        came=elsewhere.came,
         changed=elsewhere.changed,
         cleared=elsewhere.cleared,
         opened=rooms.add,

@@ -253,7 +253,18 @@ async def test_whom_the_file_names_reads_the_room_in_the_page_with_its_receipts(
         async with Person(server.url) as grace:
             await grace.sign_in("grace", "a long pass phrase")
             data = await grace.page_data()
-            assert conversation_of(server, "read0001") in str(data["rooms"])
+            conversation = conversation_of(server, "read0001")
+            assert conversation in str(data["rooms"])
+            page = await grace.page(conversation, agent="plain")
+            assert [one["content"] for one in page.snapshot["messages"]][0] == "First?"
+            said = own_talk.say("read0001", "bob", "The quay is four metres high.")
+            came = await page.until("messages_changed")
+            assert [one["content"] for one in came["messages"]] == ["The quay is four metres high."]
+            own_talk.edit("read0001", said["id"], "Five metres.")
+            edited = await page.until("messages_changed")
+            assert [one["content"] for one in edited["messages"]] == ["Five metres."]
+            own_talk.delete("read0001", said["id"])
+            assert (await page.until("messages_changed"))["gone"] == [came["messages"][0]["id"]]
 
 
 # ---- talk_check --------------------------------------------------------------------------------

@@ -161,7 +161,10 @@ class TalkApi:
     ) -> AsyncIterator[aiohttp.ClientResponse]:
         """The response to a request that was accepted. Raises TalkTrouble."""
         if self._session is None:
-            self._session = aiohttp.ClientSession(cookie_jar=aiohttp.DummyCookieJar())
+            # Every room holds a connection as long as it waits for something new.
+            self._session = aiohttp.ClientSession(
+                connector=aiohttp.TCPConnector(limit=0), cookie_jar=aiohttp.DummyCookieJar()
+            )
         try:
             async with self._session.request(
                 method,

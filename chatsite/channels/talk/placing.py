@@ -52,9 +52,11 @@ class Placing:
             keep = self.around.keep
             if empty:
                 await run(store.skip_messages, room=key, numbers=empty, keep=keep)
-            await run(
+            came = await run(
                 store.place_messages, room=key, agent=room.entry.agent, placed=placed, keep=keep
             )
+            if came is not None:
+                self.around.came(room.row.conversation, came)
 
     # ---- changes -------------------------------------------------------------------------------
     async def _carry_changes(self, room: TalkRoom) -> None:

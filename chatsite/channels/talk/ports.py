@@ -54,7 +54,7 @@ class RoomStore(Protocol):
     def take_question(self, *, room: int, number: int) -> WaitingMessage | None: ...
     def place_messages(
         self, *, room: int, agent: str, placed: Sequence[PlacedMessage], keep: int
-    ) -> None: ...
+    ) -> Any: ...
     def skip_messages(self, *, room: int, numbers: Sequence[int], keep: int) -> None: ...
     def finish_question(self, *, room: int, number: int, asked: str, keep: int) -> None: ...
     def lag(self, *, room: int) -> Lag: ...
@@ -87,9 +87,9 @@ class Surroundings:
     """Storage, and what the channel asks of turns and pages.
 
     `stop` stops the answer that is being written in a conversation; `policy` says in words what is
-    remembered there; `changed` tells the pages, and what was made of the old text, of a
-    `TextChange`; `opened` lets readers find the room in the page. `keep` is how many messages of a
-    room are kept.
+    remembered there. `came` shows the pages what was said (a `TextChange`); `changed` tells them,
+    and what was made of the old text, what is otherwise now; `cleared` that nothing is left.
+    `opened` lets readers find the room in the page. `keep` is how many messages of a room are kept.
     """
 
     run: WorkRunner
@@ -97,6 +97,7 @@ class Surroundings:
     intake: Intake
     stop: Callable[[Owner, str], Awaitable[object]]
     policy: Callable[[PageRequest], Awaitable[str]]
+    came: Callable[[str, Any], None]
     changed: Callable[[Owner, str, Any], Awaitable[None]]
     cleared: Callable[[Owner, str], Awaitable[None]]
     opened: Callable[[OpenRoom], None]

@@ -17,9 +17,11 @@ from chatsite.conversations.files.uploads import claim_uploads
 from chatsite.conversations.models import ON_PATH, Conversation, Message
 from chatsite.conversations.outside.talk_cache import message_of, trim
 from chatsite.conversations.reads.ownership import free_or_owned
+from chatsite.conversations.reads.queries import path_views
 from chatsite.conversations.tables.talk import UNFINISHED, TalkMessage, TalkRoom
 from chatsite.conversations.turn.begin import message_title
 from chatsite.conversations.turn.versions import require_idle
+from chatsite.conversations.upkeep.edits import TextChange
 from chatsite.conversations.values.owners import Owner
 from chatsite.conversations.values.room_records import (
     LaggingMessage,
@@ -28,6 +30,7 @@ from chatsite.conversations.values.room_records import (
     stored_id,
 )
 from chatsite.conversations.values.room_references import read_reference
+from chatsite.events import MessagesChanged
 from chatsite.messages import Message as DomainMessage
 
 # How many messages one transaction places.
@@ -105,20 +108,23 @@ def _replied(row: TalkMessage) -> str | None:
 
 
 @writing
-def place_messages(*, room: int, agent: str, placed: Sequence[PlacedMessage], keep: int) -> None:
+def place_messages(
+    *, room: int, agent: str, placed: Sequence[PlacedMessage], keep: int
+) -> TextChange | None:
     """Put messages at the end of the conversation, which begins with them where it hasn't yet; one
-    that is there already is only finished. Raises TurnRunning while an answer is written, Refused
-    where the room's quota is full: nothing is placed then."""
+    that is there already is only finished. What pages are told, None for nothing. Raises
+    TurnRunning while an answer is written, Refused where the room's quota is full: nothing is
+    placed then."""
     row = TalkRoom.objects.select_for_update().get(pk=room)
-    there = {one.waiting.id for one in placed} & _existing([one.waiting.id for one in placed])
+    there = _existing([one.waiting.id for one in placed])
     new = [one.waiting.id for one in placed if one.waiting.id not in there]
     messages = [_message(row, one, new) for one in placed if one.waiting.id in new]
-    if messages:
-        _append(row, agent, messages)
+    change = _append(row, agent, messages) if messages else None
     for one in placed:
         mine = TalkMessage.objects.filter(room=row, number=one.waiting.message.id)
         mine.update(state="finished", stored=uuid.UUID(one.waiting.id))
     trim(room, keep)
+    return change
 
 
 def _existing(ids: Sequence[str]) -> set[str]:
@@ -143,7 +149,7 @@ def _message(room: TalkRoom, placed: PlacedMessage, new: Sequence[str]) -> Domai
     return replace(message, tokens=estimated_tokens(message))
 
 
-def _append(room: TalkRoom, agent: str, messages: Sequence[DomainMessage]) -> None:
+def _append(room: TalkRoom, agent: str, messages: Sequence[DomainMessage]) -> TextChange:
     owner, now = Owner(user=room.account_id), timezone.now()
     row = free_or_owned(owner, str(room.conversation), locked=True)
     if row is None:
@@ -160,10 +166,12 @@ def _append(room: TalkRoom, agent: str, messages: Sequence[DomainMessage]) -> No
     characters = sum(characters_of(message) for message in messages)
     require_words(owner, characters)
     row.characters += characters
-    append_to_path(row, messages, now=now)
+    stored = append_to_path(row, messages, now=now)
     claim_uploads(row, [one.id for message in messages for one in message.attachments])
     row.updated = now
     row.save()
+    changed = MessagesChanged(messages=path_views(stored), gone=(), forget_above=row.forget_above)
+    return TextChange(conversation=str(row.id), changed=changed)
 
 
 @writing

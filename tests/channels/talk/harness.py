@@ -50,6 +50,7 @@ class Running:
         self.world, self.talk = world, talk
         self.rooms = Rooms()
         self.changes: list[Any] = []
+        self.shown: list[str] = []
         self.cleared: list[str] = []
         file = RoomsFile(
             server=talk.url, user=BOT, password=PASSWORD, rooms=tuple(rooms) or (entry(),)
@@ -60,6 +61,7 @@ class Running:
             intake=Intake(folder, kept_free=0),
             stop=self._stop,
             policy=self._policy,
+            came=self._came,
             changed=self._changed,
             cleared=self._cleared,
             opened=self.rooms.add,
@@ -76,6 +78,9 @@ class Running:
 
     async def _policy(self, request: PageRequest) -> str:
         return policy_words((await self.world.turns.drafts.context(request)).settings)
+
+    def _came(self, conversation: str, change: Any) -> None:
+        self.shown += [view.message.content for view in change.changed.messages]
 
     async def _changed(self, owner: Owner, conversation: str, change: Any) -> None:
         self.changes.append(change)

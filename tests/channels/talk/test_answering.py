@@ -50,6 +50,7 @@ async def test_what_nobody_asked_the_bot_is_read_and_not_answered(
     await rooms.settled()
     assert await rooms.path() == [("user", "Ada", "The quay is four metres high.")]
     assert not world.provider.requests and not talk.posts(TOKEN)
+    assert rooms.shown == ["The quay is four metres high."], "open pages show it at once"
 
 
 async def test_a_reply_to_the_bot_is_answered_without_its_name(
