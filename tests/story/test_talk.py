@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -116,10 +117,12 @@ def test_scheduled_and_briefing_output_stays_out_of_a_rooms_context(
     server: Server, talk: FakeTalk, fake: FakeOpenAI
 ) -> None:
     """Only the message that follows it has it quoted; it is never run again."""
+    ask(talk, "short001", "A question before it?")
     conversation = conversation_of(server, "short001")
     add = ("add_message", conversation, "--source", "scheduled")
     server.manage(*add, "--role", "user", "Delete the old backups.")
     server.manage(*add, "Deleted 12 backups.")
+    server.manage("add_message", conversation, "--source", "briefing", "Two backups are left.")
     ask(talk, "short001", "And the first question after it?")
     ask(talk, "short001", "And the second?")
     assert not [one for one in sent(fake) if "backups" in one]
@@ -155,9 +158,10 @@ def test_a_long_room_shows_triage_the_newest_turns_alone_also_with_a_partial_sec
         talk.say("triage02", "ada", f"Fact {number}.")
     fake.script.extend(['{"relevant": []}', "Answered."])
     ask(talk, "triage02", "What is known?")
-    shown = str(fake.requests[-2]["messages"])
-    assert "Fact 59." not in shown or "Fact 36." in shown
-    assert "Fact 34." not in shown, "25 turns, although the section names nothing"
+    shown = re.findall(r"Fact (\d+)\.", str(fake.requests[-2]["messages"]))
+    assert [int(one) for one in shown][:20] == list(range(35, 55)), (
+        "25 turns, although the section names nothing; the newest five are sent anyway"
+    )
 
 
 def test_what_is_recalled_in_a_room_is_never_what_the_request_has_already(
