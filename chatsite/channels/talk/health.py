@@ -39,7 +39,7 @@ class Health:
         if key not in self._wrong or self._times[key] != before.get(key, 0):
             return
         self._wrong.discard(key)
-        logger.warning("Talk: %s", sentence)
+        logger.info("Talk: %s", sentence)
         self._better.set()
         self._better = asyncio.Event()
 

@@ -8,6 +8,7 @@ from chatsite.channels.channel import Trouble
 from chatsite.channels.talk.api import TalkApi
 from chatsite.channels.talk.attachments import take_files
 from chatsite.channels.talk.ports import Surroundings, TalkRoom
+from chatsite.channels.talk.reader import reopen_room
 from chatsite.conversations.values.room_records import LaggingMessage, PlacedMessage
 from chatsite.errors import BadCommand, NotFound, Refused, TurnRunning
 
@@ -30,6 +31,11 @@ class Placing:
         try:
             await self._carry_changes(room)
             await self._place(room, up_to)
+        except NotFound:
+            await reopen_room(room, server=self.api.server, around=self.around)
+            raise Trouble(
+                f"the room {room.entry.name}: its conversation was deleted, and a new one begins"
+            ) from None
         except TurnRunning:
             raise Trouble(
                 f"the room {room.entry.name}: an answer is being written", seconds=BUSY_SECONDS

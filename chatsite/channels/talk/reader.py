@@ -15,7 +15,12 @@ from chatsite.channels.talk.refusals import TalkTrouble
 from chatsite.channels.talk.rooms_file import RoomEntry
 from chatsite.channels.talk.rules import is_stop, is_stop_sign, judge, withdrawal
 from chatsite.channels.talk.text.messages import read_change, read_message, read_reaction
-from chatsite.conversations.values.room_records import RoomArrival, RoomMessage, RoomReaction
+from chatsite.conversations.values.room_records import (
+    RoomArrival,
+    RoomMessage,
+    RoomReaction,
+    RoomRow,
+)
 from chatsite.conversations.values.room_references import read_reference
 from chatsite.turns.context.turn_context import Room
 
@@ -31,15 +36,25 @@ async def open_room(entry: RoomEntry, *, server: str, around: Surroundings) -> T
     row = await around.run(
         around.store.open_room, server=server, token=entry.token, agent=entry.agent
     )
-    opened = OpenRoom(
+    room = TalkRoom(entry=entry, row=row, opened=_opened(entry, row))
+    around.opened(room.opened)
+    return room
+
+
+async def reopen_room(room: TalkRoom, *, server: str, around: Surroundings) -> None:
+    """Begin a new conversation where the room's was deleted."""
+    fresh = await open_room(room.entry, server=server, around=around)
+    room.row, room.opened = fresh.row, fresh.opened
+
+
+def _opened(entry: RoomEntry, row: RoomRow) -> OpenRoom:
+    return OpenRoom(
         room=Room(name=entry.name, settings=entry.settings),
         conversation=row.conversation,
         owner=row.owner,
         agent=entry.agent,
         readers=entry.readers,
     )
-    around.opened(opened)
-    return TalkRoom(entry=entry, row=row, opened=opened)
 
 
 class RoomReader:

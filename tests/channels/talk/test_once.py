@@ -178,3 +178,20 @@ async def test_a_room_whose_agent_is_another_begins_a_new_conversation(
         await rooms.answered(2)
         assert rooms.conversation() != first
         assert rooms.sent() == ["Ada: hello, keeper"]
+
+
+async def test_where_the_conversation_was_deleted_a_new_one_begins(
+    rooms: Running, talk: FakeTalk, world: World
+) -> None:
+    talk.say(TOKEN, "ada", "@assistant: hello")
+    await rooms.answered()
+    first = rooms.conversation()
+    room = rooms.rooms.of(first)
+    assert room is not None
+    await world.run(store.delete_conversation, owner=room.owner, conversation=first)
+    talk.say(TOKEN, "ada", "Are you there?")
+    talk.say(TOKEN, "ada", "@assistant: hello again")
+    await rooms.answered(2)
+    assert rooms.conversation() != first
+    assert rooms.sent() == ["Ada: Are you there?", "Ada: hello again"]
+    assert rooms.rooms.of(rooms.conversation()) is not None
