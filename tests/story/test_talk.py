@@ -281,3 +281,14 @@ def test_talk_check_says_what_works_and_what_is_wrong_and_posts_nothing(
     assert "ok     Room Room plain001 (plain001): the bot is in it" in said
     assert "WRONG" not in said
     assert len(talk.rooms["plain001"].messages) == before
+
+
+def test_a_mistake_in_the_rooms_file_stops_the_start_in_one_sentence(
+    fake: FakeOpenAI, own_talk: FakeTalk, folder: Path
+) -> None:
+    server = talk_server(folder, own_talk, fake, {"bad00001": {"agent": "plain", "speaker": "ada"}})
+    with pytest.raises(AssertionError, match="the server ended at its start"):
+        server.start()
+    assert server.log.startswith("Chatsite can't start. TALK_FILE=")
+    assert "rooms.bad00001.speaker: is not known; there are name, agent" in server.log
+    assert server.log.count("\n") == 1

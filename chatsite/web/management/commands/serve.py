@@ -13,6 +13,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from chatsite.conversations.database.lock import lock
 from chatsite.errors import Refused
 from chatsite.web.server.static_files import collect_if_changed
+from chatsite.wiring.talk import rooms_file
 
 DRAIN_SECONDS = 30
 
@@ -48,6 +49,7 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         host, port = settings.HOST, settings.PORT
         require_free(host, port)
+        rooms_file()  # a mistake in it stops the start before anything is written
         try:
             lock(settings.VAR_DIR / "server.lock").close()  # before the database is migrated
         except Refused as error:
