@@ -27,8 +27,10 @@ POLL_SECONDS = 120.0
 PASSWORD_SECONDS = 300.0
 # In a mailbox that is read for the first time older mails are nobody's questions any more.
 FIRST_DAYS = 3
-# 50 MB of files take a third more in a mail; base64.
+# As it is sent: files take a third more there than on a disk.
 LARGEST_MAIL = 50 * 1024 * 1024
+# Read of a mail that is too large.
+LONGEST_HEADERS = 1024 * 1024
 _SIZE = re.compile(rb"UID (\d+).*?RFC822\.SIZE (\d+)|RFC822\.SIZE (\d+).*?UID (\d+)", re.DOTALL)
 
 
@@ -99,7 +101,7 @@ class OpenMailbox:
 
     def fetch(self, number: int, *, headers_only: bool) -> bytes | None:
         """The bytes; None where somebody has moved or deleted the mail meanwhile."""
-        part = "BODY.PEEK[HEADER]" if headers_only else "BODY.PEEK[]"
+        part = f"BODY.PEEK[HEADER]<0.{LONGEST_HEADERS}>" if headers_only else "BODY.PEEK[]"
         with self._trouble():
             _, said = self.box.client.uid("FETCH", str(number), f"({part})")
         return next((one[1] for one in said if isinstance(one, tuple)), None)
@@ -111,10 +113,23 @@ class OpenMailbox:
     def wait(self, seconds: float) -> None:
         """Until the server says that something is new, or for so long."""
         with self._trouble():
-            said = self.box.idle.wait(timeout=seconds)
+            with self.box.idle as idle:
+                said = self._said_at_once() or idle.poll(timeout=seconds)
             if any(line.upper().startswith(b"* BYE") for line in said):
                 raise Trouble("the mailbox was closed by its server")
             self.box.client.noop()
+
+    def _said_at_once(self) -> list[bytes]:
+        """What came together with the beginning of the waiting: it lies in the reader's buffer,
+        where polling the socket doesn't see it."""
+        client = self.box.client
+        client.sock.settimeout(0)
+        try:
+            return [client._get_line()]
+        except (OSError, imaplib.IMAP4.abort):
+            return []
+        finally:
+            client.sock.settimeout(SECONDS)
 
     def ask(self) -> None:
         """For a server that doesn't tell: the next search sees what is new."""
