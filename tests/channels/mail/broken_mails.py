@@ -43,6 +43,14 @@ BROKEN = {
     "long header": b"From: " + b"a@b.org, " * 100_000 + b"\r\n\r\nx",
     "long subject": b"Subject: " + b"=?utf-8?q?a?= " * 50_000 + b"\r\n\r\nx",
     "long chain": b"References: " + b"<a@b> " * 100_000 + b"\r\n\r\nx",
+    "headers without an end": b"X: y\r\n" * 500_000,
+    "long type": b'Content-Type: multipart/mixed; a="' + b'";"' * 500_000 + b"\r\n\r\nx",
+    "long type of a part": MULTIPART.replace(b"name=notes.txt", b'a="' + b";\\" * 500_000),
+    "long name of a part": MULTIPART.replace(
+        b"filename=notes.txt", b"".join(b"\r\n filename*%d=x;" % n for n in range(100_000))
+    ),
+    "very many parts": MULTIPART.replace(b"--b--", b"--b\r\n\r\nx\r\n" * 2_000_000),
+    "very long report": b"Content-Type: message/delivery-status\r\n\r\n" + b"x\n\n" * 2_000_000,
     "brackets": b"From: " + b"(" * 3_000 + b"\r\nSubject: x\r\n\r\n",
     "deep html": b"Content-Type: text/html\r\n\r\n" + b"<div><table><tr><td>" * 5_000,
     "no html": b"Content-Type: text/html\r\n\r\n",

@@ -13,6 +13,7 @@ from email.parser import BytesParser
 from email.utils import getaddresses, parsedate_to_datetime
 from hashlib import sha256
 
+from chatsite.channels.mail.incoming.bounds import bounded
 from chatsite.channels.mail.incoming.html_text import text_of_html
 from chatsite.messages import UNSOUND
 
@@ -62,12 +63,7 @@ class ReadMail:
 
 def read_mail(data: bytes) -> ReadMail:
     """The mail in these bytes; of a mail that is too large its headers are enough."""
-    try:
-        tree = BytesParser(policy=policy.default).parsebytes(data)
-    except _BROKEN:
-        # Nested too deeply, for instance: its headers are read alone.
-        tree = BytesParser(policy=policy.default).parsebytes(data, headersonly=True)
-        tree.set_payload("")
+    tree = _tree(data)
     headers = _headers(tree)
     text, files = _contents(tree)
     return ReadMail(
@@ -84,6 +80,19 @@ def read_mail(data: bytes) -> ReadMail:
     )
 
 
+def _tree(data: bytes) -> EmailMessage:
+    cut, readable = bounded(data)
+    parser = BytesParser(policy=policy.default)
+    if readable:
+        try:
+            return parser.parsebytes(cut)
+        except _BROKEN:
+            pass  # nested too deeply, for instance
+    tree = parser.parsebytes(cut, headersonly=True)
+    tree.set_payload("")
+    return tree
+
+
 def text_only(value: str) -> str:
     """Without what can't be stored or sent."""
     return UNSOUND.sub("\N{REPLACEMENT CHARACTER}", value)
@@ -91,10 +100,10 @@ def text_only(value: str) -> str:
 
 # ---- headers ---------------------------------------------------------------------------------
 def _headers(tree: Message) -> dict[str, tuple[str, ...]]:
-    found: dict[str, tuple[str, ...]] = {}
+    found: dict[str, list[str]] = {}
     for name, value in tree.raw_items():
-        found[name.lower()] = (*found.get(name.lower(), ()), text_only(str(value)))
-    return found
+        found.setdefault(name.lower(), []).append(text_only(str(value)))
+    return {name: tuple(values) for name, values in found.items()}
 
 
 def _parsed(tree: Message, name: str) -> object:
