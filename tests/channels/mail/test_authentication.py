@@ -96,6 +96,9 @@ def test_only_the_topmost_header_of_our_server_counts() -> None:
     """A lower one was there before our server wrote its own: the sender may have written it."""
     assert not believed(f"{OWN}; spf=fail smtp.mailfrom=example.org", f"{OWN}; {PASS}")
     assert not believed(f"{OWN}; none", f"{OWN}; {PASS}")
+    for broken in ('spf=fail smtp.mailfrom="x', "spf=fail (x", "spf=fail x)"):
+        assert not believed(f"{OWN}; {broken}", f"{OWN}; {PASS}")
+    assert not believed(f"{OWN}; x={'y' * 30_000}", f"{OWN}; {PASS}")
     assert believed(f"{OWN}; {PASS}", f"{OWN}; none")
 
 

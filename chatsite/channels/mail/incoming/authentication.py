@@ -55,13 +55,13 @@ def are_aligned(one: str, other: str) -> bool:
 
 def own_results(headers: tuple[str, ...], authserv_id: str) -> tuple[Checked, ...]:
     """The results in the topmost header that our own server wrote. Whoever sent the mail may have
-    written the lower ones, under the same name. So a header that can't be read ends the search: it
-    may be our own, made unreadable by an address in it, with a forged one below."""
+    written the lower ones, under the same name: they count neither where the topmost one can't be
+    read, since text of the sender's may be what broke it."""
     for header in headers:
         found = parse_results(header)
-        if found is None:
+        if found is None and authserv_id in header:
             return ()
-        if found[0] == authserv_id:
+        if found is not None and found[0] == authserv_id:
             return found[1]
     return ()
 
