@@ -99,6 +99,16 @@ def test_a_bad_value_stops_the_start_with_name_value_and_what_is_allowed(
 
 
 @pytest.mark.slow
+def test_mail_that_is_set_halfway_stops_the_start_and_names_what_is_missing(
+    tmp_path: Path,
+) -> None:
+    done = manage(tmp_path, "check", MAIL_IMAP="imaps://agent@mail.example.org", MAIL_AGENT="demo")
+    assert done.returncode == 1
+    missing = "MAIL_IMAP_PASSWORD, MAIL_SMTP, MAIL_ADDRESS, MAIL_AUTHSERV_ID, SITE_URL"
+    assert f"missing: {missing}." in done.stderr and done.stderr.count("\n") == 1
+
+
+@pytest.mark.slow
 def test_a_misspelt_history_variable_is_named(tmp_path: Path) -> None:
     done = manage(tmp_path, "check", CONVERSATION_LOOKBACK="3", HISTORY_POLICIES="all")
     assert done.returncode == 0

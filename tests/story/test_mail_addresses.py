@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import io
+import json
 import re
 import secrets
 from collections.abc import Iterator
+from zipfile import ZipFile
 
 import pytest
 
@@ -85,6 +88,16 @@ async def test_the_mailed_link_makes_an_address_the_accounts_own(
         mailbox.deliver(written("Now [[text=Yes.]]", sender=address, id="now@example.org"))
         await asyncio.to_thread(until, lambda: state_of(server, "now@example.org") == "answered")
         assert any(text_of(one).startswith("Yes.") for one in sink.wait_to(address))
+
+
+async def test_the_download_of_everything_has_the_addresses(server: Server, sink: SmtpSink) -> None:
+    async with Person(server.url) as ada:
+        name = await sign_up(ada)
+        await add(ada, sink, f"{name}@example.org")
+        answer = await ask(ada, "GET", "/accounts/export/")
+    with ZipFile(io.BytesIO(answer.body)) as archive:
+        account = json.loads(archive.read("account.json"))
+    assert account["mail_addresses"] == [f"{name}@example.org"]
 
 
 async def test_a_link_without_a_sign_in_asks_for_one(server: Server, sink: SmtpSink) -> None:

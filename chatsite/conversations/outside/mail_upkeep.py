@@ -34,7 +34,7 @@ def purge_mails() -> int:
     count = old.delete()[0] + ended.update(text="")
     folder = mail_folder()
     folder.discard_unfinished(older_than=LEFT_OVER_SECONDS)
-    waiting = Mail.objects.filter(state__in=(*UNFINISHED, "held"), files=None)
+    waiting = Mail.objects.filter(state__in=(*UNFINISHED, "held"), files__isnull=True)
     needed = {str(id) for id in waiting.values_list("id", flat=True)}
     for id in folder.ids(older_than=LEFT_OVER_SECONDS):
         if id not in needed:

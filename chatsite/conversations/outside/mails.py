@@ -141,15 +141,19 @@ def drop_held(ids: list[str]) -> int:
 
 def unfinished_mails() -> list[TakenMail]:
     """The oldest first."""
-    rows: QuerySet[Mail] = Mail.objects.filter(state__in=UNFINISHED, conversation__deleted=None)
-    return [_taken(row) for row in rows.select_related("conversation").order_by("received")]
+    return [_taken(row) for row in _unfinished().order_by("received")]
 
 
 def unfinished_mail(*, mail: str) -> TakenMail | None:
-    """None where it is finished, or its conversation deleted."""
-    rows = Mail.objects.filter(id=mail, state__in=UNFINISHED, conversation__deleted=None)
-    row = rows.select_related("conversation").first()
+    """None where it is finished, its conversation deleted, or its account disabled."""
+    row = _unfinished().filter(id=mail).first()
     return _taken(row) if row is not None else None
+
+
+def _unfinished() -> QuerySet[Mail]:
+    active = Q(user=None) | Q(user__is_active=True)
+    rows = Mail.objects.filter(active, state__in=UNFINISHED, conversation__deleted=None)
+    return rows.select_related("conversation")
 
 
 def _stored(mail: ComingMail, *, state: MailState) -> Mail | None:

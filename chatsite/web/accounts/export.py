@@ -47,7 +47,11 @@ async def export_all(request: HttpRequest) -> StreamingHttpResponse:
     if owner is None or (owner.user is not None and not user.is_authenticated):
         raise Http404
     now = datetime.now(UTC)
-    pieces = _archive(site_of(request), owner, _account(user if owner.user else None), now)
+    account = _account(user if owner.user else None)
+    if owner.user is not None:
+        addresses = await site_of(request).run(store.addresses_of, user=owner.user)
+        account["mail_addresses"] = [one.address for one in addresses]
+    pieces = _archive(site_of(request), owner, account, now)
     return StreamingHttpResponse(
         pieces,
         headers={
