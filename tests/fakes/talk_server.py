@@ -6,6 +6,7 @@ deletions, reactions, files over WebDAV. It can be told to fail:
 withdraw()       the bot's password isn't accepted any more; `restore()` gives it back
 fail(503, 2)     the next two requests to a room get this status; `retry_after` is a header
 lose_answers(1)  the next post arrives, but its connection breaks before the answer
+holds_files      no file is given until it is False
 takes_posts = 1  one more post is taken, then 503 for all; None takes all
 again(3)         every poll gives the three newest known messages once more
 stop(), start()  a restart on the same port; the rooms stay
@@ -57,6 +58,7 @@ class FakeTalk(TalkState):
         self._failures: deque[tuple[int, str, str]] = deque()
         self._lost = self._repeated = 0
         self.takes_posts: int | None = None
+        self.holds_files = False
         self._loop: asyncio.AbstractEventLoop | None = None
         self._changed = asyncio.Event()
         self._thread: threading.Thread | None = None
@@ -248,6 +250,8 @@ class FakeTalk(TalkState):
         return _ocs(shown | {"readOnly": int(room.read_only)})
 
     async def _file(self, request: web.Request) -> web.StreamResponse:
+        while self.holds_files:  # noqa: ASYNC110 - set by another thread
+            await asyncio.sleep(0.01)
         content = self.files.get(request.match_info["path"])
         if content is None or request.match_info["user"] != BOT:
             return web.Response(status=404)

@@ -29,6 +29,7 @@ from chatsite.conversations.values.room_records import RoomArrival, WaitingMessa
 from chatsite.conversations.values.room_references import Reference
 
 T = TypeVar("T")
+STOPPED = Answer(turn="", state="stopped", text="", problem=None, receipt=None)
 
 
 class TalkChannel:
@@ -114,7 +115,11 @@ class TalkChannel:
             await self._finish(room, arrival, asked=taken.id)
             return None
         room.asking, room.turn = arrival.id, ""
-        return await self._question(room, taken)
+        question = await self._question(room, taken)
+        if room.stopped == arrival.id:
+            await self._post_answer(arrival, STOPPED)
+            return None
+        return question
 
     async def _question(self, room: TalkRoom, taken: WaitingMessage) -> Question:
         said = taken.message

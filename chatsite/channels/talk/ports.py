@@ -86,16 +86,17 @@ class Pace:
 class Surroundings:
     """Storage, and what the channel asks of turns and pages.
 
-    `stop` stops the answer that is being written in a conversation; `policy` says in words what is
-    remembered there. `came` shows the pages what was said (a `TextChange`); `changed` tells them,
-    and what was made of the old text, what is otherwise now; `cleared` that nothing is left.
-    `opened` lets readers find the room in the page. `keep` is how many messages of a room are kept.
+    `stop` stops the answer that is being written in a conversation, False where none is; `policy`
+    says in words what is remembered there. `came` shows the pages what was said (a `TextChange`);
+    `changed` tells them, and what was made of the old text, what is otherwise now; `cleared` that
+    nothing is left. `opened` lets readers find the room in the page. `keep` is how many messages of
+    a room are kept.
     """
 
     run: WorkRunner
     store: RoomStore
     intake: Intake
-    stop: Callable[[Owner, str], Awaitable[object]]
+    stop: Callable[[Owner, str], Awaitable[bool]]
     policy: Callable[[PageRequest], Awaitable[str]]
     came: Callable[[str, Any], None]
     changed: Callable[[Owner, str, Any], Awaitable[None]]
@@ -110,7 +111,8 @@ class TalkRoom:
     """A room that is open: what the file says of it, its row, and its place in the page.
 
     `asking` is the number of the message that is being answered, `turn` its turn once that is
-    known; `unsure`: a post may have arrived of which nothing is known.
+    known; `stopped` is the one that was stopped before its answer was begun. `unsure`: a post may
+    have arrived of which nothing is known.
     """
 
     entry: RoomEntry
@@ -118,6 +120,7 @@ class TalkRoom:
     opened: OpenRoom
     asking: int = 0
     turn: str = ""
+    stopped: int = 0
     unsure: bool = False
 
     def request(self) -> PageRequest:

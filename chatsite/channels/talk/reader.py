@@ -173,7 +173,9 @@ class RoomReader:
         reactions = [read_reaction(raw) for raw in page.messages]
         signs = [one for one in reactions if one is not None and one.id > before]
         if said or any(self._is_meant(one) for one in signs):
-            await self._around.stop(self.room.row.owner, self.room.row.conversation)
+            row = self.room.row
+            if not await self._around.stop(row.owner, row.conversation):
+                self.room.stopped = self.room.asking  # its files are still being fetched
 
     def _is_meant(self, reaction: RoomReaction) -> bool:
         """A sign at the question that is being answered, or at what the bot posted about it."""

@@ -79,3 +79,18 @@ async def test_no_path_leads_out_of_the_bots_own_files(rooms: Running, talk: Fak
     await rooms.answered()
     (asked,) = [one for one in talk.asked if "remote.php" in one]
     assert asked == "GET /remote.php/dav/files/assistant/ocs/v2.php/cloud/user%3Fx%3D1"
+
+
+async def test_stop_acts_while_the_files_of_a_question_are_fetched(
+    rooms: Running, talk: FakeTalk, world: World
+) -> None:
+    talk.holds_files = True
+    talk.share(TOKEN, "ada", "tides.txt", b"Two metres.", "@assistant: what does {file} say?")
+    await rooms.until(lambda: any("remote.php" in asked for asked in talk.asked))
+    talk.say(TOKEN, "ada", "stop")
+    number = talk.rooms[TOKEN].messages[-1]["id"]
+    await rooms.until(lambda: any(f"lastKnownMessageId={number}" in one for one in talk.asked))
+    talk.holds_files = False
+    assert await rooms.answered() == ["Stopped."]
+    assert not world.provider.requests
+    assert [text for _, _, text in await rooms.path()] == ["what does tides.txt say?"]
