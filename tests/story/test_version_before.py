@@ -42,9 +42,9 @@ def expected() -> dict[str, Any]:
     snapshot: dict[str, Any] = json.loads((BEFORE / "snapshot.json").read_text(encoding="utf-8"))
     # That version kept no choice with a conversation.
     snapshot["conversation"]["history"] = {}
-    # And no message could be edited or bookmarked.
+    # And no message could be edited or bookmarked, or be somebody else's than the owner's.
     for message in snapshot["messages"]:
-        message |= {"edited": False, "bookmarked": False}
+        message |= {"edited": False, "bookmarked": False, "speaker": ""}
     return snapshot
 
 

@@ -39,6 +39,7 @@ CHANGING = {
     "logout": ("POST",),
     "signup": ("POST",),
     "password": ("POST",),
+    "mail-addresses": ("POST",),
     "account-delete": ("POST",),
     "admin/": ("POST",),
 }
