@@ -28,7 +28,7 @@ logger = logging.getLogger("chatsite.channels")
 P = ParamSpec("P")
 T = TypeVar("T")
 # How soon a mail is answered that an administrator releases.
-RELEASED_SECONDS = 5.0
+RELEASED_SECONDS = 2.0
 # Somebody writes in the page of the thread at this moment.
 BUSY_SECONDS = 5.0
 

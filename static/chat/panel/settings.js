@@ -34,14 +34,15 @@ export function settingsSection(decision, owner) {
   const rows = [...Object.entries(own).map(row), ...Object.entries(conversation).map((entry) => ownedRow(entry, owner))];
   const shown = rows.filter(({ name, setting }) => FIRST.includes(name) || isSet(setting));
   const rest = rows.filter((one) => !shown.includes(one));
+  const sources = sourcesOf(rows);
   return {
     data: rows,
     draw: () => [
       h("h3", {}, term("sources", say("Where each setting came from"))),
-      table(shown),
+      table(shown, sources),
       lossReasons(rows),
       rest.length > 0 && h("details", { class: "rest", "data-key": "settings-rest" },
-        h("summary", {}, sayCount("{count} more setting, at its default", "{count} more settings, all at their defaults", rest.length)), table(rest)),
+        h("summary", {}, sayCount("{count} more setting, at its default", "{count} more settings, all at their defaults", rest.length)), table(rest, sources)),
     ],
   };
 }
@@ -66,15 +67,28 @@ const ownedRow = ([name, setting], owner) => ({
  */
 const isSet = (setting) => setting.said.some((one) => one.source !== "built in" && one.outcome !== "absent");
 
-/** @param {Row[]} rows */
-function table(rows) {
+/**
+ * The sources that may say something: no link and no choice in the page sets anything for a room.
+ * @param {Row[]} rows all of them
+ */
+function sourcesOf(rows) {
+  const inRoom = rows.some(({ setting }) => setting.said.some(({ source }) => source === "room"));
+  const missing = inRoom ? ["URL", "conversation"] : ["room"];
+  return Object.keys(SOURCES).filter((source) => !missing.includes(source));
+}
+
+/**
+ * @param {Row[]} rows
+ * @param {string[]} sources the columns
+ */
+function table(rows, sources) {
   return h("div", { class: "scroll", role: "group", tabindex: "0", "aria-label": say("Settings by source") },
     h("table", { class: "sources" },
       h("thead", {}, h("tr", {}, h("th", {}, h("span", { class: "hidden" }, say("setting"))),
-        Object.values(SOURCES).map((source) => h("th", { scope: "col" }, source)))),
+        sources.map((source) => h("th", { scope: "col" }, SOURCES[source])))),
       h("tbody", {}, rows.map(({ name, words, setting }) =>
         h("tr", {}, h("th", { scope: "row" }, term(explained(name), words)),
-          Object.keys(SOURCES).map((source) => h("td", {}, cells(setting, source))))))));
+          sources.map((source) => h("td", {}, cells(setting, source))))))));
 }
 
 /**
