@@ -8,7 +8,7 @@ UV = $(PY) -m uv pip compile --quiet --no-config --universal --python-version 3.
 	--generate-hashes --no-annotate --custom-compile-command "make lock"
 
 .PHONY: help run dev channels-demo engine embeddings quick test lint
-.PHONY: properties bench attacks pictures seed build words vendor lock clean
+.PHONY: properties bench audit attacks pictures seed build words vendor lock clean
 
 help: ## list what make can do
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' Makefile | awk -F'|' '{ printf "%-22s%s\n", $$1, $$2 }'
@@ -53,6 +53,10 @@ properties: ## check the history properties with 100,000 examples each
 bench: ## measure against a stated baseline
 	@$(INSTALL) app dev engine embeddings bench
 	$(PY) -m tests.bench
+
+audit: ## ask for known weaknesses of every pinned package; AUDIT=... goes to pip-audit
+	@$(INSTALL) app dev
+	@$(PY) scripts/audit.py $(AUDIT)
 
 attacks: ## attack a fresh server and measure what somebody else notices
 	@$(INSTALL) app dev

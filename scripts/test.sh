@@ -1,6 +1,6 @@
 #!/bin/sh
 # Runs the page's own unit tests, then the whole suite in three steps: the tests that only compute, then those with a
-# browser, on two processes each, the latter a file at a time so that its tests share a server; then the real engine,
+# browser, on two processes each, neighbours together so that a file's tests share a server; then the real engine,
 # alone: beside anything else on two cores its threads wait for each other and it takes three times as long. With
 # CI=true no test may be skipped.
 #
@@ -36,7 +36,7 @@ strict=""
 [ "${CI-}" != "true" ] || strict="-p tests.no_skips"
 
 # shellcheck disable=SC2086
-"$py" -m pytest $strict -n 2 -m "not browser and not engine" || status=$?
+"$py" -m pytest $strict -n 2 --dist worksteal -m "not browser and not engine" || status=$?
 # shellcheck disable=SC2086
 [ ! -x "$CHROMIUM" ] || "$py" -m pytest $strict -n 2 --dist loadfile -m "browser and not engine" || status=$?
 # shellcheck disable=SC2086

@@ -88,7 +88,7 @@ class TestRunningTheSuite:
         answer, calls = self.run_suite(tmp_path)
         assert answer.returncode == 0
         assert calls == [
-            "-m pytest -n 2 -m not browser and not engine",
+            "-m pytest -n 2 --dist worksteal -m not browser and not engine",
             "-m pytest -n 2 --dist loadfile -m browser and not engine",
             "-m pytest -m engine",
         ]
