@@ -30,7 +30,8 @@ class MailServer:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MailAccount:
     """`authserv_id` names whose Authentication-Results are believed; `hourly` is how many answers
-    one thread gets in an hour; `site` is the public address of the pages, for links."""
+    one thread gets in an hour; `most_mb` is how large a mail may be as it is sent, where files take
+    a third more than on a disk; `site` is the public address of the pages, for links."""
 
     imap: MailServer
     smtp: MailServer
@@ -40,6 +41,7 @@ class MailAccount:
     authserv_id: str
     strangers: Strangers
     hourly: int
+    most_mb: int
     site: str
 
     @property
@@ -59,6 +61,7 @@ def read_mail_account(
     authserv_id: str,
     strangers: str,
     hourly: int,
+    most_mb: int,
     folder: str,
     site: str,
 ) -> MailAccount | None:
@@ -89,6 +92,7 @@ def read_mail_account(
         authserv_id=authserv_id,
         strangers=cast(Strangers, strangers),
         hourly=hourly,
+        most_mb=most_mb,
         site=site,
     )
 

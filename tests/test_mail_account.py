@@ -19,6 +19,7 @@ WHOLE = {
     "authserv_id": "mail.harbour.example",
     "strangers": "refuse",
     "hourly": 10,
+    "most_mb": 10,
     "folder": "INBOX",
     "site": "https://chat.harbour.example",
 }

@@ -10,6 +10,7 @@ from django.conf import settings
 from chatsite.channels.channel import Channel
 from chatsite.channels.mail.arrivals import Arrivals
 from chatsite.channels.mail.attached import AttachedFiles
+from chatsite.channels.mail.incoming.contents_reader import ContentsReader
 from chatsite.channels.mail.mail_channel import MailChannel
 from chatsite.conversations import store
 from chatsite.conversations.values.owners import Owner
@@ -31,7 +32,7 @@ def mail_channels(storage: Storage, intake: Intake, request: Request) -> Iterato
     account = settings.MAIL
     if account is None:
         return
-    run, folder = storage.run, store.mail_folder()
+    run, folder, reader = storage.run, store.mail_folder(), ContentsReader()
 
     def ask(*, user: int, conversation: str, agent: str) -> PageRequest:
         return request(
@@ -42,7 +43,9 @@ def mail_channels(storage: Storage, intake: Intake, request: Request) -> Iterato
         account=account,
         run=run,
         rows=store,
-        arrivals=Arrivals(account=account, run=run, rows=store, folder=folder),
-        attached=AttachedFiles(run=run, rows=store, uploads=store, intake=intake, folder=folder),
+        arrivals=Arrivals(account=account, run=run, rows=store, folder=folder, reader=reader),
+        attached=AttachedFiles(
+            run=run, rows=store, uploads=store, intake=intake, folder=folder, reader=reader
+        ),
         ask=ask,
     )

@@ -16,6 +16,7 @@ from django.utils import timezone
 
 from chatsite.conversations import store
 from chatsite.conversations.models import Conversation, Mail, MailAddress
+from chatsite.conversations.outside import mail_upkeep, mails
 from chatsite.conversations.upkeep import deletions, maintenance
 from chatsite.conversations.values.mail_records import ComingMail, MailboxPlace, TakenMail
 from chatsite.conversations.values.owners import Owner
@@ -42,6 +43,7 @@ def coming(**more: Any) -> ComingMail:
     id = new_id()
     first = ComingMail(
         id=id,
+        key=id,
         message_id=f"{id}@example.org",
         sender="ada@example.org",
         subject="The quay",
@@ -75,7 +77,7 @@ def test_a_mail_is_taken_once_however_often_it_comes() -> None:
 
     def again() -> TakenMail | None:
         return store.take_mail(
-            coming(message_id="1@example.org"),
+            coming(key="one"),
             user=user,
             agent="demo",
             external=False,
@@ -85,7 +87,7 @@ def test_a_mail_is_taken_once_however_often_it_comes() -> None:
     found = run_in_threads(6, again)
     assert sum(isinstance(one, TakenMail) for one in found) == 1, found
     assert Mail.objects.count() == Conversation.objects.count() == 1
-    assert store.is_known_mail(message_id="1@example.org")
+    assert store.is_known_mail(key="one")
 
 
 def test_the_first_answer_stays_whatever_is_made_later(ada: int) -> None:
@@ -229,6 +231,25 @@ def test_mails_and_addresses_go_with_their_account(ada: int, bob: int) -> None:
     store.remove_account(user=ada)
     assert list(Mail.objects.values_list("id", flat=True)) == [Mail.objects.get(id=kept.id).id]
     assert not MailAddress.objects.exists()
+
+
+def test_of_one_stranger_so_many_mails_are_held_and_of_all_so_much_text(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    eve = "eve@evil.example"
+    for _ in range(mails.MOST_HELD_OF_SENDER):
+        assert store.hold_mail(coming(sender=eve, text="x" * 1_000), note="") == ""
+    why = store.hold_mail(coming(sender=eve), note="")
+    assert why == "many mails of its sender are held already"
+    assert store.hold_mail(coming(text="x" * 1_000), note="") == ""
+    monkeypatch.setattr(mails, "MOST_HELD_CHARACTERS", 22_000)
+    assert store.hold_mail(coming(text="x" * 1_001), note="") == "the room for held mails is full"
+    assert Mail.objects.filter(state="held").count() == mails.MOST_HELD_OF_SENDER + 1
+    # What no administrator released in a week goes, and there is room again.
+    Mail.objects.update(received=timezone.now() - mail_upkeep.HELD_KEPT - timedelta(seconds=1))
+    store.purge_mails()
+    assert not Mail.objects.exclude(text="").exists()
+    assert store.hold_mail(coming(sender=eve, text="x" * 1_001), note="") == ""
 
 
 def test_old_records_and_the_bytes_of_finished_mails_are_removed(

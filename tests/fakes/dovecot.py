@@ -13,9 +13,11 @@ import tempfile
 import time
 import uuid
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
+
+import psutil
 
 from tests.running import free_port
 
@@ -134,9 +136,14 @@ class Dovecot:
         raise AssertionError(f"dovecot isn't up:\n{self.log}")
 
     def stop(self) -> None:
+        """Connections end with it: a process that serves one may outlive the server."""
         assert self._process is not None
+        serving = psutil.Process(self._process.pid).children(recursive=True)
         self._process.send_signal(signal.SIGTERM)
         self._process.wait(SECONDS)
+        for process in serving:
+            with suppress(psutil.NoSuchProcess):
+                process.kill()
 
     def __exit__(
         self,

@@ -355,18 +355,45 @@ def test_broken_mails_are_passed_over_and_the_next_one_is_answered(
     assert "Fine." in text_of(thread.say("Are you there? [[text=Fine.]]"))
 
 
-def test_a_mail_above_50_mb_is_answered_with_a_sentence_to_a_verified_sender_alone(
+def test_a_mail_above_10_mb_is_answered_with_a_sentence_to_a_verified_sender_alone(
     server: Server, mailbox: Dovecot, sink: SmtpSink, ada: str
 ) -> None:
     stranger = f"{secrets.token_hex(4)}@example.org"
     body = b"x" * 998 + b"\r\n"
     ids = {ada: new_id(), stranger: new_id()}
     for sender, id in ids.items():
-        mailbox.deliver(written("Large", sender=sender, id=id) + body * (51 * 1024 * 1024 // 1000))
+        mailbox.deliver(written("Large", sender=sender, id=id) + body * (11 * 1024 * 1024 // 1000))
     ends(server, ids[stranger], "refused")
     (told,) = sink.wait_to(ada)
-    assert "larger than 50 MB" in text_of(told) and [stranger] not in sink.to
+    assert "larger than 10 MB" in text_of(told) and [stranger] not in sink.to
     until(lambda: not mailbox.numbers("UNSEEN"))
+
+
+@pytest.mark.parametrize("charset", ["idna", "punycode", "undefined", "\x00", "zlib"])
+def test_a_strangers_odd_charset_stops_nobodys_mail(
+    server: Server, mailbox: Dovecot, sink: SmtpSink, ada: str, charset: str
+) -> None:
+    head = f'From: eve@example.org\r\nContent-Type: text/plain; charset="{charset}"\r\n\r\n'
+    mailbox.deliver(head.encode() + b"caf\xe9")
+    mailbox.deliver(written("And mine? [[text=Yours too.]]", sender=ada))
+    assert "Yours too." in text_of(sink.wait_to(ada)[-1])
+
+
+def test_a_forged_mail_does_not_take_the_place_of_the_one_whose_id_it_bears(
+    server: Server, mailbox: Dovecot, sink: SmtpSink, ada: str
+) -> None:
+    id = new_id()
+    mailbox.deliver(written("Forged", sender=ada, id=id, checked="dmarc=fail"))
+    mailbox.deliver(written("True [[text=Heard.]]", sender=ada, id=id))
+    assert "Heard." in text_of(sink.wait_to(ada)[-1])
+
+
+def test_a_large_mail_is_read_apart_with_its_files(
+    server: Server, mailbox: Dovecot, sink: SmtpSink, ada: str
+) -> None:
+    notes = {"notes.txt": b"The quay is 40 m long.\n" * 20_000}
+    mailbox.deliver(written("What is in it? [[text=A quay.]]", sender=ada, files=notes))
+    assert "A quay." in text_of(sink.wait_to(ada)[-1])
 
 
 # ---- what comes along ------------------------------------------------------------------------

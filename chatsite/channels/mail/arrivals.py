@@ -5,11 +5,16 @@ from __future__ import annotations
 import asyncio
 import logging
 import uuid
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
+from hashlib import sha256
 
+from chatsite.channels.channel import Trouble
 from chatsite.channels.mail.incoming.admission import Admission, admit
-from chatsite.channels.mail.incoming.reading import ReadMail, read_mail
+from chatsite.channels.mail.incoming.authentication import own_results
+from chatsite.channels.mail.incoming.contents_reader import ContentsReader, Unreadable
+from chatsite.channels.mail.incoming.reading import BROKEN, MailHead, read_head
 from chatsite.channels.mail.incoming.threads import (
     SAME_SUBJECT,
     answered_ids,
@@ -20,6 +25,7 @@ from chatsite.channels.mail.outgoing.replies import notice
 from chatsite.channels.mail.ports import MailRows
 from chatsite.conversations.values.mail_records import ComingMail, TakenMail
 from chatsite.files.folder import Folder, opened
+from chatsite.files.intake import KEPT_FREE
 from chatsite.mail_account import MailAccount
 from chatsite.turns.ports import WorkRunner
 from chatsite.wording import say
@@ -27,6 +33,12 @@ from chatsite.wording import say
 logger = logging.getLogger("chatsite.channels")
 # How often somebody without a verified address is told how to verify it.
 EXPLAINED_ONCE = timedelta(days=1)
+# Strangers' mails end before people's own messages are refused for want of room.
+STRANGERS_FREE = 2 * KEPT_FREE
+# Characters, so that the room for held mails has place for 500 of the longest.
+LONGEST_HELD = 100_000
+# Fetches all bytes of a mail; None where it was moved or deleted meanwhile.
+Fetch = Callable[[], Awaitable[bytes | None]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,24 +49,61 @@ class Arrivals:
     run: WorkRunner
     rows: MailRows
     folder: Folder
+    reader: ContentsReader = field(default_factory=ContentsReader)
+    _said: set[str] = field(default_factory=set)
 
-    async def take(self, data: bytes, *, too_large: bool) -> TakenMail | None:
-        """The mail, where somebody is to be answered; None where it was stored before, too."""
-        mail = await asyncio.to_thread(read_mail, data)
-        if await self.run(self.rows.is_known_mail, message_id=mail.id):
+    async def take(self, head: bytes, *, size: int, fetch: Fetch) -> TakenMail | None:
+        """The mail that begins with `head`, where somebody is to be answered; None where it was
+        stored before, too. Its other bytes are fetched only if they are to be read. A mail that
+        can't be read or stored is refused: it would be fetched again, and hold up all others."""
+        try:
+            mail = await asyncio.to_thread(read_head, head)
+            self._warn_of_two_verdicts(mail)
+            return await self._admitted(mail, size=size, fetch=fetch)
+        except (*BROKEN, MemoryError, Unreadable) as error:
+            logger.error("a mail is refused: it can't be read (%s)", type(error).__name__)
+            digest = sha256(head).hexdigest()
+            await self.run(self.rows.record_mail, _unreadable(digest), state="refused")
             return None
+
+    def _warn_of_two_verdicts(self, mail: MailHead) -> None:
+        """Once: `mail_check` says how many mails it is."""
+        name = self.account.authserv_id
+        if name not in self._said and len(own_results(mail, name)) > 1:
+            self._said.add(name)
+            logger.warning(
+                "a mail has two Authentication-Results headers of %s: if the mail server doesn't "
+                "take out those that senders write, they are one setting away from being believed",
+                name,
+            )
+
+    async def _admitted(self, mail: MailHead, *, size: int, fetch: Fetch) -> TakenMail | None:
         user = await self.run(self.rows.address_owner, address=mail.sender)
-        admission = admit(mail, self.account, owned=user is not None, too_large=too_large)
-        coming = _coming(mail)
-        if admission.kind == "account" and user is not None:
-            return await self._taken(coming, data, user=user, external=False)
+        admission = admit(mail, self.account, owned=user is not None, size=size)
+        coming = _coming(mail, user if admission.kind == "account" else None)
+        if await self.run(self.rows.is_known_mail, key=coming.key):
+            return None
+        if admission.kind not in ("account", "external", "hold"):
+            return await self._without_conversation(coming, admission)
+        free = await asyncio.to_thread(self.folder.free_bytes)
+        if admission.kind != "account" and free < STRANGERS_FREE:
+            return await self._without_conversation(
+                coming, Admission("refuse", "the disk is nearly full")
+            )
+        if free < KEPT_FREE:
+            raise Trouble("the disk is nearly full, so mails wait", seconds=60.0)
+        data = await fetch()
+        if data is None:
+            return None
+        contents = await self.reader.read(data)
+        coming = replace(coming, text=contents.text, has_files=bool(contents.files))
+        if admission.kind == "hold":
+            await self._held(coming, admission)
+            return None
         if admission.kind == "external":
             user = await self.run(self.rows.mailbox_account, address=self.account.address)
-            return await self._taken(coming, data, user=user, external=True)
-        if admission.kind == "hold":
-            await self._held(coming, data, admission)
-            return None
-        return await self._without_conversation(coming, admission)
+        assert user is not None
+        return await self._taken(coming, data, user=user, external=admission.kind == "external")
 
     async def _taken(
         self, coming: ComingMail, data: bytes, *, user: int, external: bool
@@ -79,9 +128,16 @@ class Arrivals:
             conversation=thread,
         )
 
-    async def _held(self, coming: ComingMail, data: bytes, admission: Admission) -> None:
-        await self._keep_bytes(coming, data)
-        if await self.run(self.rows.hold_mail, coming):
+    async def _held(self, coming: ComingMail, admission: Admission) -> None:
+        """The beginning of its text alone: strangers' files would fill the disk."""
+        notes = [say("The files of this mail were not kept.")] if coming.has_files else []
+        if len(coming.text) > LONGEST_HELD:
+            notes.append(say("The end of this mail was not kept: it is very long."))
+        kept = replace(coming, text=coming.text[:LONGEST_HELD], has_files=False)
+        full = await self.run(self.rows.hold_mail, kept, note=" ".join(notes))
+        if full:
+            await self._without_conversation(coming, Admission("refuse", full))
+        else:
             logger.info("mail from %s is held: %s", coming.sender, admission.why)
 
     async def _without_conversation(
@@ -107,7 +163,10 @@ class Arrivals:
         """What the sender is told; "" for nothing."""
         if admission.kind == "too_large":
             if await self._told(coming, timedelta(hours=1)) < self.account.hourly:
-                return say("Your mail is larger than 50 MB, so it wasn't read.")
+                return say(
+                    "Your mail is larger than {megabytes} MB, so it wasn't read.",
+                    megabytes=self.account.most_mb,
+                )
         elif admission.kind == "explain" and not await self._told(coming, EXPLAINED_ONCE):
             return say(
                 "Your mail wasn't read: no account here uses the address {address} for mail. Sign "
@@ -126,17 +185,32 @@ class Arrivals:
             await asyncio.to_thread(_keep, self.folder, coming.id, data)
 
 
-def _coming(mail: ReadMail) -> ComingMail:
+def _coming(mail: MailHead, user: int | None) -> ComingMail:
+    """`user` is the account whose words it is; a Message-ID is believed of such mails alone, and a
+    forged one can't take the place of a mail that comes later."""
+    whose = f"account {user}" if user is not None else f"{mail.sender} {mail.date} {mail.subject}"
     return ComingMail(
         id=str(uuid.uuid4()),
+        key=sha256(f"{mail.id} {whose}".encode()).hexdigest(),
         message_id=mail.id,
         sender=mail.sender,
         subject=mail.subject,
         subject_key=subject_key(mail.subject),
-        text=mail.text,
+        text="",
         ids=answered_ids(mail),
         chain=tuple(dict.fromkeys((*mail.chain, *mail.replied))),
-        has_files=bool(mail.files),
+    )
+
+
+def _unreadable(digest: str) -> ComingMail:
+    return ComingMail(
+        id=str(uuid.uuid4()),
+        key=digest,
+        message_id=f"{digest}@unreadable",
+        sender="",
+        subject="",
+        subject_key="",
+        text="",
     )
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from chatsite.channels.channel import Trouble
-from chatsite.channels.mail.incoming.reading import AttachedFile, read_mail
+from chatsite.channels.mail.incoming.contents import AttachedFile
+from chatsite.channels.mail.incoming.contents_reader import ContentsReader, Unreadable
 from chatsite.channels.mail.ports import MailRows, MailUploads
 from chatsite.conversations.values.mail_records import TakenMail
 from chatsite.conversations.values.owners import Owner
@@ -39,6 +40,7 @@ class AttachedFiles:
     uploads: MailUploads
     intake: Intake
     folder: Folder
+    reader: ContentsReader = field(default_factory=ContentsReader)
 
     async def of(self, mail: TakenMail, owner: Owner) -> MailFiles:
         """The mail's files as uploads of the account; the same ones when it is asked again."""
@@ -46,7 +48,7 @@ class AttachedFiles:
             return MailFiles(mail.files, mail.refused)
         ids: list[str] = []
         refused: list[str] = []
-        for number, file in enumerate(await asyncio.to_thread(self._read, mail.id)):
+        for number, file in enumerate(await self._files(mail.id)):
             name = safe_name(file.name)
             try:
                 if number >= MAX_ATTACHMENTS:
@@ -60,11 +62,12 @@ class AttachedFiles:
         await asyncio.to_thread(self.folder.remove, mail.id)
         return MailFiles(tuple(ids), tuple(refused))
 
-    def _read(self, id: str) -> tuple[AttachedFile, ...]:
+    async def _files(self, id: str) -> tuple[AttachedFile, ...]:
         try:
-            return read_mail(self.folder.path(id).read_bytes()).files
-        except FileNotFoundError:
-            return ()
+            data = await asyncio.to_thread(self.folder.path(id).read_bytes)
+            return (await self.reader.read(data)).files
+        except (FileNotFoundError, Unreadable):
+            return ()  # they could be read when the mail came
 
     async def _upload(self, owner: Owner, name: str, file: AttachedFile) -> str:
         await self.run(self.uploads.require_quota, owner, size=len(file.data))

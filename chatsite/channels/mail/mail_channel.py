@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 from typing import ParamSpec, TypeVar
 
 from chatsite.channels.channel import Answer, Question, Trouble
@@ -94,10 +95,11 @@ class MailChannel:
             place = None
         found = await self._on_thread(box.new, place)
         for one in found:
-            data = await self._on_thread(box.fetch, one.number, headers_only=one.too_large)
+            head = await self._on_thread(box.fetch_head, one.number)
             mail = None
-            if data is not None:
-                mail = await self.arrivals.take(data, too_large=one.too_large)
+            if head is not None:
+                fetch = partial(self._on_thread, box.fetch, one.number)
+                mail = await self.arrivals.take(head, size=one.size, fetch=fetch)
                 await self._on_thread(box.mark_seen, one.number)
             if place is not None or one is found[-1]:
                 reached = MailboxPlace(validity=validity, last=one.number)
@@ -148,7 +150,7 @@ class MailChannel:
                 user=current.user, conversation=current.conversation, agent=current.agent
             ),
             client_id=current.id,
-            text=asked_text(current),
+            text=await asyncio.to_thread(asked_text, current),
             source="email",
             speaker=external_speaker(sender) if sender else "",
             id=current.id,
@@ -191,7 +193,8 @@ class MailChannel:
         current = await self.run(self.rows.unfinished_mail, mail=mail.id)
         if current is None:
             return  # the thread was deleted
-        reply = answer_reply(
+        reply = await asyncio.to_thread(
+            answer_reply,
             current,
             answer,
             own=self.account.address,

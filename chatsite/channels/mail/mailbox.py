@@ -27,9 +27,6 @@ POLL_SECONDS = 120.0
 PASSWORD_SECONDS = 300.0
 # In a mailbox that is read for the first time older mails are nobody's questions any more.
 FIRST_DAYS = 3
-# As it is sent: files take a third more there than on a disk.
-LARGEST_MAIL = 50 * 1024 * 1024
-# Read of a mail that is too large.
 LONGEST_HEADERS = 1024 * 1024
 _SIZE = re.compile(rb"UID (\d+).*?RFC822\.SIZE (\d+)|RFC822\.SIZE (\d+).*?UID (\d+)", re.DOTALL)
 
@@ -40,10 +37,6 @@ class FoundMail:
 
     number: int
     size: int
-
-    @property
-    def too_large(self) -> bool:
-        return self.size > LARGEST_MAIL
 
 
 class OpenMailbox:
@@ -61,6 +54,7 @@ class OpenMailbox:
             else:
                 self._box = MailBoxUnencrypted(server.host, server.port, timeout=SECONDS)
             self._box.login(server.user, server.password, self._account.folder)
+            self._has_been_told()  # how many are there already
 
     @property
     def box(self) -> BaseMailBox:
@@ -84,6 +78,7 @@ class OpenMailbox:
         since = (datetime.now(UTC) - timedelta(days=FIRST_DAYS)).strftime("%d-%b-%Y")
         wanted = f"UID {place.last + 1}:*" if place else f"UNSEEN SINCE {since}"
         with self._trouble():
+            self._has_been_told()
             _, found = self.box.client.uid("SEARCH", wanted)
             # A range ends with the newest mail, also where that is before its beginning.
             first = place.last + 1 if place else 1
@@ -99,9 +94,15 @@ class OpenMailbox:
                 sizes[int(found[1] or found[4])] = int(found[2] or found[3])
         return [FoundMail(number, sizes[number]) for number in numbers if number in sizes]
 
-    def fetch(self, number: int, *, headers_only: bool) -> bytes | None:
-        """The bytes; None where somebody has moved or deleted the mail meanwhile."""
-        part = f"BODY.PEEK[HEADER]<0.{LONGEST_HEADERS}>" if headers_only else "BODY.PEEK[]"
+    def fetch_head(self, number: int) -> bytes | None:
+        """The headers; None where somebody has moved or deleted the mail meanwhile."""
+        return self._part_of(number, f"BODY.PEEK[HEADER]<0.{LONGEST_HEADERS}>")
+
+    def fetch(self, number: int) -> bytes | None:
+        """All bytes of a mail; None as above."""
+        return self._part_of(number, "BODY.PEEK[]")
+
+    def _part_of(self, number: int, part: str) -> bytes | None:
         with self._trouble():
             _, said = self.box.client.uid("FETCH", str(number), f"({part})")
         return next((one[1] for one in said if isinstance(one, tuple)), None)
@@ -113,11 +114,18 @@ class OpenMailbox:
     def wait(self, seconds: float) -> None:
         """Until the server says that something is new, or for so long."""
         with self._trouble():
+            if self._has_been_told():
+                return
             with self.box.idle as idle:
                 said = self._said_at_once() or idle.poll(timeout=seconds)
             if any(line.upper().startswith(b"* BYE") for line in said):
                 raise Trouble("the mailbox was closed by its server")
             self.box.client.noop()
+
+    def _has_been_told(self) -> bool:
+        """Whether the server said since the last time that there are more mails. It says so with
+        the answer to any command, and then not again while it is waited for."""
+        return self.box.client.response("EXISTS")[1] != [None]
 
     def _said_at_once(self) -> list[bytes]:
         """What came together with the beginning of the waiting: it lies in the reader's buffer,

@@ -14,6 +14,8 @@ from chatsite.files.folder import Folder
 
 # A mail that is delivered again after so long is taken again.
 RECORDS_KEPT = timedelta(days=90)
+# Of a stranger's mail that no administrator released.
+HELD_KEPT = timedelta(days=7)
 # Younger bytes may belong to a mail that is being stored.
 LEFT_OVER_SECONDS = 3600.0
 
@@ -27,6 +29,8 @@ def purge_mails() -> int:
     """Old records; the whole text of mails whose message was removed for good; bytes that no mail
     waits for. How many rows."""
     now = timezone.now()
+    held = Mail.objects.filter(state="held", received__lt=now - HELD_KEPT)
+    held.update(state="dropped", text="", subject="", ended=now)
     old = Mail.objects.filter(conversation=None, received__lt=now - RECORDS_KEPT)
     there = Exists(Message.objects.filter(id=OuterRef("id")))
     ended = Mail.objects.exclude(state__in=(*UNFINISHED, "held")).exclude(text="")

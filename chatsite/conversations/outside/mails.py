@@ -6,7 +6,8 @@ import uuid
 from datetime import datetime
 
 from django.contrib.auth.models import User
-from django.db.models import Q, QuerySet
+from django.db.models import Q, QuerySet, Sum
+from django.db.models.functions import Length
 from django.utils import timezone
 
 from chatsite.conversations.database.work import writing
@@ -20,6 +21,10 @@ from chatsite.conversations.values.mail_records import (
     OwnThreads,
     TakenMail,
 )
+
+# Of what strangers write and nobody has looked at.
+MOST_HELD_OF_SENDER = 20
+MOST_HELD_CHARACTERS = 50_000_000  # at most 200 MB
 
 
 # ---- the mailbox -----------------------------------------------------------------------------
@@ -47,8 +52,8 @@ def mailbox_account(*, address: str) -> int:
 
 
 # ---- what comes in ---------------------------------------------------------------------------
-def is_known_mail(*, message_id: str) -> bool:
-    return Mail.objects.filter(message_id=message_id).exists()
+def is_known_mail(*, key: str) -> bool:
+    return Mail.objects.filter(key=key).exists()
 
 
 def own_threads(
@@ -84,9 +89,10 @@ def record_mail(mail: ComingMail, *, state: MailState) -> bool:
     """That a mail was seen, without its text; False where it was recorded before."""
     now = timezone.now()
     _, new = Mail.objects.get_or_create(
-        message_id=mail.message_id,
+        key=mail.key,
         defaults={
             "id": mail.id,
+            "message_id": mail.message_id,
             "sender": mail.sender,
             "state": state,
             "received": now,
@@ -97,9 +103,20 @@ def record_mail(mail: ComingMail, *, state: MailState) -> bool:
 
 
 @writing
-def hold_mail(mail: ComingMail) -> bool:
-    """Whole, for the administrator's decision; False where it was stored before."""
-    return _stored(mail, state="held") is not None
+def hold_mail(mail: ComingMail, *, note: str) -> str:
+    """Its text, for the administrator's decision, with a note for the one who is answered; why it
+    isn't held, or "" where it is."""
+    held = Mail.objects.filter(state="held")
+    if held.filter(sender=mail.sender).count() >= MOST_HELD_OF_SENDER:
+        return "many mails of its sender are held already"
+    used = held.aggregate(used=Sum(Length("text")))["used"] or 0
+    if used + len(mail.text) > MOST_HELD_CHARACTERS:
+        return "the room for held mails is full"
+    row = _stored(mail, state="held")
+    if row is not None and note:
+        row.refused = [note]
+        row.save(update_fields=["refused"])
+    return ""
 
 
 @writing
@@ -158,9 +175,10 @@ def _unfinished() -> QuerySet[Mail]:
 
 def _stored(mail: ComingMail, *, state: MailState) -> Mail | None:
     row, new = Mail.objects.get_or_create(
-        message_id=mail.message_id,
+        key=mail.key,
         defaults={
             "id": mail.id,
+            "message_id": mail.message_id,
             "sender": mail.sender,
             "subject": mail.subject,
             "subject_key": mail.subject_key,

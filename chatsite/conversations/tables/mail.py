@@ -47,14 +47,16 @@ class MailAddress(models.Model):
 class Mail(models.Model):
     """A mail that came in, once, and what became of it. Its message has the same id.
 
-    Of mail that is refused or ignored there is no text: the row says that it was seen. `text` is
-    whole, with what it quotes, and goes with the message. `answer_id` is the Message-ID of the
-    answer, `answer` the id of its message, `outgoing` its bytes until it is sent: whatever
-    interrupts the sending, the same mail is sent again.
+    `key` is one text for each mail, however often it is delivered: the Message-ID is its sender's
+    word, and anybody may write somebody else's. Of mail that is refused or ignored there is no
+    text: the row says that it was seen. `text` is whole, with what it quotes, and goes with the
+    message. `answer_id` is the Message-ID of the answer, `answer` the id of its message, `outgoing`
+    its bytes until it is sent: whatever interrupts the sending, the same mail is sent again.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4)
-    message_id = models.CharField(max_length=255, unique=True)
+    key = models.CharField(max_length=64, unique=True)
+    message_id = models.CharField(max_length=255, db_index=True)
     sender = models.CharField(max_length=254, blank=True, default="")
     subject = models.CharField(max_length=200, blank=True, default="")
     subject_key = models.CharField(max_length=200, blank=True, default="")

@@ -25,11 +25,13 @@ MailState = Literal[
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ComingMail:
-    """A mail as it came in, under the id that it and its message will have. `ids` are the
+    """A mail as it came in, under the id that it and its message will have. `key` is one text for
+    each mail, however often it is delivered. `ids` are the
     Message-IDs that it answers, the closest first, `chain` those above it, the oldest first.
     `subject_key` is the subject as it is compared. `text` is whole, with what it quotes."""
 
     id: str
+    key: str
     message_id: str
     sender: str
     subject: str

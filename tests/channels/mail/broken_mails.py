@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Any
+
+from chatsite.channels.mail.incoming.contents import AttachedFile, read_contents
+from chatsite.channels.mail.incoming.reading import MailHead, read_head
+
 MULTIPART = (
     b"From: ada@example.org\r\nMessage-ID: <1@example.org>\r\nSubject: The quay\r\n"
     b"MIME-Version: 1.0\r\nContent-Type: multipart/mixed; boundary=b\r\n\r\n"
@@ -53,6 +59,35 @@ BROKEN = {
     "very long report": b"Content-Type: message/delivery-status\r\n\r\n" + b"x\n\n" * 2_000_000,
     "brackets": b"From: " + b"(" * 3_000 + b"\r\nSubject: x\r\n\r\n",
     "deep html": b"Content-Type: text/html\r\n\r\n" + b"<div><table><tr><td>" * 5_000,
+    "parameters of parts": MULTIPART.replace(
+        b"--b--", b"--b\r\nContent-Type: text/plain%s\r\n\r\n" % (b"; a=b" * 380) * 30
+    ),
+    "lines that end in cr": MULTIPART.replace(
+        b"--b--", b"--b\rContent-Type: text/plain%s\r\r" % (b";" * 200_000)
+    ),
+    "quotes of from": b'From: "' + b'"' * 3_900 + b"\r\n\r\nx",
     "no html": b"Content-Type: text/html\r\n\r\n",
     "declared html": b"Content-Type: text/html\r\n\r\n<?xml version='1.0' encoding='x'?><p>a",
 }
+
+
+# As much as is fetched of one.
+MOST_OF_A_HEAD = 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class WholeMail:
+    """A mail's head with its contents."""
+
+    head: MailHead
+    text: str
+    files: tuple[AttachedFile, ...]
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.head, name)
+
+
+def read_mail(data: bytes) -> WholeMail:
+    contents = read_contents(data)
+    head = data.partition(b"\r\n\r\n")[0] + b"\r\n\r\n"
+    return WholeMail(read_head(head[:MOST_OF_A_HEAD]), contents.text, contents.files)

@@ -34,6 +34,7 @@ def account_at(imap: str, smtp: str) -> MailAccount:
         authserv_id=AUTHSERV,
         strangers="refuse",
         hourly=10,
+        most_mb=10,
         folder="INBOX",
         site=SITE,
     )

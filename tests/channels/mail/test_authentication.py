@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chatsite.channels.mail.incoming.authentication import are_aligned, parse_results, passes
-from chatsite.channels.mail.incoming.reading import read_mail
+from chatsite.channels.mail.incoming.authentication import parse_results, passes
+from chatsite.channels.mail.incoming.reading import read_head
 
 OWN = "mx.harbour.example"
 
@@ -18,7 +18,7 @@ def mail(*results: str, sender: str = "Ada <ada@example.org>") -> bytes:
 
 
 def believed(*results: str, sender: str = "Ada <ada@example.org>") -> bool:
-    return passes(read_mail(mail(*results, sender=sender)), authserv_id=OWN)
+    return passes(read_head(mail(*results, sender=sender)), authserv_id=OWN)
 
 
 @pytest.mark.parametrize(
@@ -27,9 +27,9 @@ def believed(*results: str, sender: str = "Ada <ada@example.org>") -> bool:
         "dmarc=pass header.from=example.org",
         "dmarc=pass (p=reject dis=none) header.from=Example.ORG",
         "dkim=pass header.d=example.org",
-        "dkim=pass header.i=@mail.example.org header.s=x",
+        "dkim=pass header.i=@example.org header.s=x",
         "dkim=pass header.i=ada@example.org",
-        "spf=pass smtp.mailfrom=bounces@news.example.org",
+        "spf=pass smtp.mailfrom=bounces@example.org",
         "spf=pass (sender (is) allowed\\)) smtp . mailfrom = example.org",
         'dkim=pass reason="a good; signature" header.d=example.org',
         "dkim/1=pass header.d=example.org",
@@ -42,6 +42,7 @@ def test_a_pass_for_froms_domain_is_believed(results: str) -> None:
     assert believed(f"{OWN}; {results}")
     assert believed(f"{OWN} 1;\r\n\t{results}")
     assert believed(f"(checked) {OWN} (here) ; {results}")
+    assert believed(f"{OWN.upper()}; {results}")
 
 
 @pytest.mark.parametrize(
@@ -54,6 +55,9 @@ def test_a_pass_for_froms_domain_is_believed(results: str) -> None:
         "dmarc=pass",
         "dkim=pass header.d=evil.example",
         "dkim=pass header.d=org",
+        # Somebody else may hold a domain below: relaxed alignment is DMARC's to decide.
+        "dkim=pass header.d=mail.example.org",
+        "dmarc=none header.from=example.org; spf=pass smtp.mailfrom=x@evil.example.org",
         "dkim=pass header.d=evilexample.org",
         "dkim=pass header.d=example.org.evil.example",
         "dkim=pass",
@@ -71,6 +75,10 @@ def test_a_pass_for_froms_domain_is_believed(results: str) -> None:
         "spf=fail (; dkim=pass header.d=example.org",
         'spf=fail smtp.mailfrom="; dkim=pass header.d=example.org',
         "dkim=pass header.d=evil.example header.d=example.org",
+        # An address that its server wrote into a comment as it was ended the comment.
+        'spf=pass (of "a); dmarc=pass header.from=example.org; x=y ("@evil.example) '
+        "smtp.mailfrom=evil.example; dmarc=none header.from=example.org",
+        "dmarc=pass header.from=example.org; dmarc=none header.from=example.org",
     ],
 )
 def test_anything_else_is_not(results: str) -> None:
@@ -102,6 +110,11 @@ def test_only_the_topmost_header_of_our_server_counts() -> None:
     assert believed(f"{OWN}; {PASS}", f"{OWN}; none")
 
 
+def test_a_dmarc_failure_in_a_lower_header_of_our_server_counts() -> None:
+    fail = f"{OWN.upper()}; dmarc=fail header.from=example.org"
+    assert not believed(f"{OWN}; spf=pass smtp.mailfrom=ada@example.org", fail)
+
+
 @pytest.mark.parametrize("sender", ["a)b@evil.example", 'a"b@evil.example', "a(b@evil.example"])
 def test_an_address_that_makes_our_header_unreadable_gets_no_forged_one_believed(
     sender: str,
@@ -112,7 +125,7 @@ def test_an_address_that_makes_our_header_unreadable_gets_no_forged_one_believed
 def test_without_a_header_nobody_is_believed() -> None:
     assert not believed()
     assert not passes(
-        read_mail(f"X-Authentication-Results: {OWN}; {PASS}\nFrom: ada@example.org\n\n".encode()),
+        read_head(f"X-Authentication-Results: {OWN}; {PASS}\nFrom: ada@example.org\n\n".encode()),
         authserv_id=OWN,
     )
 
@@ -133,14 +146,6 @@ def test_without_a_header_nobody_is_believed() -> None:
 )
 def test_without_exactly_one_from_address_nobody_is_believed(sender: str) -> None:
     assert not believed(f"{OWN}; {PASS}", sender=sender)
-
-
-def test_a_top_level_domain_is_nobodys_own() -> None:
-    assert not are_aligned("org", "example.org") and not are_aligned("org", "org")
-    assert not are_aligned("", "example.org") and not are_aligned(".org", "example.org")
-    assert are_aligned("example.org", "example.org") and are_aligned(
-        "a.b.example.org", "example.org"
-    )
 
 
 @given(st.text(alphabet='ab=;.("\\)/ \r\n\tpasdmrck@', max_size=80))

@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 
 from chatsite.channels.mail.incoming.automatic import why_automatic
-from chatsite.channels.mail.incoming.reading import read_mail
+from chatsite.channels.mail.incoming.reading import read_head
 
 OWN = "agent@harbour.example"
 
 
 def why(*headers: str, sender: str = "ada@example.org") -> str:
     lines = "\r\n".join([f"From: {sender}", *headers])
-    return why_automatic(read_mail(f"{lines}\r\n\r\nHello".encode()), own=OWN)
+    return why_automatic(read_head(f"{lines}\r\n\r\nHello".encode()), own=OWN)
 
 
 @pytest.mark.parametrize(

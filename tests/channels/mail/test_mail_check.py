@@ -35,9 +35,21 @@ def test_it_says_what_works_and_sends_nothing(
     mailbox.deliver(b"From: ada@example.org\r\n\r\nHello")
     works, said = check(settings, account)
     assert works, said
-    assert [line.partition(":")[0] for line in said.splitlines()] == ["works"] * 3
+    lines = [line for line in said.splitlines() if "CVE-" not in line]
+    assert [line.partition(":")[0] for line in lines] == ["works", "beware", "works", "works"]
+    assert "none of the newest 1 mails has an Authentication-Results header" in said
     assert f"INBOX at 127.0.0.1:{mailbox.port}" in said and "(IDLE)" in said
     assert sink.raw == [] and mailbox.numbers("UNSEEN") == [1]
+
+
+def test_it_says_where_two_headers_bear_the_name_of_our_server(
+    settings: Any, account: MailAccount, mailbox: Dovecot
+) -> None:
+    verdict = f"Authentication-Results: {account.authserv_id}; dmarc=none\r\n".encode()
+    mailbox.deliver(verdict * 2 + b"From: ada@example.org\r\n\r\nHello")
+    mailbox.deliver(verdict + b"From: ada@example.org\r\n\r\nHello")
+    works, said = check(settings, account)
+    assert works and "beware: 1 of the newest 2 mails have two or more headers" in said
 
 
 def test_with_send_a_mail_is_sent(settings: Any, account: MailAccount, sink: SmtpSink) -> None:

@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from chatsite.channels.channel import Trouble
-from chatsite.channels.mail.mailbox import LARGEST_MAIL, FoundMail, OpenMailbox
+from chatsite.channels.mail.mailbox import FoundMail, OpenMailbox
 from chatsite.conversations.values.mail_records import MailboxPlace
 from chatsite.mail_account import MailAccount
 from tests.channels.mail.conftest import account_at
@@ -50,14 +50,10 @@ def test_reading_marks_nothing_and_deletes_nothing(box: OpenMailbox, mailbox: Do
     mailbox.deliver(MAIL)
     until(lambda: mailbox.numbers() == [1])
     box.ask()
-    assert box.fetch(1, headers_only=False) == MAIL
-    assert box.fetch(1, headers_only=True) == b"From: ada@example.org\r\n\r\n"
-    assert box.fetch(99, headers_only=False) is None
+    assert box.fetch(1) == MAIL
+    assert box.fetch_head(1) == b"From: ada@example.org\r\n\r\n"
+    assert box.fetch(99) is None
     assert mailbox.numbers("UNSEEN") == [1]
-
-
-def test_a_large_mail_is_told_by_its_size() -> None:
-    assert FoundMail(1, LARGEST_MAIL + 1).too_large and not FoundMail(1, LARGEST_MAIL).too_large
 
 
 def test_waiting_ends_when_a_mail_comes(box: OpenMailbox, mailbox: Dovecot) -> None:
@@ -68,6 +64,20 @@ def test_waiting_ends_when_a_mail_comes(box: OpenMailbox, mailbox: Dovecot) -> N
         mailbox.deliver(MAIL)
         waiting.result(20)
         assert time.monotonic() - began < 15
+    assert [one.number for one in box.new(None)] == [1]
+
+
+def test_what_was_told_with_another_command_is_not_waited_for(
+    box: OpenMailbox, mailbox: Dovecot
+) -> None:
+    """The server says so once; then it would be silent until the next mail."""
+    box.new(None)
+    mailbox.deliver(MAIL)
+    until(lambda: len(mailbox.numbers()) == 1)
+    box.ask()
+    began = time.monotonic()
+    box.wait(60)
+    assert time.monotonic() - began < 20
     assert [one.number for one in box.new(None)] == [1]
 
 

@@ -95,10 +95,15 @@ def test_where_nothing_else_is_there_it_stays(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "line", ["Am schrieb schrieb " * 20 + ":", "On a:", "> > >", "From: x\nTo: y", "--"]
+    "line",
+    [
+        *("Am schrieb schrieb " * 20 + ":", "On a:", "> > >", "From: x\nTo: y", "--"),
+        *("schrieb am 12345:", "schrieb am 12345:\n" * 40 + "\n", " " * 499 + ":"),
+    ],
 )
 def test_no_text_takes_long(line: str) -> None:
     began = time.monotonic()
-    own_words(f"{line}\n" * 4_900)
+    for end in ("", "> q\nanswer"):
+        own_words(f"{line}\n" * (4_900 // (line.count("\n") + 1)) + end)
     own_words(line * 50_000)
-    assert time.monotonic() - began < 3
+    assert time.monotonic() - began < 10

@@ -11,7 +11,8 @@ import pytest
 from asgiref.sync import sync_to_async
 from django.contrib.auth.models import User
 
-from chatsite.channels.mail.arrivals import Arrivals
+from chatsite.channels.channel import Trouble
+from chatsite.channels.mail.arrivals import LONGEST_HELD, STRANGERS_FREE, Arrivals
 from chatsite.channels.mail.attached import AttachedFiles
 from chatsite.channels.mail.mail_channel import MailChannel, asked_text
 from chatsite.conversations import store
@@ -19,11 +20,11 @@ from chatsite.conversations.models import Mail
 from chatsite.conversations.values.mail_records import TakenMail
 from chatsite.conversations.values.owners import Owner
 from chatsite.files.folder import Folder
-from chatsite.files.intake import Intake
-from chatsite.mail_account import MailAccount
+from chatsite.files.intake import KEPT_FREE, Intake
+from chatsite.mail_account import MailAccount, Strangers
 from chatsite.turns.context.turn_context import PageRequest
 from tests.fakes.dovecot import Dovecot
-from tests.fakes.mailing import written
+from tests.fakes.mailing import until, written
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
 Make = Callable[[MailAccount], MailChannel]
@@ -107,6 +108,44 @@ async def test_without_idle_the_mailbox_is_asked(
             assert (await anext(receiving)).text == "Two"
         await receiving.aclose()  # type: ignore[attr-defined]
         await channel.close()
+
+
+@pytest.mark.parametrize("strangers", ["hold", "label"])
+async def test_strangers_mails_end_before_the_disk_is_full_and_an_accounts_waits(
+    make: Make,
+    account: MailAccount,
+    mailbox: Dovecot,
+    ada: int,
+    monkeypatch: pytest.MonkeyPatch,
+    strangers: Strangers,
+) -> None:
+    free = [STRANGERS_FREE - 1]
+    monkeypatch.setattr(Folder, "free_bytes", lambda self: free[0])
+    mailbox.deliver(written("Hello", sender="eve@evil.example", checked=""))
+    mailbox.deliver(written("Mine", files={"a.txt": b"Two metres."}))
+    channel = make(replace(account, strangers=strangers))
+    assert [mail.text for mail in await received(channel, 1)] == ["Mine"]
+    states = await sync_to_async(lambda: list(Mail.objects.values_list("sender", "state")))()
+    assert ("eve@evil.example", "refused") in states
+    free[0] = KEPT_FREE - 1
+    mailbox.deliver(written("Later"))
+    until(lambda: len(mailbox.numbers()) == 3)
+    with pytest.raises(Trouble, match="the disk is nearly full, so mails wait"):
+        await received(make(account), 2)  # the first is the one that isn't answered yet
+    free[0] = STRANGERS_FREE
+    assert [mail.text for mail in await received(make(account), 2)] == ["Mine", "Later"]
+
+
+async def test_of_a_strangers_long_mail_the_beginning_is_held_and_it_says_so(
+    make: Make, account: MailAccount, mailbox: Dovecot, ada: int
+) -> None:
+    mailbox.deliver(written("word " * 60_000, sender="eve@evil.example", checked=""))
+    mailbox.deliver(written("Mine"))
+    channel = make(replace(account, strangers="hold"))
+    assert [mail.text for mail in await received(channel, 1)] == ["Mine"]
+    held = await sync_to_async(Mail.objects.get)(state="held")
+    assert len(held.text) == LONGEST_HELD
+    assert held.refused == ["The end of this mail was not kept: it is very long."]
 
 
 async def test_a_mail_without_an_id_is_taken_once(

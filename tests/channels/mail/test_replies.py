@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from chatsite.channels.channel import Answer
 from chatsite.channels.mail.incoming.quoted import own_words
-from chatsite.channels.mail.incoming.reading import read_mail
+from chatsite.channels.mail.incoming.reading import read_head
 from chatsite.channels.mail.outgoing.markup import html_of
 from chatsite.channels.mail.outgoing.replies import LONGEST_CHAIN, answer_reply
 from chatsite.conversations.values.mail_records import TakenMail
@@ -106,6 +106,18 @@ def test_a_long_chain_keeps_its_beginning_and_its_end() -> None:
     assert (kept[0], kept[-1]) == ("<0@example.org>", "<2@example.org>")
 
 
+@pytest.mark.parametrize("length", [20, 70, 76, 90, 230])
+def test_ids_are_written_as_they_came_however_long(length: int) -> None:
+    """Outlook's are longer than a line of the standard library, which encodes them."""
+    ids = [f"{letter * length}@mail.example.org" for letter in "abc"]
+    lines = answer_reply(
+        replace(MAIL, message_id=ids[2], chain=tuple(ids[:2])), ANSWER, own=OWN, site=SITE, now=NOW
+    ).data.split(b"\r\n")
+    assert f"In-Reply-To: <{ids[2]}>".encode() in lines
+    at = lines.index(f"References: <{ids[0]}>".encode())
+    assert lines[at + 1 : at + 3] == [f" <{one}>".encode() for one in ids[1:]]
+
+
 @pytest.mark.parametrize("subject", ["Re: The quay", "AW: Der Kai", "re: x"])
 def test_a_reply_to_a_reply_keeps_its_subject(subject: str) -> None:
     assert reply(replace(MAIL, subject=subject))["Subject"] == subject
@@ -159,7 +171,7 @@ NASTY = st.text(alphabet="a\r\n\t\x00\ud800é\u2028<>@:,;\"'*`#- \x7f", max_size
 @given(NASTY, NASTY, NASTY)
 def test_no_text_breaks_a_reply_or_adds_a_header(subject: str, text: str, said: str) -> None:
     clean = subject.replace("\ud800", "?"), text.replace("\ud800", "?"), said.replace("\ud800", "?")
-    found = read_mail(b"From: ada@example.org\r\n\r\n")
+    found = read_head(b"From: ada@example.org\r\n\r\n")
     mail = replace(MAIL, subject=" ".join(clean[0].split()), text=clean[1], sender=found.sender)
     made = reply(mail, replace(ANSWER, text=clean[2]))
     assert made["To"] == "ada@example.org" and len(made.keys()) == 11

@@ -11,7 +11,10 @@ from chatsite.channels.mail.outgoing.sending import LATER_SECONDS, Undeliverable
 from chatsite.mail_account import MailAccount
 from tests.fakes.smtp_sink import PASSWORD, SmtpSink
 
-DATA = b"From: agent@harbour.example\r\nTo: ada@example.org\r\n\r\nHello\r\n"
+DATA = (
+    b"From: agent@harbour.example\r\nTo: ada@example.org\r\n"
+    b'Content-Type: text/plain; charset="utf-8"\r\n\r\nHello\r\n'
+)
 
 
 async def sent(account: MailAccount) -> None:

@@ -6,10 +6,11 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from chatsite.channels.mail.incoming.reading import ReadMail
+from chatsite.channels.mail.incoming.reading import MailHead, lowered
 
 LONGEST_HEADER = 20_000
 _TOKEN = re.compile(r'"(?P<quoted>(?:[^"\\]|\\.)*)"|(?P<mark>[;=])|(?P<atom>[^\s;="]+)', re.DOTALL)
+_BY = re.compile(r"\s*(?:from\s+\S+\s+)?by\s+([^\s;]+)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,16 +22,24 @@ class Checked:
     properties: Mapping[str, str]
 
 
-def passes(mail: ReadMail, *, authserv_id: str) -> bool:
-    """Whether DMARC passed for From's domain, or DKIM or SPF for a domain aligned with it."""
+def passes(mail: MailHead, *, authserv_id: str) -> bool:
+    """Whether DMARC passed for From's domain. Where it has no verdict, whether DKIM or SPF passed
+    for exactly this domain: who holds a subdomain isn't its owner."""
     domain = mail.sender.rpartition("@")[2]
-    if not domain:
+    own = own_results(mail, authserv_id)
+    if not domain or not own:
         return False
-    checked = own_results(mail.headers.get("authentication-results", ()), authserv_id)
-    # The domain's owner asked for more than alignment, and the mail doesn't have it.
-    if any(one.method == "dmarc" and one.result == "fail" for one in checked):
+    # The domain's owner asked for more than alignment, and the mail doesn't have it. Separate
+    # filters write a header each; a forged failure harms its sender alone.
+    if any(one.method == "dmarc" and one.result == "fail" for said in own for one in said):
         return False
-    return any(_vouches(one, domain) for one in checked if one.result == "pass")
+    # A server has one verdict: who sent the mail wrote the other one into what it quotes.
+    if sum(one.method == "dmarc" for one in own[0]) > 1:
+        return False
+    # Whoever sent the mail may have written the lower ones, under the same name.
+    passed = [one for one in own[0] if one.result == "pass"]
+    by_dmarc = [one for one in passed if one.method == "dmarc"]
+    return any(_vouches(one, domain) for one in by_dmarc or passed)
 
 
 def _vouches(one: Checked, domain: str) -> bool:
@@ -39,31 +48,39 @@ def _vouches(one: Checked, domain: str) -> bool:
         return _domain(said.get("header.from", "")) == domain
     if one.method == "dkim":
         signer = said.get("header.d") or said.get("header.i", "")
-        return are_aligned(_domain(signer), domain)
+        return _domain(signer) == domain
     if one.method == "spf":
-        return are_aligned(_domain(said.get("smtp.mailfrom", "")), domain)
+        return _domain(said.get("smtp.mailfrom", "")) == domain
     return False
 
 
-def are_aligned(one: str, other: str) -> bool:
-    """The same domain, or one below the other; a top-level domain is nobody's own."""
-    short, long = sorted((one, other), key=len)
-    if "." not in short.strip(".") or short.startswith(".") or ".." in long:
-        return False
-    return short == long or long.endswith(f".{short}")
-
-
-def own_results(headers: tuple[str, ...], authserv_id: str) -> tuple[Checked, ...]:
-    """The results in the topmost header that our own server wrote. Whoever sent the mail may have
-    written the lower ones, under the same name: they count neither where the topmost one can't be
-    read, since text of the sender's may be what broke it."""
-    for header in headers:
-        found = parse_results(header)
-        if found is None and authserv_id in header:
+def own_results(mail: MailHead, authserv_id: str) -> tuple[tuple[Checked, ...], ...]:
+    """The results of each header that our own server may have written, the topmost first: those
+    down to the first Received of another server. Nothing where the topmost can't be read, since
+    text of the sender's may be what broke it."""
+    found: list[tuple[Checked, ...]] = []
+    for name, value in mail.traces:
+        if name == "received":
+            # Above the topmost one stand servers that handed the mail on within the house.
+            if found and _by_another(value, authserv_id):
+                break
+        elif (parsed := parse_results(value)) is not None:
+            if lowered(parsed[0]) == lowered(authserv_id):
+                found.append(parsed[1])
+        elif lowered(authserv_id) in lowered(value) and not found:
             return ()
-        if found is not None and found[0] == authserv_id:
-            return found[1]
-    return ()
+    return tuple(found)
+
+
+def _by_another(received: str, authserv_id: str) -> bool:
+    """Whether a server outside of our own one's domain wrote it. Not where it can't be read: a
+    sender's words in it may be what broke it, and mustn't hide a failure below."""
+    said = _BY.match(_without_comments(received[:LONGEST_HEADER]) or "")
+    if said is None:
+        return False
+    host, own = lowered(said[1]), lowered(authserv_id)
+    house = own.partition(".")[2] if own.count(".") > 1 else own
+    return host not in (own, house) and not host.endswith(f".{house}")
 
 
 def parse_results(header: str) -> tuple[str, tuple[Checked, ...]] | None:
@@ -157,4 +174,4 @@ def _without_comments(text: str) -> str | None:
 
 def _domain(value: str) -> str:
     """That of `a@example.org`, `@example.org` or `example.org`."""
-    return value.rpartition("@")[2].lower().rstrip(".")
+    return lowered(value.rpartition("@")[2])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from chatsite.channels.mail.incoming.reading import ReadMail
+from chatsite.channels.mail.incoming.reading import MailHead
 
 _NOBODY = re.compile(
     r"(?:mailer-daemon|postmaster|no-?reply|do-?not-?reply|bounces?|listserv|majordomo)"
@@ -13,7 +13,7 @@ _NOBODY = re.compile(
 _LISTS = ("list-id", "list-unsubscribe", "list-post", "list-help", "feedback-id")
 
 
-def why_automatic(mail: ReadMail, *, own: str) -> str:
+def why_automatic(mail: MailHead, *, own: str) -> str:
     """Why it is never answered, for the log; "" for a person's mail. `own` is the agent's
     address."""
     if mail.sender == own:
@@ -23,7 +23,7 @@ def why_automatic(mail: ReadMail, *, own: str) -> str:
     return _by_headers(mail)
 
 
-def _by_headers(mail: ReadMail) -> str:
+def _by_headers(mail: MailHead) -> str:
     submitted = _value(mail, "auto-submitted").partition(";")[0].strip()
     if submitted not in ("", "no"):
         return "Auto-Submitted says so"
@@ -43,5 +43,5 @@ def _by_headers(mail: ReadMail) -> str:
     return ""
 
 
-def _value(mail: ReadMail, name: str) -> str:
+def _value(mail: MailHead, name: str) -> str:
     return " ".join(mail.headers.get(name, ("",))[0].split()).lower()

@@ -22,14 +22,14 @@ _WROTE = re.compile(
 )
 # The line above a forwarded header block, and Outlook's line of underscores.
 _RULE = re.compile(
-    r"^\s*(?:-{2,}\s*(?:Original Message|Ursprüngliche Nachricht|Message d'origine|"
+    r"^\s{0,9}(?:-{2,}\s*(?:Original Message|Ursprüngliche Nachricht|Message d'origine|"
     r"Mensaje original|Messaggio originale|Mensagem original|Oorspronkelijk bericht|"
     r"Original-Nachricht)\s*-{2,}|_{20,})\s*$",
     flags=re.IGNORECASE,
 )
-_FROM = re.compile(r"^\s*\*?(?:From|Von|De|Da|Van|Från|Od)\s?:\*?\s", flags=re.IGNORECASE)
+_FROM = re.compile(r"^\s{0,9}\*?(?:From|Von|De|Da|Van|Från|Od)\s?:\*?\s", flags=re.IGNORECASE)
 _MORE = re.compile(
-    r"^\s*\*?(?:Sent|Date|To|Subject|Cc|Gesendet|Datum|An|Betreff|Envoyé|À|Objet|Enviado|Para|"
+    r"^\s{0,9}\*?(?:Sent|Date|To|Subject|Cc|Gesendet|Datum|An|Betreff|Envoyé|À|Objet|Enviado|Para|"
     r"Asunto|Inviato|A|Oggetto|Assunto|Verzonden|Aan|Onderwerp|Skickat|Till|Ämne|Data|Do|Temat)"
     r"\s?:\*?\s",
     flags=re.IGNORECASE,
@@ -37,7 +37,7 @@ _MORE = re.compile(
 _QUOTE = re.compile(r"^\s{0,3}>")
 # Lines that a program adds, and nobody writes.
 _SENT_WITH = re.compile(
-    r"^\s*(?:Sent from my|Gesendet von meinem|Von meinem .{1,40} gesendet|Envoyé de mon|"
+    r"^\s{0,9}(?:Sent from my|Gesendet von meinem|Von meinem .{1,40} gesendet|Envoyé de mon|"
     r"Enviado desde mi|Get Outlook for)\b.{0,80}$",
     flags=re.IGNORECASE,
 )
@@ -74,12 +74,10 @@ def _without_signature(lines: list[str]) -> list[str]:
 
 def _quoted_from(lines: list[str]) -> int:
     """The number of the first line of what is quoted until the end."""
-    answers = _answers(lines)
+    answers, leads = _answers(lines), _leads(lines)
     for number, line in enumerate(lines):
-        if _is_header_block(lines, number) or _RULE.match(line[:LONGEST_LINE]):
-            lead = 1
-        else:
-            lead = _wrote_lines(lines, number)
+        block = _is_header_block(lines, number) or _RULE.match(line[:LONGEST_LINE])
+        lead = 1 if block else leads[number]
         if lead and not answers[number + lead]:
             return number
     return len(lines)
@@ -100,15 +98,19 @@ def _wraps(lines: list[str], number: int) -> bool:
     return 0 < number < len(lines) - 1 and all(_is_quote(lines[number + by]) for by in (-1, 1))
 
 
-def _wrote_lines(lines: list[str], number: int) -> int:
-    """How many lines "On ... wrote:" takes here, up to three; 0: it doesn't begin here."""
-    for count, line in enumerate(lines[number : number + 3], start=1):
-        joined = " ".join(lines[number : number + count])[:LONGEST_LINE].rstrip()
-        if not line.strip():
-            return 0
-        if joined.endswith(":") and _WROTE.match(joined):
-            return count if count == 1 or not _wrote_lines(lines, number + 1) else 0
-    return 0
+def _leads(lines: list[str]) -> list[int]:
+    """For each line how many lines "On ... wrote:" takes from there, up to three; 0: none begins
+    there. From the last line up, since a line that begins one isn't the first of two or three."""
+    found = [0] * len(lines)
+    for number in reversed(range(len(lines))):
+        for count, line in enumerate(lines[number : number + 3], start=1):
+            if not line.strip():
+                break
+            joined = " ".join(lines[number : number + count])[:LONGEST_LINE].rstrip()
+            if joined.endswith(":") and _WROTE.match(joined):
+                found[number] = count if count == 1 or not found[number + 1] else 0
+                break
+    return found
 
 
 def _is_header_block(lines: list[str], number: int) -> bool:
@@ -126,7 +128,9 @@ def _without_last_quote(lines: list[str]) -> list[str]:
         end -= 1
     if not any(map(_is_quote, lines[end:])):
         return lines
-    for start in range(end - 1, max(-1, end - 4), -1):
-        if _wrote_lines(lines, start) == end - start:
+    near = max(0, end - 3)
+    # What follows the last line is left out: it begins none.
+    for start, lead in reversed(list(enumerate(_leads(lines[near:end]), start=near))):
+        if lead == end - start:
             return lines[:start]
     return lines[:end]

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from datetime import timedelta
 
-from chatsite.channels.mail.incoming.reading import ReadMail
+from chatsite.channels.mail.incoming.reading import MailHead
 
 # So long the same subject goes on with a thread, where no header says which.
 SAME_SUBJECT = timedelta(days=30)
@@ -17,7 +17,7 @@ _PREFIX = re.compile(
 )
 
 
-def answered_ids(mail: ReadMail) -> tuple[str, ...]:
+def answered_ids(mail: MailHead) -> tuple[str, ...]:
     """The Message-IDs that lead to its thread, the closest first."""
     return tuple(dict.fromkeys((*reversed(mail.replied), *reversed(mail.chain))))
 

@@ -14,6 +14,7 @@ from typing import Any
 
 from chatsite.channels.channel import Answer
 from chatsite.channels.mail.incoming.quoted import own_words
+from chatsite.channels.mail.incoming.reading import shortened_id
 from chatsite.channels.mail.incoming.threads import subject_key
 from chatsite.channels.mail.outgoing.markup import html_of
 from chatsite.conversations.values.mail_records import ComingMail, TakenMail
@@ -26,6 +27,9 @@ QUOTED_LINES = 6
 QUOTED_CHARACTERS = 400
 # For what people wrote before it was known what is in it.
 _UNSAFE = re.compile(r"[\x00-\x1f\x7f]")
+# Python before 3.11.10 and 3.12.5 decodes an encoded word while it folds a header, and writes the
+# line ends that it holds as they are (CVE-2024-6923). A blank ends every "=?", also a nested one.
+_ENCODED_WORD = re.compile(r"=(?=\?)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,10 +103,6 @@ def _reply(
     subject = mail.subject if subject_key(mail.subject) != mail.subject.casefold() else ""
     made = _head(own, mail.sender, subject or f"Re: {mail.subject}".strip(), now)
     made["Message-ID"] = f"<{id}>"
-    made["In-Reply-To"] = f"<{mail.message_id}>"
-    chain = [one for one in mail.chain if one != mail.message_id]
-    kept = [*chain[:1], *chain[1:][-LONGEST_CHAIN:], mail.message_id]
-    made["References"] = " ".join(f"<{one}>" for one in kept)
     quote = _quoted(mail.text)
     made.set_content("\n\n".join(part for part in (text, quote, _signature(below)) if part))
     html = [html_of(text)]
@@ -112,7 +112,19 @@ def _reply(
     if below:
         html.append(f"<hr><p>{'<br>'.join(html_of(one)[3:-4] for one in below)}</p>")
     made.add_alternative("<html><body>\n" + "\n".join(html) + "\n</body></html>", subtype="html")
-    return Reply(id=id, data=made.as_bytes())
+    return Reply(id=id, data=_place_in_thread(mail) + made.as_bytes())
+
+
+def _place_in_thread(mail: TakenMail | ComingMail) -> bytes:
+    """In-Reply-To and References, an id on each line. The standard library would make an encoded
+    word of an id that is longer than its lines, as Outlook's are, and no mail program reads those.
+    """
+    # Ids that an earlier version stored are as the stranger wrote them.
+    own_id = shortened_id(mail.message_id)
+    chain = [one for id in mail.chain if (one := shortened_id(id)) != own_id]
+    kept = [*chain[:1], *chain[1:][-LONGEST_CHAIN:], own_id]
+    references = "\r\n ".join(f"<{one}>" for one in kept)
+    return f"In-Reply-To: <{own_id}>\r\nReferences: {references}\r\n".encode("ascii")
 
 
 def _head(own: str, to: str, subject: str, now: datetime) -> EmailMessage:
@@ -120,7 +132,7 @@ def _head(own: str, to: str, subject: str, now: datetime) -> EmailMessage:
     made = EmailMessage(policy=policy.SMTP)
     made["From"] = own
     made["To"] = to
-    made["Subject"] = _UNSAFE.sub(" ", subject)
+    made["Subject"] = _ENCODED_WORD.sub("= ", _UNSAFE.sub(" ", subject))
     made["Date"] = format_datetime(now)
     made["Auto-Submitted"] = "auto-replied"
     made["X-Auto-Response-Suppress"] = "All"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from email.message import EmailMessage
 from email.policy import SMTP
@@ -15,10 +15,21 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from chatsite.agents.catalogue import Catalogue
 from chatsite.channels.channel import Trouble
+from chatsite.channels.mail.incoming.authentication import own_results
+from chatsite.channels.mail.incoming.reading import MailHead, read_head
 from chatsite.channels.mail.mailbox import POLL_SECONDS, OpenMailbox
-from chatsite.channels.mail.outgoing.sending import Undeliverable, connected, send
+from chatsite.channels.mail.outgoing.sending import (
+    UNSAFE_PYTHON,
+    Undeliverable,
+    connected,
+    folds_safely,
+    send,
+)
 from chatsite.errors import NotFound
 from chatsite.mail_account import MailAccount
+
+# Mails of the last days that nobody has seen; looking at them leaves them so.
+NEWEST = 20
 
 
 class Command(BaseCommand):
@@ -33,11 +44,13 @@ class Command(BaseCommand):
             raise CommandError("Mail is off: MAIL_IMAP and the other variables aren't set.")
         checks: list[Callable[[], str]] = [
             lambda: _agent(account),
-            lambda: _mailbox(account),
+            lambda: self._mailbox(account),
             lambda: asyncio.run(_sign_in(account)),
         ]
         if to := options["send"]:
             checks.append(lambda: asyncio.run(_sent(account, to)))
+        if not folds_safely():
+            self.stdout.write(f"beware: {UNSAFE_PYTHON}")
         working = [self._works(check) for check in checks]
         if not all(working):
             raise CommandError("Mail doesn't work yet.")
@@ -50,6 +63,19 @@ class Command(BaseCommand):
             return False
         return True
 
+    def _mailbox(self, account: MailAccount) -> str:
+        box = OpenMailbox(account)
+        try:
+            box.open()
+            newest = [box.fetch_head(mail.number) for mail in box.new(None)[-NEWEST:]]
+            told = "says what is new (IDLE)" if box.tells else f"is asked every {POLL_SECONDS:g} s"
+        finally:
+            box.close()
+        for doubt in _doubts(account, [read_head(head) for head in newest if head]):
+            self.stdout.write(f"beware: {doubt}")
+        server = account.imap
+        return f"the mailbox {account.folder} at {server.host}:{server.port}; its server {told}"
+
 
 def _agent(account: MailAccount) -> str:
     try:
@@ -59,16 +85,20 @@ def _agent(account: MailAccount) -> str:
     return f"the agent {account.agent}"
 
 
-def _mailbox(account: MailAccount) -> str:
-    box = OpenMailbox(account)
-    try:
-        box.open()
-        box.new(None)
-        told = "says what is new (IDLE)" if box.tells else f"is asked every {POLL_SECONDS:g} s"
-        server = account.imap
-        return f"the mailbox {account.folder} at {server.host}:{server.port}; its server {told}"
-    finally:
-        box.close()
+def _doubts(account: MailAccount, heads: list[MailHead]) -> Iterator[str]:
+    """What in the newest mails speaks against MAIL_AUTHSERV_ID or the server behind it."""
+    name = account.authserv_id
+    own = [len(own_results(head, name)) for head in heads]
+    if own and not any(own):
+        yield (
+            f"none of the newest {len(own)} mails has an Authentication-Results header of "
+            f"{name!r} (MAIL_AUTHSERV_ID), so no sender is believed"
+        )
+    if several := sum(count > 1 for count in own):
+        yield (
+            f"{several} of the newest {len(own)} mails have two or more headers of {name!r}: the "
+            "mail server has to take out those that a sender wrote; the topmost is believed"
+        )
 
 
 async def _sign_in(account: MailAccount) -> str:

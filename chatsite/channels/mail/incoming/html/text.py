@@ -1,0 +1,140 @@
+"""The text of an HTML mail."""
+
+from __future__ import annotations
+
+import re
+
+from inscriptis import Inscriptis
+from inscriptis.css_profiles import CSS_PROFILES
+from inscriptis.model.config import ParserConfig
+from lxml import etree
+from selectolax.lexbor import LexborHTMLParser
+
+from chatsite.channels.mail.incoming.html.cost import is_too_costly
+from chatsite.channels.mail.incoming.html.hidden import Start, seen_parts
+from chatsite.channels.mail.incoming.html.styles import words
+
+# Of a newsletter's HTML without its pictures; what is longer is an attack.
+MOST_CHARACTERS = 1_000_000
+# In place of a mail that can't be read in time or safely: text that is hidden may be in it.
+UNREADABLE = "(This mail's HTML can't be read.)"
+_CONFIG = ParserConfig(css=CSS_PROFILES["strict"])
+_PICTURE = re.compile(r"data:image/[^\"'<>()\s]{1000,}", re.IGNORECASE)
+_SHEET = re.compile(r"<style", re.IGNORECASE)
+_SURROGATE = re.compile(r"[\ud800-\udfff]")
+# What lxml refuses.
+_NO_TEXT = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
+# The elements that say how text is laid out. The others are left out around their text.
+_LAID_OUT = frozenset(
+    "p figure h1 h2 h3 h4 h5 h6 ul ol li address article aside div footer header hgroup main nav"
+    " figcaption blockquote q pre xmp listing plaintext table tr td th br".split()
+)
+_BLOCKS = frozenset(
+    "section center form fieldset dl dt dd details summary dialog hr caption legend option"
+    " optgroup menu dir".split()
+)
+# Inscriptis calls itself for each, and shifts each list by four.
+DEEPEST, DEEPEST_LISTS = 100, 5
+_BLANKS = re.compile(r"[ \t]{21,}")
+
+
+def text_of_html(html: str) -> str:
+    """Never raises, and is never text that may be hidden."""
+    try:
+        html = _PICTURE.sub("data:", html)
+        if _SHEET.search(html, MOST_CHARACTERS):
+            return UNREADABLE
+        html = _SURROGATE.sub("\ufffd", html[:MOST_CHARACTERS])
+        if not html.strip():
+            return ""
+        if is_too_costly(html):
+            return UNREADABLE
+        return _written(_laid_out(html))
+    except Exception:
+        # The libraries raise whatever a tree makes them; a mail is read anyway.
+        return UNREADABLE
+
+
+def _laid_out(html: str) -> etree._Element:
+    """A tree of what is seen, for Inscriptis."""
+    builder = etree.TreeBuilder()
+    builder.start("body", {})
+    opened: list[str] = []
+    depth = lists = 0
+    root = LexborHTMLParser(html).root
+    for part in seen_parts(root) if root is not None else ():
+        if isinstance(part, str):
+            builder.data(_NO_TEXT.sub("", part))
+        elif isinstance(part, Start):
+            tag = _tag(part)
+            is_list = tag in ("ul", "ol")
+            if depth >= DEEPEST or (is_list and lists >= DEEPEST_LISTS):
+                tag = "br" if tag == "br" else ""
+            # An HTML reply marks its quote by an element alone, which would be lost: who quotes
+            # ends with it, and a line of ">" is what the text of a mail has in its place.
+            if part.tag == "blockquote":
+                builder.start("p", {})
+                builder.data("> ")
+                builder.end("p")
+            if tag:
+                builder.start(tag, _attributes(part))
+                depth, lists = depth + 1, lists + is_list
+            opened.append(tag)
+        elif tag := opened.pop():
+            builder.end(tag)
+            depth, lists = depth - 1, lists - (tag in ("ul", "ol"))
+    builder.end("body")
+    return builder.close()
+
+
+def _tag(part: Start) -> str:
+    """The element it is laid out as; none for text in a line."""
+    if part.tag in _LAID_OUT:
+        return part.tag
+    display = words(part.style.get("display", ()))[-1:]
+    is_block = part.tag in _BLOCKS or display in (["block"], ["flex"], ["grid"], ["table"])
+    return "div" if is_block else ""
+
+
+def _attributes(part: Start) -> dict[str, str]:
+    found = {}
+    display = words(part.style.get("display", ()))[-1:]
+    if display and part.tag in ("div", "p", "li", "ul") and display[0].startswith("inline"):
+        found["style"] = "display:inline"
+    white_space = words(part.style.get("white-space", ()))[:1]
+    if white_space and white_space[0].startswith("pre"):
+        found["style"] = found.get("style", "") + ";white-space:pre"
+    value = part.attributes.get("value") or ""
+    if part.tag == "li" and re.fullmatch(r"[0-9]{1,6}", value):
+        found["value"] = value
+    return found
+
+
+# ---- written out -------------------------------------------------------------------------------
+def _written(tree: etree._Element) -> str:
+    for table in tree.iter("table"):
+        if _is_wide(table):
+            for one in table.iter("table", "tr", "td", "th"):
+                one.tag = "div"
+    text = str(Inscriptis(tree, _CONFIG).get_text())
+    return "\n".join(_BLANKS.sub(" " * 20, line.rstrip()) for line in text.split("\n"))
+
+
+def _is_wide(table: etree._Element) -> bool:
+    """A table is padded with blanks. One for the layout becomes many times as long by that; it
+    reads better one cell below the other."""
+    if next(table.iterdescendants("table"), None) is not None:
+        return True
+    total = width = height = 0
+    columns = 0
+    for row in table.iter("tr"):
+        lines, cells = 1, 0
+        for cell in row.iterchildren("td", "th"):
+            text = "".join(cell.itertext())
+            total += len(text)
+            width = max(width, len(text))
+            lines = max(lines, text.count("\n") + sum(1 for _ in cell.iter()))
+            cells += 1
+        columns = max(columns, cells)
+        height += lines
+    return width * height * columns > 4 * total + 2_000
