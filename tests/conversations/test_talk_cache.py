@@ -71,7 +71,7 @@ def test_how_far_a_room_was_read_is_stored_with_what_was_read(room: RoomRow) -> 
 def test_what_fails_in_the_middle_leaves_nothing_behind(room: RoomRow) -> None:
     broken: Any = None
     with pytest.raises(IntegrityError), transaction.atomic():
-        take(room, said(12), said(14, text=broken))
+        take(room, said(12), said(14, sent=broken))
     assert not rows(room)
     assert store.open_room(server=SERVER, token=TOKEN, agent="demo").last_known == 10
 
@@ -152,8 +152,23 @@ def test_a_change_counts_once_however_often_it_comes(room: RoomRow) -> None:
     assert [(one.kind, one.id) for one in found] == [("settles", 12)]
     (behind,) = store.lag(room=room.key).messages
     assert (behind.id, behind.text) == (stored_id(SERVER, TOKEN, 12), "Edited")
-    store.caught_up(room=room.key, numbers=[12])
+    store.caught_up(room=room.key, carried=behind)
     assert take(room, system, changes=[change]) == ()
+    assert store.lag(room=room.key).messages == ()
+
+
+def test_a_change_that_comes_while_another_is_carried_is_carried_too(room: RoomRow) -> None:
+    take(room, said(12))
+    place(room, 12)
+    edited = RoomChange(id=14, kind="edited", message=12, after=said(12, "Edited", edited=5))
+    take(room, said(14, "", kind="system", waits=False), changes=[edited])
+    (behind,) = store.lag(room=room.key).messages
+    deleted = RoomChange(id=16, kind="deleted", message=12)
+    take(room, said(16, "", kind="system", waits=False), changes=[deleted])
+    store.caught_up(room=room.key, carried=behind)
+    (still,) = store.lag(room=room.key).messages
+    assert (still.number, still.text) == (12, None)
+    store.caught_up(room=room.key, carried=still)
     assert store.lag(room=room.key).messages == ()
 
 

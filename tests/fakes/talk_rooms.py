@@ -29,6 +29,8 @@ class TalkState:
     def __init__(self) -> None:
         self.rooms: dict[str, Room] = {}
         self.files: dict[str, bytes] = {}
+        # What is shared with which rooms: numbers of files and tokens, by the path.
+        self.shares: dict[str, tuple[int, list[str]]] = {}
         self._next = 100
 
     def add_room(self, token: str, *people: str, name: str = "Harbour works", bot: str) -> Room:
@@ -62,9 +64,11 @@ class TalkState:
         """A file in the room, with a caption or none."""
         path = f"Talk/{name}"
         self.files[path] = content
+        number, tokens = self.shares.setdefault(path, (700 + len(self.shares), []))
+        tokens.append(token)
         file = {
             "type": "file",
-            "id": "7",
+            "id": str(number),
             "name": name,
             "path": path,
             "size": str(len(content)),

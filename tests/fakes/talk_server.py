@@ -6,6 +6,7 @@ deletions, reactions, files over WebDAV. It can be told to fail:
 withdraw()       the bot's password isn't accepted any more; `restore()` gives it back
 fail(503, 2)     the next two requests to a room get this status; `retry_after` is a header
 lose_answers(1)  the next post arrives, but its connection breaks before the answer
+gives_all        a page has all that is new, whatever is asked for
 holds_files      no file is given until it is False
 takes_posts = 1  one more post is taken, then 503 for all; None takes all
 again(3)         every poll gives the three newest known messages once more
@@ -59,6 +60,7 @@ class FakeTalk(TalkState):
         self._lost = self._repeated = 0
         self.takes_posts: int | None = None
         self.holds_files = False
+        self.gives_all = False
         self._loop: asyncio.AbstractEventLoop | None = None
         self._changed = asyncio.Event()
         self._thread: threading.Thread | None = None
@@ -125,6 +127,8 @@ class FakeTalk(TalkState):
         app.router.add_get("/ocs/v2.php/cloud/user", self._guarded(self._account))
         app.router.add_get("/ocs/v2.php/cloud/capabilities", self._guarded(self._able))
         app.router.add_get(_OCS.replace("v1/chat", "v4/room"), self._guarded(self._room))
+        shares = "/ocs/v2.php/apps/files_sharing/api/v1/shares"
+        app.router.add_get(shares, self._guarded(self._shares))
         app.router.add_get("/remote.php/dav/files/{user}/{path:.+}", self._guarded(self._file))
         app.router.add_get("/{token}", self._show)
         app.router.add_post("/{token}", self._write)
@@ -150,7 +154,8 @@ class FakeTalk(TalkState):
     def _append(self, room: Room, *said: Any, **more: Any) -> dict[str, Any]:
         raw = super()._append(room, *said, **more)
         if self._loop is not None:
-            self._loop.call_soon_threadsafe(self._changed.set)
+            # The event that is waited for then, which may be another one by that time.
+            self._loop.call_soon_threadsafe(lambda: self._changed.set())
         return raw
 
     # ---- requests ------------------------------------------------------------------------------
@@ -178,7 +183,7 @@ class FakeTalk(TalkState):
 
     async def _read(self, request: web.Request) -> web.StreamResponse:
         token, asked = request.match_info["token"], request.query
-        limit = min(int(asked.get("limit", "100")), 200)
+        limit = 1_000_000 if self.gives_all else min(int(asked.get("limit", "100")), 200)
         if asked["lookIntoFuture"] == "0":
             newest = self.rooms[token].messages[::-1][:limit]
             return _page(newest) if newest else web.Response(status=304)
@@ -229,6 +234,7 @@ class FakeTalk(TalkState):
         reference = said.get("referenceId", "")[:64]
         text = said["message"].strip()
         raw = self.say(token, BOT, text, reply_to=reply_to, reference=reference)
+        raw["silent"] = said.get("silent", False)
         if self._lost:
             self._lost -= 1
             assert request.transport is not None
@@ -248,6 +254,17 @@ class FakeTalk(TalkState):
         last = room.messages[-1] if room.messages else []
         shown = {"token": room.token, "displayName": room.name, "lastMessage": last}
         return _ocs(shown | {"readOnly": int(room.read_only)})
+
+    async def _shares(self, request: web.Request) -> web.StreamResponse:
+        """As Nextcloud tells of one file what reaches the bot; 404 where there is no such file."""
+        path = request.query["path"].strip("/")
+        number, tokens = self.shares.get(path, (0, []))
+        folder = any(one.startswith(f"{path}/") for one in self.files)
+        if request.query.get("shared_with_me") != "true" or not (folder or path in self.files):
+            return _ocs([], status=404)
+        kind = "folder" if folder else "file"
+        said = {"id": "1", "share_type": 10, "file_source": number, "item_type": kind}
+        return _ocs([said | {"share_with": token, "path": f"/{path}"} for token in tokens])
 
     async def _file(self, request: web.Request) -> web.StreamResponse:
         while self.holds_files:  # noqa: ASYNC110 - set by another thread

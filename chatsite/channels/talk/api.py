@@ -6,9 +6,7 @@ is sent to the configured server and nowhere else; no error names it.
 
 from __future__ import annotations
 
-import asyncio
 import base64
-import json
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -18,25 +16,31 @@ from urllib.parse import quote, urlsplit
 import aiohttp
 from yarl import URL
 
-from chatsite.channels.talk.refusals import TalkTrouble, broken, require_success
+from chatsite.channels.talk.contents import data, last_given, within
+from chatsite.channels.talk.refusals import TalkTrouble, TooLong, broken, no_talk, require_success
+from chatsite.channels.talk.text.messages import number
+from chatsite.conversations.values.room_records import RoomFile
 from chatsite.messages import MAX_ATTACHMENT_BYTES
 
 POLL_SECONDS = 30
 # Beyond a poll's own time: connecting, and reading a hundred long messages.
 REQUEST_SECONDS = 30.0
 FILE_SECONDS = 600.0
-PAGE = 100
-# A hundred messages of 32,000 characters, each with the one that it replies to.
-LARGEST_ANSWER = 32 * 1024 * 1024
+PAGE = 20
 LONGEST_MESSAGE = 32_000
+_SHARES = "/ocs/v2.php/apps/files_sharing/api/v1/shares"
+# What Nextcloud's file sharing calls a share with a Talk room.
+ROOM_SHARE = 10
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """Messages of a room as they came, and the number of the last one that was given."""
+    """Messages of a room as they came, and the number of the last one that was given. `passed`:
+    the message up to there is longer than any answer may be, and isn't among them."""
 
     messages: Sequence[Any]
     last_given: int
+    passed: bool = False
 
 
 class TalkApi:
@@ -63,22 +67,40 @@ class TalkApi:
     async def newest(self, token: str) -> int:
         """The number of a room's newest message, 0 in an empty one."""
         asked = {"lookIntoFuture": "0", "limit": "1", "setReadMarker": "0"}
-        found = await self._page(token, asked)
+        try:
+            found = await self._page(token, asked)
+        except TooLong as trouble:
+            if not trouble.last_given:
+                raise
+            return trouble.last_given
         numbers = [one.get("id") for one in found.messages if isinstance(one, dict)]
         return max((one for one in numbers if isinstance(one, int)), default=0)
 
-    async def poll(self, token: str, *, after: int, seconds: int = POLL_SECONDS) -> Page:
-        """What came after the message `after`, waiting so long for it; an empty page for
-        nothing."""
+    async def poll(
+        self, token: str, *, after: int, seconds: int = POLL_SECONDS, limit: int = PAGE
+    ) -> Page:
+        """What came after the message `after`, waiting so long for it; an empty page for nothing.
+
+        Where that is too long for one answer, fewer messages are asked for; one that is too long
+        alone is passed: the same page again, for ever, would silence the bot.
+        """
         asked = {
             "lookIntoFuture": "1",
             "timeout": str(seconds),
             "lastKnownMessageId": str(after),
-            "limit": str(PAGE),
             "includeLastKnown": "0",
             "noStatusUpdate": "1",
         }
-        return await self._page(token, asked, seconds=seconds, after=after)
+        while True:
+            some = {**asked, "limit": str(limit)}
+            try:
+                return await self._page(token, some, seconds=seconds, after=after)
+            except TooLong as trouble:
+                if not trouble.last_given:
+                    raise
+                if limit <= 1:
+                    return Page((), max(trouble.last_given, after + 1), passed=True)
+            limit //= 2
 
     async def _page(
         self, token: str, asked: Mapping[str, str], *, seconds: int = 0, after: int = 0
@@ -87,11 +109,10 @@ class TalkApi:
         async with self._asked("GET", _chat(token), asked=asked, seconds=patience) as response:
             if response.status == 304:
                 return Page((), after)
-            found = await _data(response)
+            found = await data(response)
             if not isinstance(found, list):
-                raise _no_talk()
-            given = response.headers.get("X-Chat-Last-Given", "")
-            return Page(found, int(given) if given.isascii() and given.isdigit() else after)
+                raise no_talk()
+            return Page(found, last_given(response) or after)
 
     async def room(self, token: str) -> Mapping[str, Any]:
         """What the server says of a room."""
@@ -104,33 +125,59 @@ class TalkApi:
     async def capabilities(self) -> Mapping[str, Any]:
         """What Talk can do there, {} where it isn't installed."""
         found = await self._object("/ocs/v2.php/cloud/capabilities")
-        spreed = _within(found, "capabilities", "spreed")
+        spreed = within(found, "capabilities", "spreed")
         return spreed if isinstance(spreed, dict) else {}
 
     async def longest_message(self) -> int:
         """How many characters a message may have."""
-        most = _within(await self.capabilities(), "config", "chat", "max-length")
+        most = within(await self.capabilities(), "config", "chat", "max-length")
         return most if isinstance(most, int) and most >= 100 else LONGEST_MESSAGE
 
     # ---- posts -------------------------------------------------------------------------------
-    async def post(self, token: str, text: str, *, reference: str, reply_to: int = 0) -> Any:
+    async def post(
+        self, token: str, text: str, *, reference: str, reply_to: int = 0, silent: bool = False
+    ) -> Any:
         """Post a message; what the server says of it then. A reply to what was deleted meanwhile
-        is posted without the reply."""
+        is posted without the reply. `silent`: nobody is notified."""
         body: dict[str, Any] = {"message": text, "referenceId": reference}
+        if silent:
+            body["silent"] = True
         if reply_to:
             body["replyTo"] = reply_to
         async with self._asked("POST", _chat(token), body=body, may_fail=(400,)) as response:
             if response.status != 400:
-                return await _data(response)
+                return await data(response)
         if not reply_to:
             raise TalkTrouble("the room doesn't take this message", concern="request")
-        return await self.post(token, text, reference=reference)
+        return await self.post(token, text, reference=reference, silent=silent)
 
     # ---- files -------------------------------------------------------------------------------
+    async def is_shared(self, token: str, file: RoomFile) -> bool:
+        """Whether the server has a share with this room for the file, or for a folder around it:
+        the bot can read the files of all its rooms, and a message says what its sender likes.
+        Raises TalkTrouble where there is no such file."""
+        parts = _steps(file.path)
+        for end in range(len(parts), 0, -1):
+            asked = {"path": "/" + "/".join(parts[:end]), "shared_with_me": "true"}
+            async with self._asked("GET", _SHARES, asked=asked, may_fail=(404,)) as response:
+                if response.status == 404:
+                    raise TalkTrouble("there is no such file", concern="request")
+                try:
+                    found = await data(response)
+                except TooLong as trouble:  # it will be as long the next time
+                    raise TalkTrouble(trouble.message, concern="request") from None
+            shares = [one for one in found if isinstance(one, dict)] if found else []
+            with_room = [one for one in shares if _is_with_room(one, token)]
+            if end == len(parts) and file.id:  # an earlier version stored none
+                with_room = [one for one in with_room if number(one.get("file_source")) == file.id]
+            if with_room:
+                return True
+        return False
+
     async def download(self, path: str) -> AsyncGenerator[bytes, None]:
         """The bytes of a file that was shared with the bot; one block more than is allowed, so that
         who takes them sees that it is too large."""
-        parts = [quote(part, safe="") for part in path.split("/") if part not in ("", ".", "..")]
+        parts = [quote(part, safe="") for part in _steps(path)]
         place = f"/remote.php/dav/files/{quote(self.user, safe='')}/{'/'.join(parts)}"
         size = 0
         async with self._asked("GET", place, seconds=FILE_SECONDS) as response:
@@ -143,9 +190,9 @@ class TalkApi:
     # ---- requests ----------------------------------------------------------------------------
     async def _object(self, path: str) -> Mapping[str, Any]:
         async with self._asked("GET", path) as response:
-            found = await _data(response)
+            found = await data(response)
         if not isinstance(found, dict):
-            raise _no_talk()
+            raise no_talk()
         return found
 
     @asynccontextmanager
@@ -185,33 +232,14 @@ class TalkApi:
             raise TalkTrouble(f"{host} can't be reached: {why}", concern="server") from None
 
 
+def _steps(path: str) -> list[str]:
+    """None of them leads out of the bot's own files."""
+    return [part for part in path.split("/") if part not in ("", ".", "..")]
+
+
+def _is_with_room(share: Mapping[str, Any], token: str) -> bool:
+    return number(share.get("share_type")) == ROOM_SHARE and share.get("share_with") == token
+
+
 def _chat(token: str) -> str:
     return f"/ocs/v2.php/apps/spreed/api/v1/chat/{quote(token, safe='')}"
-
-
-async def _data(response: aiohttp.ClientResponse) -> Any:
-    """What stands under `ocs.data` of an answer."""
-    content = bytearray()
-    async for block in response.content.iter_any():
-        content += block
-        if len(content) > LARGEST_ANSWER:
-            raise TalkTrouble("the server's answer is too long", concern="server")
-    try:
-        found = await asyncio.to_thread(json.loads, bytes(content))
-    except (ValueError, RecursionError):
-        raise _no_talk() from None
-    data = _within(found, "ocs", "data")
-    if data is None:
-        raise _no_talk()
-    return data
-
-
-def _no_talk() -> TalkTrouble:
-    return TalkTrouble("the server's answer isn't Talk's", concern="server")
-
-
-def _within(value: Any, *keys: str) -> Any:
-    """What stands under these keys, one in the other; None where nothing does."""
-    for key in keys:
-        value = value.get(key) if isinstance(value, dict) else None
-    return value

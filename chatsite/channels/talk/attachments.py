@@ -48,6 +48,8 @@ async def _take(
     owner = room.row.owner
     if file.size > MAX_ATTACHMENT_BYTES:
         raise BadCommand(too_large(), code="too_large")
+    if not await api.is_shared(room.entry.token, file):
+        raise BadCommand(say("This file isn't shared with this room."))
     await around.run(around.store.require_quota, owner, size=file.size)
     async with (
         aclosing(api.download(file.path)) as blocks,

@@ -17,15 +17,22 @@ from chatsite.channels.talk.reader import RoomReader, open_room
 from chatsite.channels.talk.refusals import TalkTrouble
 from chatsite.channels.talk.rooms_file import RoomsFile
 from chatsite.channels.talk.rules import FORGET, POLICY
+from chatsite.channels.talk.text.messages import id_of_actor, is_message, named_ids
 from chatsite.channels.talk.text.parts import cut
 from chatsite.channels.talk.text.words import (
     acknowledgement,
     answer_text,
     file_refused,
     forgotten,
+    rings,
     why_words,
 )
-from chatsite.conversations.values.room_records import RoomArrival, WaitingMessage, stored_id
+from chatsite.conversations.values.room_records import (
+    RoomArrival,
+    RoomMessage,
+    WaitingMessage,
+    stored_id,
+)
 from chatsite.conversations.values.room_references import Reference
 
 T = TypeVar("T")
@@ -66,7 +73,8 @@ class TalkChannel:
             await asyncio.gather(*following, return_exceptions=True)
 
     def key(self, arrival: RoomArrival) -> str:
-        return f"{arrival.kind} {arrival.token}/{arrival.id}"
+        """Another one for each change: what is changed while a change is carried comes again."""
+        return f"{arrival.kind} {arrival.token}/{arrival.id}/{arrival.known}"
 
     def place(self, arrival: RoomArrival) -> str:
         """Words about the policy wait for no answer; all else has its order."""
@@ -123,6 +131,7 @@ class TalkChannel:
 
     async def _question(self, room: TalkRoom, taken: WaitingMessage) -> Question:
         said = taken.message
+        room.about = await self._named(room, said)
         files = await take_files(said.files, room, api=self._api, around=self._around)
         if files.refused:
             note = "\n".join(file_refused(name, why) for name, why in files.refused)
@@ -138,6 +147,16 @@ class TalkChannel:
             attachments=[one.id for one in files.attachments],
             person=f"talk:{said.actor}",
         )
+
+    async def _named(self, room: TalkRoom, said: RoomMessage) -> frozenset[str]:
+        """Who asked, and whom they name, whom the server is asked about: the text that is stored
+        has names, and anybody may call themselves as they like."""
+        asker = frozenset(filter(None, [id_of_actor(said.actor)]))
+        if "@" not in said.text:
+            return asker
+        token, before = room.entry.token, said.id - 1
+        page = await self._api.poll(token, after=before, seconds=0, limit=1)
+        return asker.union(*(named_ids(one) for one in page.messages if is_message(one, said.id)))
 
     # ---- answering -----------------------------------------------------------------------------
     async def acknowledge(self, arrival: RoomArrival, turn: str) -> None:
@@ -156,7 +175,8 @@ class TalkChannel:
         room.asking = 0
         message = stored_id(self._file.server, arrival.token, arrival.id)
         about = answer.turn or message
-        for number, part in enumerate(cut(answer_text(answer), await self._longest()), start=1):
+        text = answer_text(answer, about=room.about)
+        for number, part in enumerate(cut(text, await self._longest()), start=1):
             if part.text.strip():
                 reply_to = arrival.id if number == 1 else 0
                 reference = Reference(about, "result", number)
@@ -215,7 +235,11 @@ class TalkChannel:
             return
         try:
             raw = await self._api.post(
-                room.entry.token, text, reference=str(reference), reply_to=reply_to
+                room.entry.token,
+                text,
+                reference=str(reference),
+                reply_to=reply_to,
+                silent=rings(text, about=room.about),
             )
         except TalkTrouble:
             room.unsure = True

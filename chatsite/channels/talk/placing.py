@@ -72,7 +72,7 @@ class Placing:
             await self._clear(room)
         for one in behind.messages:
             await self._carry(room, one)
-            await run(store.caught_up, room=row.key, numbers=[one.number])
+            await run(store.caught_up, room=row.key, carried=one)
 
     async def _clear(self, room: TalkRoom) -> None:
         run, store, row = self.around.run, self.around.store, room.row

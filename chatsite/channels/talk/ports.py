@@ -59,7 +59,7 @@ class RoomStore(Protocol):
     def finish_question(self, *, room: int, number: int, asked: str, keep: int) -> None: ...
     def lag(self, *, room: int) -> Lag: ...
     def caught_up(
-        self, *, room: int, numbers: Sequence[int] = (), cleared: bool = False
+        self, *, room: int, carried: LaggingMessage | None = None, cleared: bool = False
     ) -> None: ...
     def last_receipt(self, *, owner: Any, conversation: str) -> dict[str, Any] | None: ...
     def has_begun(self, *, owner: Any, conversation: str) -> bool: ...
@@ -111,14 +111,16 @@ class TalkRoom:
     """A room that is open: what the file says of it, its row, and its place in the page.
 
     `asking` is the number of the message that is being answered, `turn` its turn once that is
-    known; `stopped` is the one that was stopped before its answer was begun. `unsure`: a post may
-    have arrived of which nothing is known.
+    known; `about` are the ids of who asked it and of whom it names; `stopped` is the one that was
+    stopped before its answer was begun. `unsure`: a post may have arrived of which nothing is
+    known.
     """
 
     entry: RoomEntry
     row: RoomRow
     opened: OpenRoom
     asking: int = 0
+    about: frozenset[str] = frozenset()
     turn: str = ""
     stopped: int = 0
     unsure: bool = False

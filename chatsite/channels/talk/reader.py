@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 
 from chatsite.channels.rooms import OpenRoom
 from chatsite.channels.supervisor import Backoff
-from chatsite.channels.talk.api import Page, TalkApi
+from chatsite.channels.talk.api import PAGE, Page, TalkApi
 from chatsite.channels.talk.health import ACCOUNT, SERVER, Health
 from chatsite.channels.talk.ports import Surroundings, TalkRoom
 from chatsite.channels.talk.refusals import TalkTrouble
@@ -27,6 +27,8 @@ from chatsite.turns.context.turn_context import Room
 logger = logging.getLogger("chatsite.channels")
 # A server that answers a long poll at once would be asked without a pause.
 SHORTEST_POLL = 1.0
+# How many messages are stored in one transaction.
+AT_ONCE = 50
 
 Announce = Callable[[RoomArrival], None]
 
@@ -73,6 +75,7 @@ class RoomReader:
         self._api, self._around, self._health = api, around, health
         self._announce = announce
         self._known = room.row.last_known
+        self._limit, self._passed = PAGE, False
 
     # ---- as long as the server runs ------------------------------------------------------------
     async def follow(self) -> None:
@@ -93,6 +96,8 @@ class RoomReader:
                 if not came and spent < min(SHORTEST_POLL, self._around.pace.poll):
                     await asyncio.sleep(SHORTEST_POLL)
             except TalkTrouble as trouble:
+                # A page may also be more than the server or the line can do.
+                self._limit = max(1, self._limit // 2)
                 await asyncio.sleep(self._wrong(trouble, backoff))
             except Exception:
                 logger.exception("Talk: the room %s failed, and is read anew", self._name)
@@ -125,11 +130,20 @@ class RoomReader:
         while True:
             before = self._known or 0
             page = await self._api.poll(
-                self.room.entry.token, after=before, seconds=0 if came else seconds
+                self.room.entry.token,
+                after=before,
+                seconds=0 if came else seconds,
+                limit=self._limit,
             )
-            if not page.messages:
+            self._limit = PAGE
+            self._say_passed(page)
+            if not page.messages and page.last_given <= before:
                 return came
-            found += await self._take(page, before)
+            # A server may give more than it is asked for, and all that is taken is in memory twice.
+            for start in range(0, len(page.messages) or 1, AT_ONCE):
+                last = page.last_given if start + AT_ONCE >= len(page.messages) else 0
+                some = Page(page.messages[start : start + AT_ONCE], last)
+                found += await self._take(some, self._known or 0)
             came = True
             if self._known == before:
                 return came  # it would be the same page again
@@ -195,6 +209,15 @@ class RoomReader:
     @property
     def _key(self) -> str:
         return f"room {self.room.entry.token}"
+
+    def _say_passed(self, page: Page) -> None:
+        """Once: whoever writes one such message may write many."""
+        if page.passed and not self._passed:
+            self._passed = True
+            logger.error(
+                "Talk: the room %s: a message is too long to be read, and is passed over",
+                self._name,
+            )
 
     def _backoff(self) -> Backoff:
         return Backoff(self._around.pace.first)

@@ -24,6 +24,19 @@ class TalkTrouble(Trouble):
         self.concern = concern
 
 
+class TooLong(TalkTrouble):
+    """The answer is longer than is read. `last_given` is a message that a page has, the last one if
+    the server says so; 0 where it doesn't look like Talk's."""
+
+    def __init__(self, *, last_given: int = 0) -> None:
+        super().__init__("the server's answer is too long", concern="server")
+        self.last_given = last_given
+
+
+def no_talk() -> TalkTrouble:
+    return TalkTrouble("the server's answer isn't Talk's", concern="server")
+
+
 def require_success(response: aiohttp.ClientResponse, method: str) -> None:
     """Raises TalkTrouble for whatever is no success."""
     status = response.status

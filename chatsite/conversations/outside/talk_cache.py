@@ -12,6 +12,13 @@ from django.db.models import Min, QuerySet
 from chatsite.conversations.database.work import writing
 from chatsite.conversations.models import Message
 from chatsite.conversations.tables.talk import UNFINISHED, TalkMessage, TalkRoom
+from chatsite.conversations.values.room_names import (
+    Names,
+    continued,
+    in_todays_keys,
+    shown_name,
+    with_name,
+)
 from chatsite.conversations.values.room_records import (
     ArrivalKind,
     RoomArrival,
@@ -45,16 +52,21 @@ def take_messages(
     known = {one.number: one for one in _rows(room, [message.id for message in messages])}
     # What isn't kept any more was taken before, and is finished.
     new = [m for m in messages if m.id not in known and m.id > (row.last_known or 0)]
+    names, row.names = row.names, in_todays_keys(row.names)
+    for message in messages:
+        if message.kind not in ("system", "deleted"):  # the bot's name is its own, too
+            row.names = with_name(row.names, message.name, message.actor)
     fresh = {message.id: _new_row(row, message) for message in new}
     for message in messages:
         if message.id in known:
-            _refresh(known[message.id], message)
+            _refresh(known[message.id], message, row.names)
     TalkMessage.objects.bulk_create(fresh.values(), batch_size=100)
     TalkMessage.objects.bulk_update(known.values(), _REFRESHED, batch_size=100)
     touched = {number for one in changes if one.id in fresh for number in _apply(row, one)}
     if last_known is not None:
         row.last_known = max(row.last_known or 0, last_known)
-    row.save(update_fields=["last_known", "to_clear"])
+    more = ["names"] if row.names is not names else []
+    row.save(update_fields=["last_known", "to_clear", *more])
     trim(room, keep)
     return arrivals_of(room, numbers={*fresh, *touched})
 
@@ -74,26 +86,27 @@ def _new_row(room: TalkRoom, message: RoomMessage) -> TalkMessage:
         addressed=message.addressed,
         state="waiting" if message.waits else "finished",
         stored=_posted_answer(room, message.reference) if message.kind == "result" else None,
-        **_refreshable(message),
+        **_refreshable(message, room.names),
     )
 
 
-def _refreshable(message: RoomMessage) -> dict[str, Any]:
+def _refreshable(message: RoomMessage, names: Names) -> dict[str, Any]:
+    said = message.kind == "said"
     return {
-        "name": message.name,
+        "name": shown_name(names, message.name, message.actor) if said else message.name,
         "kind": message.kind,
-        "text": message.text,
+        "text": continued(message.text) if said else message.text,
         "edited": message.edited,
         "reference": message.reference,
         "files": [asdict(file) for file in message.files],
     }
 
 
-def _refresh(row: TalkMessage, message: RoomMessage) -> None:
+def _refresh(row: TalkMessage, message: RoomMessage, names: Names) -> None:
     """The row as the message is now. What an answer was posted under is never overwritten, or it
     would not be found again."""
     before, reference, kind = row.text, row.reference, row.kind
-    for name, value in _refreshable(message).items():
+    for name, value in _refreshable(message, names).items():
         setattr(row, name, value)
     if kind in ("result", "command") and message.kind != "deleted":
         row.kind = kind
@@ -132,13 +145,12 @@ def _apply(room: TalkRoom, change: RoomChange) -> Sequence[int]:
         return [change.message]
     if change.kind == "stopped":
         return _withdraw(room, change)
-    after = change.after
-    if change.kind == "deleted":
-        after = RoomMessage(id=change.message, actor="", name="", kind="deleted", text="")
+    gone = RoomMessage(id=change.message, actor="", name="", kind="deleted", text="")
+    after = gone if change.kind == "deleted" else change.after
     row = _rows(room.pk, [change.message]).first() or _trimmed(room, change)
     if row is None or after is None:
         return []
-    _refresh(row, after)
+    _refresh(row, after, room.names)
     row.save()
     # What its speaker asked before it may be the newest of them again.
     asked = TalkMessage.objects.filter(room=room, actor=row.actor, state="waiting", addressed=True)
@@ -164,10 +176,8 @@ def _trimmed(room: TalkRoom, change: RoomChange) -> TalkMessage | None:
         stored = here.values_list("id", flat=True).first()
     if stored is None:
         return None
-    kind = "result" if change.reference else "said"
-    row = TalkMessage(room=room, number=change.message, kind=kind, stored=stored)
-    row.reference = change.reference
-    return row
+    said = {"kind": "result" if change.reference else "said", "reference": change.reference}
+    return TalkMessage(room=room, number=change.message, stored=stored, **said)
 
 
 # ---- what is to be done ----------------------------------------------------------------------
@@ -179,9 +189,10 @@ def unfinished(*, room: int) -> tuple[RoomArrival, ...]:
 def arrivals_of(room: int, *, numbers: set[int] | None = None) -> tuple[RoomArrival, ...]:
     """What is to be done of these messages, or of all, oldest first."""
     rows = TalkMessage.objects.filter(UNFINISHED, room=room).select_related("room")
-    wanted = [one for one in rows.order_by("number") if numbers is None or one.number in numbers]
+    if numbers is not None:  # a room may have thousands that wait
+        rows = rows.filter(number__in=numbers)
     found, settles = [], 0
-    for one in wanted:
+    for one in rows.order_by("number"):
         if one.kind == "command" and one.state != "finished":
             found.append(_arrival(one, "command"))
         elif one.state == "asked" or (one.state == "waiting" and one.addressed):
@@ -192,7 +203,8 @@ def arrivals_of(room: int, *, numbers: set[int] | None = None) -> tuple[RoomArri
     if row.to_clear and not settles:
         settles = row.last_known or 0
     if settles:
-        found.append(RoomArrival(token=row.token, id=settles, kind="settles"))
+        known = row.last_known or 0
+        found.append(RoomArrival(token=row.token, id=settles, kind="settles", known=known))
     return tuple(sorted(found, key=lambda one: one.id))
 
 

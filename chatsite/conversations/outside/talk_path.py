@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from chatsite.conversations.active_path import append_to_path, estimated_tokens
@@ -34,7 +34,7 @@ from chatsite.events import MessagesChanged
 from chatsite.messages import Message as DomainMessage
 
 # How many messages one transaction places.
-BATCH = 100
+BATCH = 50
 
 
 class Lag(NamedTuple):
@@ -120,9 +120,11 @@ def place_messages(
     new = [one.waiting.id for one in placed if one.waiting.id not in there]
     messages = [_message(row, one, new) for one in placed if one.waiting.id in new]
     change = _append(row, agent, messages) if messages else None
-    for one in placed:
-        mine = TalkMessage.objects.filter(room=row, number=one.waiting.message.id)
-        mine.update(state="finished", stored=uuid.UUID(one.waiting.id))
+    stored = {one.waiting.message.id: uuid.UUID(one.waiting.id) for one in placed}
+    mine = list(TalkMessage.objects.filter(room=row, number__in=stored))
+    for said in mine:
+        said.state, said.stored = "finished", stored[said.number]
+    TalkMessage.objects.bulk_update(mine, ["state", "stored"])
     trim(room, keep)
     return change
 
@@ -213,8 +215,13 @@ def lag(*, room: int) -> Lag:
 
 
 @writing
-def caught_up(*, room: int, numbers: Sequence[int] = (), cleared: bool = False) -> None:
-    """The conversation has these changes."""
-    TalkMessage.objects.filter(room=room, number__in=numbers).update(changed=False)
+def caught_up(*, room: int, carried: LaggingMessage | None = None, cleared: bool = False) -> None:
+    """The conversation has this change; one that came while it was carried is still to come."""
+    if carried is not None:
+        row = TalkMessage.objects.filter(room=room, number=carried.number)
+        gone = Q(kind="deleted")
+        row.filter(gone if carried.text is None else ~gone & Q(text=carried.text)).update(
+            changed=False
+        )
     if cleared:
         TalkRoom.objects.filter(pk=room).update(to_clear=False)

@@ -13,7 +13,7 @@ class TalkRoom(models.Model):
     """A room of a Nextcloud. `account` owns its conversation, and nobody signs in with it.
 
     `last_known` is the newest message that was taken. `to_clear`: the room was cleared, and its
-    conversation isn't yet.
+    conversation isn't yet. `names` are those of its people, as `values.room_names` has them.
     """
 
     server = models.CharField(max_length=500)
@@ -24,6 +24,7 @@ class TalkRoom(models.Model):
     conversation = models.UUIDField()
     last_known = models.PositiveBigIntegerField(null=True, blank=True)
     to_clear = models.BooleanField(default=False)
+    names = models.JSONField(default=dict, blank=True)
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["server", "token"], name="talk_room_once")]

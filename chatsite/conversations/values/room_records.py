@@ -23,8 +23,10 @@ RoomState = Literal["waiting", "asked", "finished"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RoomFile:
-    """A file that was shared in a room: its path among the bot's own files, and its size."""
+    """A file that was shared in a room: its number on the server, its path among the bot's own
+    files, and its size."""
 
+    id: int = 0
     name: str
     path: str
     size: int = 0
@@ -98,12 +100,14 @@ class RoomRow:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RoomArrival:
     """Something that is still to be done: a question to answer, a command to follow; or (`settles`)
-    what goes into the conversation up to the message `id`, and what changed there."""
+    what goes into the conversation up to the message `id`, and what changed there, with the newest
+    message that was `known` then."""
 
     token: str
     id: int
     kind: ArrivalKind
     command: str = ""
+    known: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

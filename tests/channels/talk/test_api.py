@@ -10,8 +10,10 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestServer
 
-from chatsite.channels.talk.api import LARGEST_ANSWER, TalkApi
+from chatsite.channels.talk.api import Page, TalkApi
+from chatsite.channels.talk.contents import LARGEST_ANSWER
 from chatsite.channels.talk.refusals import MOST_PATIENCE, PATIENCE, TalkTrouble
+from chatsite.conversations.values.room_records import RoomFile
 from chatsite.messages import MAX_ATTACHMENT_BYTES
 from tests.channels.talk.harness import TOKEN
 from tests.fakes.talk_server import BOT, PASSWORD, FakeTalk
@@ -40,7 +42,7 @@ async def test_a_poll_gives_what_is_new_and_waits_where_nothing_is(
     assert [one["message"] for one in page.messages] == ["Hello"]
     assert page.last_given == said["id"]
     asked = talk.asked[-1]
-    for part in ("lookIntoFuture=1", "timeout=30", f"lastKnownMessageId={newest}", "limit=100"):
+    for part in ("lookIntoFuture=1", "timeout=30", f"lastKnownMessageId={newest}", "limit=20"):
         assert part in asked
     assert "includeLastKnown=0" in asked and "noStatusUpdate=1" in asked
 
@@ -148,8 +150,91 @@ async def test_an_endless_answer_is_cut_off() -> None:
     assert trouble.message == "the server's answer is too long"
 
 
+# ---- pages that are too long ---------------------------------------------------------------------
+async def read_up(api: TalkApi, after: int) -> tuple[list[int], int]:
+    """The numbers of all that comes after a message, and how many were passed."""
+    found: list[int] = []
+    passed = 0
+    while True:
+        page = await api.poll(TOKEN, after=after, seconds=0)
+        if page.last_given == after:
+            return found, passed
+        assert page.last_given > after and bool(page.messages) != page.passed
+        found += [one["id"] for one in page.messages]
+        passed, after = passed + page.passed, page.last_given
+
+
+async def test_of_a_page_that_is_too_long_fewer_messages_are_asked_for(
+    api: TalkApi, talk: FakeTalk
+) -> None:
+    """An emoji is twelve bytes of JSON, and each reply carries the message that it replies to."""
+    newest = await api.newest(TOKEN)
+    first = talk.say(TOKEN, "eve", "\U0001f600" * 32_000)
+    replies = [
+        talk.say(TOKEN, "eve", "\U0001f600" * 32_000, reply_to=first["id"])["id"] for _ in range(14)
+    ]
+    last = talk.say(TOKEN, "ada", "Hello")
+    assert await read_up(api, newest) == ([first["id"], *replies, last["id"]], 0)
+
+
+@pytest.mark.parametrize("beside", [0, 3, 25])
+async def test_a_message_that_is_too_long_alone_is_passed(
+    api: TalkApi, talk: FakeTalk, beside: int
+) -> None:
+    newest = await api.newest(TOKEN)
+    before = [talk.say(TOKEN, "ada", f"{number}")["id"] for number in range(beside)]
+    long = talk.say(TOKEN, "eve", "x" * (LARGEST_ANSWER + 1))
+    assert await api.newest(TOKEN) == long["id"], "a room may begin with one"
+    after = [talk.say(TOKEN, "ada", f"{number}")["id"] for number in range(beside)]
+    assert await read_up(api, newest) == ([*before, *after], 1)
+
+
+async def test_the_number_of_a_message_that_is_too_long_stands_in_it_too() -> None:
+    async def answer(request: web.Request) -> web.Response:
+        return web.json_response({"ocs": {"data": [{"id": 9, "message": "x" * LARGEST_ANSWER}]}})
+
+    assert await polled(answer) == Page((), 9, passed=True)
+
+
+async def test_what_is_too_long_and_no_page_of_talk_passes_nothing() -> None:
+    async def answer(request: web.Request) -> web.Response:
+        return web.Response(text="<p>Sign in" * LARGEST_ANSWER)
+
+    trouble = await asking(answer, lambda api: api.poll(TOKEN, after=1, seconds=0))
+    assert trouble.message == "the server's answer is too long"
+
+
+async def test_a_file_of_too_many_shares_is_not_fetched_and_nobody_waits_for_it() -> None:
+    async def answer(request: web.Request) -> web.Response:
+        return web.json_response({"ocs": {"data": [{"id": "x" * LARGEST_ANSWER}]}})
+
+    file = RoomFile(id=7, name="a", path="Talk/a")
+    trouble = await asking(answer, lambda api: api.is_shared(TOKEN, file))
+    assert trouble.concern == "request"
+
+
 async def test_a_download_ends_behind_what_is_allowed(talk: FakeTalk, api: TalkApi) -> None:
     talk.files["Talk/large.bin"] = b"x" * (MAX_ATTACHMENT_BYTES + 5_000_000)
     async with aclosing(api.download("Talk/large.bin")) as blocks:
         size = sum([len(block) async for block in blocks])
     assert MAX_ATTACHMENT_BYTES < size < MAX_ATTACHMENT_BYTES + 5_000_000
+
+
+@pytest.mark.parametrize("given", ["9" * 19, "9" * 5_000, "-1", "1e9", "\u0663", ""])
+async def test_a_number_that_no_message_can_have_is_not_believed(given: str) -> None:
+    async def answer(request: web.Request) -> web.Response:
+        headers = {"X-Chat-Last-Given": given}
+        return web.json_response({"ocs": {"data": [{"id": 5}]}}, headers=headers)
+
+    assert (await polled(answer)).last_given == 0
+
+
+async def polled(answer: Answer) -> Page:
+    app = web.Application()
+    app.router.add_route("*", "/{path:.*}", answer)
+    async with TestServer(app) as server:
+        api = TalkApi(server=str(server.make_url("")).rstrip("/"), user=BOT, password=PASSWORD)
+        try:
+            return await api.poll(TOKEN, after=0, seconds=0)
+        finally:
+            await api.close()

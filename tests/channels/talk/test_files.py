@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from chatsite.conversations.models import Message, Upload
 from chatsite.messages import MAX_ATTACHMENT_BYTES
 from tests.channels.talk.harness import TOKEN, Running
@@ -52,6 +54,7 @@ async def test_a_file_that_is_too_large_is_not_fetched(
     rooms: Running, talk: FakeTalk, world: World
 ) -> None:
     large = {"type": "file", "name": "film.mp4", "path": "Talk/film.mp4"}
+    large["id"] = "9"
     large["size"] = str(MAX_ATTACHMENT_BYTES + 1)
     talk.say(TOKEN, "ada", "@assistant: {file}", parameters={"file": large})
     await rooms.answered()
@@ -69,16 +72,55 @@ async def test_a_file_that_is_gone_is_told(rooms: Running, talk: FakeTalk) -> No
 
 
 async def test_no_path_leads_out_of_the_bots_own_files(rooms: Running, talk: FakeTalk) -> None:
-    file = {
-        "type": "file",
-        "name": "a.txt",
-        "path": "../../../ocs/v2.php/cloud/user?x=1",
-        "size": 3,
-    }
+    path = "ocs/v2.php/cloud/user?x=1"
+    talk.files[path], talk.shares[path] = b"abc", (9, [TOKEN])
+    file = {"type": "file", "id": "9", "name": "a.txt", "path": f"../../../{path}", "size": 3}
     talk.say(TOKEN, "ada", "@assistant: {file}", parameters={"file": file})
     await rooms.answered()
     (asked,) = [one for one in talk.asked if "remote.php" in one]
     assert asked == "GET /remote.php/dav/files/assistant/ocs/v2.php/cloud/user%3Fx%3D1"
+
+
+@pytest.mark.parametrize(
+    ("number", "tokens"),
+    [(8, [TOKEN]), (9, ["board"]), (9, [TOKEN.upper()]), (9, []), (0, ["board", "harbour"])],
+)
+async def test_a_file_that_the_server_shares_otherwise_than_the_message_says_is_not_fetched(
+    rooms: Running, talk: FakeTalk, world: World, number: int, tokens: list[str]
+) -> None:
+    path = "Talk/salaries.txt"
+    talk.files[path], talk.shares[path] = b"Ada has 9,000.", (number, tokens)
+    file = {"type": "file", "id": "9", "name": "salaries.txt", "path": path}
+    talk.say(TOKEN, "eve", "@assistant: {file}?", parameters={"file": file})
+    await rooms.answered()
+    assert talk.posts(TOKEN, tag="progress") == [
+        "salaries.txt: This file isn't shared with this room."
+    ]
+    assert not any("remote.php" in asked for asked in talk.asked)
+
+
+async def test_a_file_of_a_folder_that_is_shared_with_the_room_is_fetched(
+    rooms: Running, talk: FakeTalk, world: World
+) -> None:
+    talk.files["Talk/plans/quay.txt"] = b"Four metres."
+    talk.shares["Talk/plans"] = (3, ["board", TOKEN])
+    file = {"type": "file", "id": "9", "name": "quay.txt", "path": "Talk/plans/quay.txt"}
+    talk.say(TOKEN, "ada", "@assistant: {file}?", parameters={"file": file})
+    await rooms.answered()
+    assert await attached(world) == [["quay.txt"]]
+
+
+@pytest.mark.parametrize("key", ["object", "mention-file1", "file1", "File", "actor"])
+async def test_an_object_that_a_member_made_is_text_whatever_it_says_it_is(
+    rooms: Running, talk: FakeTalk, world: World, key: str
+) -> None:
+    """Anybody in a room may share an object under any type, with a path of their choice."""
+    talk.files["Talk/salaries.txt"] = b"Ada has 9,000."
+    made = {"type": "file", "id": "9", "name": "salaries.txt", "path": "Talk/salaries.txt"}
+    talk.say(TOKEN, "eve", f"@assistant: what does {{{key}}} say?", parameters={key: made})
+    await rooms.answered()
+    assert "9,000" not in str(rooms.sent()) and await attached(world) == [[]]
+    assert not any("salaries" in asked for asked in talk.asked)
 
 
 async def test_stop_acts_while_the_files_of_a_question_are_fetched(

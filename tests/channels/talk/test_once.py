@@ -153,6 +153,21 @@ async def test_a_thousand_messages_of_a_night_give_one_answer_to_each_speaker(
         assert len(talk.posts(TOKEN)) == 2
 
 
+async def test_a_server_that_gives_more_than_it_is_asked_for_is_read_page_by_page(
+    world: World, talk: FakeTalk, desk: Desk, files: Path
+) -> None:
+    async with Running(world, talk, desk, files):
+        pass
+    talk.gives_all = True
+    for number in range(90):
+        talk.say(TOKEN, "ada", f"said {number}")
+    talk.say(TOKEN, "ada", "@assistant: question")
+    async with Running(world, talk, desk, files) as rooms:
+        await rooms.answered()
+        texts = [text for role, _, text in await rooms.path() if role == "user"]
+        assert texts == [*(f"said {number}" for number in range(90)), "question"]
+
+
 async def test_an_account_that_was_there_before_never_gets_a_room(
     world: World, talk: FakeTalk, desk: Desk, files: Path
 ) -> None:

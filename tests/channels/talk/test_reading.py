@@ -9,6 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chatsite.channels.talk.text.messages import (
+    id_of_actor,
+    named_ids,
     read_change,
     read_message,
     read_reaction,
@@ -81,13 +83,61 @@ def test_placeholders_are_resolved_and_the_bots_own_mention_is_taken_out(
         "mention-user1": BOT,
         "mention-user2": ADA,
         "mention-call1": {"type": "call", "id": "f5kq8zr2", "name": "Harbour works"},
-        "file": {"type": "file", "name": "survey.pdf", "path": "Talk/survey.pdf", "size": "9"},
+        "file": {
+            "type": "file",
+            "id": "7",
+            "name": "survey.pdf",
+            "path": "Talk/survey.pdf",
+            "size": "9",
+        },
         "nested": {"type": "highlight", "id": "1", "name": "{mention-user1}"},
     }
     found = read(text, messageParameters=parameters)
     assert found.text == seen
     assert found.mentioned == ("{mention-user1}" in text)
-    assert found.files == (RoomFile(name="survey.pdf", path="Talk/survey.pdf", size=9),)
+    assert found.files == (RoomFile(id=7, name="survey.pdf", path="Talk/survey.pdf", size=9),)
+
+
+def test_a_user_of_another_server_with_the_bots_name_is_somebody_else() -> None:
+    other = {**BOT, "server": "https://evil.example", "mention-id": "federated_user/a@evil.example"}
+    found = read("{mention-user1}: hello", messageParameters={"mention-user1": other})
+    assert (found.mentioned, found.text) == (False, "@Assistant: hello")
+    here = read(
+        "{mention-user1}: hello", messageParameters={"mention-user1": {**BOT, "server": ""}}
+    )
+    assert (here.mentioned, here.text) == (True, "hello")
+
+
+def test_whom_a_message_names_is_told_by_ids_and_never_by_names() -> None:
+    eve = {"type": "user", "id": "eve", "name": 'bob @"group/staff"'}
+    parameters = {
+        "mention-user1": eve,
+        "mention-group1": {"type": "user-group", "id": "crew", "name": "@bob"},
+        "mention-guest1": {"type": "guest", "id": "guest/1f", "name": "all"},
+        "mention-federated-user1": {
+            "type": "user",
+            "id": "ada",
+            "name": "Ada",
+            "server": "https://b.example",
+            "mention-id": "federated_user/ada@b.example",
+        },
+        "mention-federated-user2": {"type": "user", "id": "bob", "server": "https://b.example"},
+        "mention-user9": {"type": "user", "id": "unused", "name": "U"},
+        "object": {"type": "user", "id": "bob", "name": "Bob", "mention-id": "bob"},
+    }
+    used = " ".join(f"{{{key}}}" for key in parameters if key != "mention-user9")
+    found = named_ids(raw(f"@all @bob {used}", messageParameters=parameters))
+    assert found == {"eve", "group/crew", "guest/1f", "federated_user/ada@b.example"}
+    assert named_ids([]) == frozenset()
+    assert named_ids(raw("{mention-user1}", messageParameters={"mention-user1": 3})) == frozenset()
+
+
+@pytest.mark.parametrize(
+    ("actor", "id"),
+    [("users/ada", "ada"), ("guests/1f", "guest/1f"), ("bots/all", ""), ("users/", ""), ("", "")],
+)
+def test_who_wrote_is_mentioned_by_the_id(actor: str, id: str) -> None:
+    assert id_of_actor(actor) == id
 
 
 @given(
@@ -175,6 +225,7 @@ _JSON = st.recursive(
 def test_whatever_a_server_says_is_read_without_an_error(fields: dict[str, Any]) -> None:
     for value in (fields, raw() | fields, system("message_edited") | fields):
         read_message(value, bot="assistant")
+        named_ids(value)
         read_change(value, bot="assistant")
         read_reaction(value)
 

@@ -7,8 +7,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from yarl import URL
 
 from chatsite.channels.desk import Desk
+from chatsite.channels.talk.contents import LARGEST_ANSWER
 from tests.channels.talk.harness import TOKEN, Running, entry
 from tests.fakes.talk_server import BOT, PASSWORD, FakeTalk
 from tests.turns.conftest import World
@@ -130,3 +132,56 @@ async def test_trouble_in_one_room_keeps_no_other_waiting(
         talk.say("harbour2", "ada", "@assistant: hello?")
         await rooms.answered(token="harbour2")
         assert not talk.posts(TOKEN)
+
+
+# ---- messages that are too long ------------------------------------------------------------------
+async def test_replies_to_a_long_message_silence_nobody_also_after_a_restart(
+    world: World, talk: FakeTalk, desk: Desk, files: Path, log: pytest.LogCaptureFixture
+) -> None:
+    async with Running(world, talk, desk, files):
+        pass  # the room is known from now on
+    long = talk.say(TOKEN, "eve", "\U0001f600" * 32_000)
+    for _ in range(11):
+        talk.say(TOKEN, "eve", "\U0001f600" * 32_000, reply_to=long["id"])
+    talk.say(TOKEN, "ada", "@assistant: hello?")
+    async with Running(world, talk, desk, files) as rooms:
+        await rooms.until(lambda: talk.posts(TOKEN))
+        assert len(await rooms.rows()) >= 13
+    assert "too long" not in log.text
+
+
+async def test_a_message_that_is_too_long_is_passed_for_good_and_said_once(
+    world: World, talk: FakeTalk, desk: Desk, files: Path, log: pytest.LogCaptureFixture
+) -> None:
+    talk.say(TOKEN, "eve", "x" * LARGEST_ANSWER)
+    async with Running(world, talk, desk, files) as rooms:
+        for _ in range(2):
+            talk.say(TOKEN, "eve", "x" * LARGEST_ANSWER)
+            talk.say(TOKEN, "ada", "@assistant: hello?")
+        await rooms.answered()
+        talk.say(TOKEN, "eve", "x" * LARGEST_ANSWER)
+        newest = talk.rooms[TOKEN].messages[-1]["id"]
+        reader = rooms.channel._readers[TOKEN]
+        await rooms.until(lambda: reader._known == newest)
+    said = [one for one in log.messages if "long" in one]
+    passed = "a message is too long to be read, and is passed over"
+    assert said == [f"Talk: the room Harbour works (harbour1): {passed}"]
+    asked = len(talk.asked)
+    async with Running(world, talk, desk, files) as rooms:
+        await rooms.until(lambda: talk.polling)
+        assert all("limit=20" in one for one in talk.asked[asked:] if "limit=" in one)
+
+
+async def test_after_trouble_the_next_page_is_smaller(
+    rooms: Running, talk: FakeTalk, log: pytest.LogCaptureFixture
+) -> None:
+    """What is too much for the server or the line is no end, either."""
+    talk.fail(500, 2)
+    asked = len(talk.asked)
+    talk.say(TOKEN, "ada", "Hello")
+    await rooms.settled()
+
+    def limits() -> list[int]:
+        return [int(URL(one.split()[1]).query.get("limit", 0)) for one in talk.asked[asked:]]
+
+    await rooms.until(lambda: 5 in limits() and limits()[-1] == 20)

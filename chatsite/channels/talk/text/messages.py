@@ -18,10 +18,18 @@ from chatsite.conversations.values.room_records import (
     RoomReaction,
 )
 from chatsite.conversations.values.room_references import read_reference
-from chatsite.messages import MAX_ATTACHMENTS, UNSOUND
+from chatsite.messages import UNSOUND
 
 _PLACEHOLDER = re.compile(r"\{([A-Za-z0-9_-]{1,80})\}")
 _MENTION = "mention-"
+# How a text names who isn't a user of this Nextcloud, where the server doesn't say it itself.
+_KINDS: Mapping[str, str] = {"user": "", "user-group": "group/", "guest": ""}
+_ACTORS: Mapping[str, str] = {
+    "users": "",
+    "guests": "guest/",
+    "emails": "email/",
+    "federated_users": "federated_user/",
+}
 # What is left of "@bot: hello" once the name is taken out.
 _AFTER_NAME = re.compile(r"[\s:,;]+")
 _CHANGES: Mapping[str, ChangeKind] = {
@@ -35,7 +43,7 @@ LONGEST_NAME = 120
 def read_message(raw: object, *, bot: str) -> RoomMessage | None:
     """None for what has no number. `bot` is the user name of the bot's own account."""
     fields = _object(raw)
-    id = _number(fields.get("id"))
+    id = number(fields.get("id"))
     if id <= 0:
         return None
     actor, parameters = _actor(fields), _object(fields.get("messageParameters"))
@@ -48,10 +56,10 @@ def read_message(raw: object, *, bot: str) -> RoomMessage | None:
         name=_name(fields),
         kind=kind,
         text=resolve_text(_text(fields.get("message")), parameters, bot=bot) if reads else "",
-        sent=_number(fields.get("timestamp")),
-        edited=_number(fields.get("lastEditTimestamp")),
+        sent=number(fields.get("timestamp")),
+        edited=number(fields.get("lastEditTimestamp")),
         reference=_text(fields.get("referenceId"))[:64],
-        parent=_number(parent.get("id")) if reads else 0,
+        parent=number(parent.get("id")) if reads else 0,
         parent_reference=_text(parent.get("referenceId"))[:64] if reads else "",
         mentioned=reads and any(_names_bot(one, bot) for one in _used(fields, parameters)),
         to_bot=reads and _actor(parent) == f"users/{bot}",
@@ -63,8 +71,8 @@ def read_change(raw: object, *, bot: str) -> RoomChange | None:
     """What a system message says of an earlier message; None where it says nothing of the kind."""
     fields = _object(raw)
     kind = _CHANGES.get(_text(fields.get("systemMessage")))
-    id, parent = _number(fields.get("id")), _object(fields.get("parent"))
-    about = id if kind == "cleared" else _number(parent.get("id"))
+    id, parent = number(fields.get("id")), _object(fields.get("parent"))
+    about = id if kind == "cleared" else number(parent.get("id"))
     if kind is None or id <= 0 or about <= 0:
         return None
     return RoomChange(
@@ -81,7 +89,7 @@ def read_reaction(raw: object) -> RoomReaction | None:
     """None for what isn't one."""
     fields = _object(raw)
     parent = _object(fields.get("parent"))
-    id, about = _number(fields.get("id")), _number(parent.get("id"))
+    id, about = number(fields.get("id")), number(parent.get("id"))
     if fields.get("systemMessage") != "reaction" or id <= 0 or about <= 0:
         return None
     return RoomReaction(
@@ -91,6 +99,33 @@ def read_reaction(raw: object) -> RoomReaction | None:
         emoji=_text(fields.get("message")),
         reference=_text(parent.get("referenceId"))[:64],
     )
+
+
+def is_message(raw: object, id: int) -> bool:
+    return number(_object(raw).get("id")) == id
+
+
+def named_ids(raw: object) -> frozenset[str]:
+    """Whom a message mentions, each as an answer would have to write it: by the ids that the server
+    gives, never by names, which people choose for themselves."""
+    fields = _object(raw)
+    parameters = _object(fields.get("messageParameters"))
+    keys = _PLACEHOLDER.findall(_text(fields.get("message")))
+    used = [_object(parameters.get(key)) for key in keys if key.startswith(_MENTION)]
+    return frozenset(filter(None, map(_mention_id, used)))
+
+
+def _mention_id(parameter: Mapping[str, Any]) -> str:
+    if given := _text(parameter.get("mention-id")):
+        return given
+    kind, id = _text(parameter.get("type")), _text(parameter.get("id"))
+    return f"{_KINDS[kind]}{id}" if id and kind in _KINDS and not parameter.get("server") else ""
+
+
+def id_of_actor(actor: str) -> str:
+    """How a text mentions who wrote a message; "" for a program."""
+    kind, _, id = actor.partition("/")
+    return f"{_ACTORS[kind]}{id}" if id and kind in _ACTORS else ""
 
 
 def resolve_text(text: str, parameters: Mapping[str, Any], *, bot: str) -> str:
@@ -141,7 +176,7 @@ def _actor(fields: Mapping[str, Any]) -> str:
 
 
 def _name(fields: Mapping[str, Any]) -> str:
-    """On one line: the name stands before the text in what a model reads."""
+    """On one line, and else as they call themselves: `values.room_names` says how it is shown."""
     shown = " ".join(_text(fields.get("actorDisplayName")).split())
     return (shown or _text(fields.get("actorId")) or "?")[:LONGEST_NAME]
 
@@ -153,16 +188,20 @@ def _used(fields: Mapping[str, Any], parameters: Mapping[str, Any]) -> Sequence[
 
 
 def _names_bot(parameter: Mapping[str, Any], bot: str) -> bool:
-    return parameter.get("type") == "user" and parameter.get("id") == bot
+    """A user of another server may have the bot's user name there."""
+    here = not parameter.get("server")
+    return here and parameter.get("type") == "user" and parameter.get("id") == bot
 
 
 def _files(parameters: Mapping[str, Any]) -> tuple[RoomFile, ...]:
-    found = []
-    for one in map(_object, parameters.values()):
-        name, path = _text(one.get("name")), _text(one.get("path"))
-        if one.get("type") == "file" and name and path:
-            found.append(RoomFile(name=name, path=path, size=_number(one.get("size"))))
-    return tuple(found[:MAX_ATTACHMENTS])
+    """The file that Talk itself shared. Any other object is as its sender wrote it, whatever its
+    type says: its path may name a file of another room, which the bot can read."""
+    one = _object(parameters.get("file"))
+    name, path = _text(one.get("name")), _text(one.get("path"))
+    if one.get("type") != "file" or not name or not path:
+        return ()
+    size, id = number(one.get("size")), number(one.get("id"))
+    return (RoomFile(id=id, name=name, path=path, size=size),)
 
 
 def _object(value: object) -> Mapping[str, Any]:
@@ -176,7 +215,7 @@ def _text(value: object) -> str:
     return UNSOUND.sub("\N{REPLACEMENT CHARACTER}", value) if isinstance(value, str) else ""
 
 
-def _number(value: object) -> int:
+def number(value: object) -> int:
     """A number also as text: file sizes come so. 0 for none, and for what no column holds."""
     if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 19:
         value = int(value)

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from chatsite.channels.channel import Answer
 from chatsite.history import Settings
 from chatsite.wording import later, say, say_count
 
-# Talk tells everybody in a room of a message with this name in it; an answer never does.
-_EVERYBODY = re.compile(r"@(?=all\b)", re.IGNORECASE)
+# What Talk reads as a name, and tells whom it belongs to; "@all" is everybody in the room. Each "@"
+# is looked at, also within what may be a name: Talk finds one in "@@all" and "@-@all", too.
+_NAME = re.compile(r"""(?<![A-Za-z0-9_])@(?=(?P<name>"[^"\n]+"|[A-Za-z0-9_.'@-]+))""")
 _NOT_A_NAME = "@\N{WORD JOINER}"
+_CODE = re.compile(r"(```.*?(?:```|\Z)|~~~.*?(?:~~~|\Z)|`[^`\n]+`)", re.DOTALL)
 # Where the policy comes from, and so who may change it.
 _MAY_CHANGE: Mapping[str, str] = {
     "environment": later("The administrator may change it, in the server's environment."),
@@ -31,11 +33,43 @@ def acknowledgement() -> str:
     return say("I'm working on it. Write stop to stop me.")
 
 
-def answer_text(answer: Answer) -> str:
-    """The whole answer, or what became of it."""
-    text = _EVERYBODY.sub(_NOT_A_NAME, answer.text)
+def answer_text(answer: Answer, *, about: Collection[str] = ()) -> str:
+    """The whole answer, or what became of it. `about`: as below."""
+    text = unringing(answer.text, about=about)
     note = _note(answer)
     return "\n\n".join(part for part in (text, note) if part)
+
+
+def unringing(text: str, *, about: Collection[str] = ()) -> str:
+    """The text with names broken up that would ring for somebody, but for those in `about`: the ids
+    of who asked, and of whom the question names. In code they stay, since whoever copies it would
+    copy the break: such a post `rings`, and is sent silently."""
+
+    def broken(found: re.Match[str]) -> str:
+        return found[0] if _is_about(found, about) else _NOT_A_NAME
+
+    def everybody(found: re.Match[str]) -> str:
+        return _NOT_A_NAME if _is_everybody(found) else found[0]
+
+    pieces = _CODE.split(text)
+    pieces[::2] = [_NAME.sub(broken, piece) for piece in pieces[::2]]
+    pieces[1::2] = [_NAME.sub(everybody, piece) for piece in pieces[1::2]]
+    return "".join(pieces)
+
+
+def rings(text: str, *, about: Collection[str]) -> bool:
+    return any(not _is_about(found, about) for found in _NAME.finditer(text))
+
+
+def _is_about(found: re.Match[str], about: Collection[str]) -> bool:
+    """Sentences end behind a name, too; "@all" is nobody's name."""
+    name = found["name"].strip('"').casefold()
+    asked = {one.casefold() for one in about}
+    return not _is_everybody(found) and (name in asked or name.rstrip(".'-") in asked)
+
+
+def _is_everybody(found: re.Match[str]) -> bool:
+    return found["name"].strip("\"' .@-").casefold() == "all"
 
 
 def _note(answer: Answer) -> str:
@@ -51,7 +85,7 @@ def _note(answer: Answer) -> str:
 
 
 def file_refused(name: str, why: str) -> str:
-    return say("{name}: {why}", name=name, why=why)
+    return unringing(say("{name}: {why}", name=name, why=why))
 
 
 # ---- commands --------------------------------------------------------------------------------

@@ -1,0 +1,51 @@
+"""What stands in an answer of the server: never more of it than one page of a room may have."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from typing import Any
+
+import aiohttp
+
+from chatsite.channels.talk.refusals import TooLong, no_talk
+from chatsite.channels.talk.text.messages import number
+
+# Five messages of 32,000 characters, each with the one that it replies to, in twelve bytes each: so
+# JSON writes an emoji. A longer page is asked for in smaller ones: to parse twice as much at once
+# cost everybody else another 0.4 s.
+LARGEST_ANSWER = 4 * 1024 * 1024
+
+# Where a page begins: the number of its first message.
+_FIRST = re.compile(rb'"data":\s*\[\s*\{\s*"id":\s*([0-9]{1,18})[,\s]')
+
+
+def last_given(response: aiohttp.ClientResponse) -> int:
+    """The number of the last message of a page, which stands above it; 0 where it doesn't."""
+    return number(response.headers.get("X-Chat-Last-Given"))
+
+
+async def data(response: aiohttp.ClientResponse) -> Any:
+    """What stands under `ocs.data` of an answer. Raises TooLong, TalkTrouble."""
+    content = bytearray()
+    async for block in response.content.iter_any():
+        content += block
+        if len(content) > LARGEST_ANSWER:
+            first = _FIRST.search(content, 0, 10_000)
+            raise TooLong(last_given=last_given(response) or (int(first[1]) if first else 0))
+    try:
+        found = await asyncio.to_thread(json.loads, bytes(content))
+    except (ValueError, RecursionError):
+        raise no_talk() from None
+    stands = within(found, "ocs", "data")
+    if stands is None:
+        raise no_talk()
+    return stands
+
+
+def within(value: Any, *keys: str) -> Any:
+    """What stands under these keys, one in the other; None where nothing does."""
+    for key in keys:
+        value = value.get(key) if isinstance(value, dict) else None
+    return value
