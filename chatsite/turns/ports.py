@@ -19,6 +19,7 @@ from chatsite.conversations.values.records import (
     StartedTurn,
 )
 from chatsite.conversations.values.summary_records import SummaryState, UnsummarisedPath
+from chatsite.errors import Refused
 from chatsite.history import Entry, Reach
 from chatsite.messages import Attachment, Message, TokenCount
 from chatsite.providers.base.files import FileContent
@@ -97,7 +98,7 @@ class Writes(Protocol):
         quoted: Sequence[int] = (),
     ) -> tuple[MessageView, ...] | None: ...
     def end_call(self, *, turn: str, message: Message) -> MessageView | None: ...
-    def save_checkpoints(self, written: Sequence[Checkpoint]) -> None: ...
+    def save_checkpoints(self, written: Sequence[Checkpoint]) -> Mapping[str, Refused]: ...
     def end_turn(
         self,
         *,

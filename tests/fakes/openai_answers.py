@@ -82,7 +82,8 @@ class Plan:
         mode = keys["mode"]
         words = _WORD.findall(keys["text"]) if "text" in keys else None
         count = int(keys.get("tokens", len(words) if words else 24))
-        limit = body.get("max_completion_tokens") or body.get("max_tokens") or count
+        limit = keys.get("over") == "1" and count
+        limit = limit or body.get("max_completion_tokens") or body.get("max_tokens") or count
         source = words or [f" w{n}" for n in range(min(count, limit))]
         return cls(
             mode="length" if mode == "ok" and count > limit else mode,

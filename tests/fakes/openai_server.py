@@ -14,6 +14,7 @@ fails        the failure is sent so often for this text, then an answer (0: alwa
 retry_after  a header of any failure, unchanged: seconds or a date
 retry_ms     the same as `retry-after-ms`
 tokens, text how many tokens to answer, or which words (24 tokens)
+over         1: more tokens than the request asks for, as some servers give
 b64          the words in URL-safe base64, for texts that hold `;` or `]]`
 rate         tokens a second; 0 is as fast as the socket takes them (0)
 first        seconds before the first token (0)

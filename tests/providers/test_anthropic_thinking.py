@@ -16,7 +16,13 @@ from chatsite.providers.anthropic.families import choose_thinking, find_family
 from chatsite.providers.anthropic.provider import AnthropicProvider
 from chatsite.providers.anthropic.reader import AnthropicReader
 from chatsite.providers.anthropic.request import MessagesRequest
-from chatsite.providers.base.provider import Finished, ReasoningPiece, Request, TextPiece, ToolSpec
+from chatsite.providers.base.provider import (
+    Finished,
+    ReasoningPiece,
+    Request,
+    TextPiece,
+    ToolSpec,
+)
 from tests.fakes.anthropic_provider import provider_at
 from tests.fakes.anthropic_server import FakeAnthropic
 

@@ -206,7 +206,7 @@ def test_an_answers_metadata_can_be_stored_and_sent() -> None:
     assert end.calls[0].id.isascii() and end.calls[0].id.startswith("call_")
 
 
-@pytest.mark.parametrize("call", [{"id": 7}, {"function": {"name": 5}}])
+@pytest.mark.parametrize("call", [{"id": 7}, {"function": {"name": 5}}], ids=["id", "name"])
 def test_an_invalid_call_is_malformed(call: dict[str, object]) -> None:
     with pytest.raises(ProviderError) as told:
         events(calling(**call))
@@ -214,4 +214,5 @@ def test_an_invalid_call_is_malformed(call: dict[str, object]) -> None:
 
 
 def test_counts_that_are_no_numbers_are_not_reckoned_with() -> None:
-    assert read_usage({"prompt_tokens": "12", "completion_tokens": None}) == Usage()
+    for nonsense in ("12", None, -1, 10**400, True):
+        assert read_usage({"prompt_tokens": nonsense, "completion_tokens": nonsense}) == Usage()

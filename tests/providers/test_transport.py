@@ -50,6 +50,24 @@ async def test_a_compressed_body_is_decoded() -> None:
     assert "content-encoding" not in response.headers
 
 
+@pytest.mark.parametrize("status", ["500 Error", "307 Moved"])
+@pytest.mark.parametrize("packed", [False, True])
+async def test_of_an_error_only_the_beginning_is_read(status: str, packed: bool) -> None:
+    body, more = b"x" * 50_000_000, ""
+    if packed:
+        body, more = gzip.compress(body, 1), "content-encoding: gzip\r\n"
+    answer = whole(body, status=status, more=more)
+    response = await asked(lambda _: answer, lambda client, url: client.get(url))
+    assert response.content == b"x" * transport.MOST_OF_ERROR
+
+
+async def test_a_packed_body_that_grows_too_large_is_none() -> None:
+    packed = gzip.compress(b"x" * (transport.MOST_OF_BODY + 1))
+    answer = whole(packed, more="content-encoding: gzip\r\n")
+    with pytest.raises(httpx2.RemoteProtocolError, match="BodyTooLong"):
+        await asked(lambda _: answer, lambda client, url: client.get(url))
+
+
 async def test_a_redirect_is_not_followed_so_that_the_key_stays_where_it_belongs() -> None:
     seen: list[bytes] = []
 

@@ -17,7 +17,14 @@ from chatsite.conversations.database.work import StorageThreads
 from chatsite.events import Event, TurnEnded
 from chatsite.history import Settings
 from chatsite.providers.base.model import Model
-from chatsite.providers.base.provider import Chunk, Finished, Provider, Request, TextPiece
+from chatsite.providers.base.provider import (
+    Chunk,
+    Finished,
+    Provider,
+    ReasoningPiece,
+    Request,
+    TextPiece,
+)
 from chatsite.providers.echo import EchoProvider
 from chatsite.tools.tool import Tool
 from chatsite.turns.agents.resolved_agent import ResolvedAgent, missing_agent, resolve_agent
@@ -70,11 +77,16 @@ def reply_script(*pieces: str, error: BaseException | None = None, whole: bool =
     return script
 
 
-def endless_script(piece: str, *, closing: Exception | None = None) -> Script:
+def endless_script(
+    piece: str,
+    *,
+    closing: Exception | None = None,
+    of: type[TextPiece] | type[ReasoningPiece] = TextPiece,
+) -> Script:
     async def script(request: Request) -> AsyncGenerator[Chunk, None]:
         try:
             while True:
-                yield TextPiece(piece)
+                yield of(piece)
                 await asyncio.sleep(0.01)
         finally:
             if closing is not None:
@@ -98,6 +110,11 @@ class FailingWrites:
 
     def _fail(self, **fields: Any) -> None:
         raise self.error
+
+
+def settings_for(llm: str, **parameters: Any) -> dict[str, Any]:
+    """What a template says of its model."""
+    return {"nodes": [f"llm.{llm}"], "nodeConfigurations": {f"llm.{llm}": parameters}}
 
 
 def template(**more: Any) -> Template:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
 from chatsite.errors import ProviderError
@@ -12,7 +10,7 @@ from chatsite.providers.base.model import Model
 from chatsite.providers.base.provider import Provider
 from chatsite.providers.echo import EchoProvider
 from chatsite.turns.agents.resolved_agent import resolve_agent
-from tests.turns.conftest import template
+from tests.turns.conftest import settings_for, template
 
 
 class NamedProvider(EchoProvider):
@@ -65,10 +63,6 @@ def test_an_agent_whose_provider_has_no_key_says_so() -> None:
     assert resolve_agent(template(), echo_providers("embedded")).note == ""
     both = template(nodes=["llm.openai", "llm.embedded"])
     assert "key" not in resolve_agent(both, echo_providers("echo")).note
-
-
-def settings_for(llm: str, **parameters: Any) -> dict[str, Any]:
-    return {"nodes": [f"llm.{llm}"], "nodeConfigurations": {f"llm.{llm}": parameters}}
 
 
 def test_the_trained_sentence_replaces_the_personality_only_where_it_was_trained() -> None:

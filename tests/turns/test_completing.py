@@ -10,6 +10,7 @@ import pytest
 from chatsite.agents.template_file import parse_template
 from chatsite.errors import ProviderError
 from chatsite.messages import Message
+from chatsite.providers.base.bounds import SHORTEST_BOUND
 from chatsite.providers.base.provider import Provider, Usage
 from chatsite.providers.echo import EchoProvider
 from chatsite.providers.openai.provider import OpenAIProvider
@@ -81,6 +82,19 @@ async def test_half_an_answer_is_discarded_and_its_cost_is_reported(
         await ask(provider, f"[[{directive}]]")
     assert raised.value.usage == usage
     assert raised.value.code == "interrupted"
+
+
+async def test_an_answer_without_end_stops_at_what_its_tokens_may_have(
+    provider: OpenAIProvider, fake: FakeOpenAI
+) -> None:
+    """Not every server ends at so many tokens."""
+    with pytest.raises(Unfinished) as raised:
+        await ask(provider, "[[tokens=20000;over=1]]")
+    assert len(raised.value.text) == SHORTEST_BOUND
+    assert raised.value.usage == Usage()
+    async with asyncio.timeout(5):
+        while fake.in_flight:  # noqa: ASYNC110 - the server lives in another thread
+            await asyncio.sleep(0.005)
 
 
 @pytest.mark.parametrize("mode", ["500", "401", "cut", "cleancut", "malformed"])

@@ -13,7 +13,9 @@ import pytest
 from django.contrib.auth import get_user_model
 
 from chatsite.conversations import store
-from chatsite.conversations.models import Message
+from chatsite.conversations.database.rows import message_of
+from chatsite.conversations.files.quota import characters_of
+from chatsite.conversations.models import Conversation, Message
 from chatsite.conversations.values.owners import Owner
 from chatsite.errors import BadCommand, ProviderError
 from chatsite.events import CallEnded, Calling, CallsStarted, Delta, Event, TurnEnded, TurnStarted
@@ -421,6 +423,31 @@ async def test_calls_that_share_an_id_or_have_none_get_ids_of_their_own(
     ids = [call.id for call in said.calls]
     assert len(set(ids)) == 3 and ids[0] == "x"
     assert [message.call_id for message in answers] == ids
+
+
+async def test_an_endless_id_is_replaced(world: World, tool: Lookup) -> None:
+    endless = WrittenCall(id="x" * 100_000, name="lookup", arguments='{"of": 1}')
+    script_answers(world, [Finished(reason="tool_calls", calls=(endless,))], ANSWER)
+    await run_events(world, world.page_request())
+    said, answer = world.provider.requests[1].messages[-2:]
+    assert len(said.calls[0].id) < 50 and answer.call_id == said.calls[0].id
+
+
+async def test_calls_and_what_their_provider_keeps_count_for_the_quota(
+    world: World, tool: Lookup
+) -> None:
+    metadata = json.dumps({"openrouter": {"model": "m", "reasoning_details": ["x" * 500_000]}})
+    script_answers(world, calls(2, 3, metadata=metadata), ANSWER)
+    page_request = world.page_request()
+    await run_events(world, page_request)
+
+    def counted() -> tuple[int, int]:
+        rows = Message.objects.filter(conversation_id=page_request.conversation)
+        all_of_them = sum(characters_of(message_of(row)) for row in rows)
+        return Conversation.objects.get(id=page_request.conversation).characters, all_of_them
+
+    stored, expected = await world.run(counted)
+    assert stored == expected > 500_000
 
 
 async def test_calls_of_an_answer_that_was_cut_off_are_not_run(world: World, tool: Lookup) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Sequence
+from typing import Any
 
 import pytest
 
@@ -11,12 +12,13 @@ from chatsite.conversations.models import Message as StoredMessage
 from chatsite.errors import ProviderError, TooMany, TurnRunning
 from chatsite.events import Delta, Snapshot
 from chatsite.messages import Message, TokenCount
-from chatsite.providers.base.provider import Chunk, Finished, Request, TextPiece
+from chatsite.providers.base.bounds import LONGEST_ANSWER, SHORTEST_BOUND
+from chatsite.providers.base.provider import Chunk, Finished, ReasoningPiece, Request, TextPiece
 from chatsite.providers.echo import WordCounter
 from chatsite.turns.agents.resolved_agent import ResolvedAgent
 from chatsite.turns.context.turn_context import PageRequest
 from tests.conversations.builders import counted_totals, new_id, stored_totals
-from tests.turns.conftest import World, endless_script, read_until_end, reply_script
+from tests.turns.conftest import World, endless_script, read_until_end, reply_script, settings_for
 
 
 async def open_snapshot(world: World, page_request: PageRequest) -> Snapshot:
@@ -131,6 +133,38 @@ class TestStoringTheEnd:
 
 
 class TestWhatTheProviderDoes:
+    @pytest.mark.parametrize("words", [1, 21_000, 600_000])
+    @pytest.mark.parametrize(("tokens", "most"), [(100, SHORTEST_BOUND), (1_000, 20_000)])
+    async def test_an_answer_without_end_ends_as_cut_off(
+        self, world: World, words: int, tokens: int, most: int
+    ) -> None:
+        """By the tokens that were asked for; not every server ends at so many."""
+        world.fields = settings_for("echo", maxTokens=tokens)
+        world.provider.script = endless_script("word " * words)
+        _, ended = await world.run_turn(world.page_request())
+        assert ended.state == "complete" and ended.message is not None
+        assert ended.message.finish_reason == "length"
+        assert len(ended.message.message.content or "") == most
+
+    async def test_reasoning_without_end_ends_after_a_million_characters(
+        self, world: World
+    ) -> None:
+        world.provider.script = endless_script("word " * 21_000, of=ReasoningPiece)
+        _, ended = await world.run_turn(world.page_request())
+        assert ended.problem is not None and "length limit" in ended.problem.message
+        assert ended.message is not None
+        assert len(ended.message.message.reasoning or "") > LONGEST_ANSWER - 105_000
+        assert len(ended.message.message.reasoning or "") <= LONGEST_ANSWER
+
+    async def test_an_answer_ends_when_the_quota_is_full(self, world: World, settings: Any) -> None:
+        settings.WORDS_QUOTA_MILLION = 0.1  # of a guest: 25,000 characters
+        world.fields = settings_for("echo", maxTokens=2_000)
+        world.provider.script = endless_script("word " * 20)
+        _, ended = await world.run_turn(world.page_request())
+        assert ended.state == "interrupted" and ended.problem is not None
+        assert ended.problem.code == "words_full" and ended.message is not None
+        assert len(ended.message.message.content or "") > 25_000
+
     async def test_half_a_character_is_replaced_and_the_rest_is_stored(self, world: World) -> None:
         world.provider.script = reply_script("a\ud83d", "\0b", " 你好")
         page_request = world.page_request()

@@ -8,6 +8,7 @@ from django.conf import settings
 
 from chatsite.conversations.database.columns import fetch
 from chatsite.conversations.database.statements import CHARACTERS_OF_ACCOUNT, CHARACTERS_OF_GUEST
+from chatsite.conversations.models import Message as MessageRow
 from chatsite.conversations.values.owners import Owner
 from chatsite.errors import Refused
 from chatsite.files.intake import KEPT_FREE
@@ -20,10 +21,15 @@ GUESTS_SHARE = 4
 
 
 def characters_of(message: Message) -> int:
-    """What a message counts for: its text, its reasoning and what its provider keeps with it."""
-    texts = (message.content, message.reasoning, message.metadata)
+    """What a message counts for: its texts, and the calls in it."""
     calls = sum(len(str(dict(call.arguments))) for call in message.calls)
-    return sum(len(text) for text in texts if text) + calls
+    return characters_of_texts(message) + calls
+
+
+def characters_of_texts(message: Message | MessageRow) -> int:
+    """Its text, its reasoning and what its provider keeps with it."""
+    texts = (message.content, message.reasoning, message.metadata)
+    return sum(len(text) for text in texts if text)
 
 
 def require_words(owner: Owner, characters: int) -> None:

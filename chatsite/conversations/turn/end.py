@@ -22,6 +22,7 @@ from chatsite.conversations.database.statements import (
     TURN_END_WITH_RECEIPT,
 )
 from chatsite.conversations.database.work import Pieces, in_pieces, writing
+from chatsite.conversations.files.quota import characters_of_texts
 from chatsite.conversations.models import UNANSWERED, Message, Turn
 from chatsite.conversations.reads.ownership import messages_on_path
 from chatsite.conversations.reads.queries import message_views
@@ -147,7 +148,7 @@ def _add_to_totals(turn: Turn, finished: Sequence[Message], *, has_receipt: bool
         ADD_TO_TOTALS,
         len(finished),
         sum(one.tokens for one in finished),
-        sum(len(one.content or "") + len(one.reasoning or "") for one in finished),
+        sum(map(characters_of_texts, finished)),
         moment(turn.ended),
         key(turn.id) if has_receipt else None,
         key(turn.conversation_id),

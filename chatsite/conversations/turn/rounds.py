@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from django.db.models import F
 from django.utils import timezone
@@ -12,12 +12,17 @@ from chatsite.conversations.database.columns import execute_many, key, to_json
 from chatsite.conversations.database.rows import message_columns, view_of
 from chatsite.conversations.database.statements import SAVE_RECEIPT, SAVE_TEXT
 from chatsite.conversations.database.work import writing
+from chatsite.conversations.files.quota import characters_of, require_words
 from chatsite.conversations.models import Conversation, Message
 from chatsite.conversations.turn.versions import versions_beside
+from chatsite.conversations.values.owners import Owner
 from chatsite.conversations.values.records import Checkpoint
+from chatsite.errors import Refused
 from chatsite.messages import Message as DomainMessage
 from chatsite.views import MessageView
 
+# Of an answer with so many characters it is asked whether there is room for more.
+LOOKED_AT = 20_000
 # The fields that change with a call's result, and with the message that contains the calls.
 RESULT = ("content", "tokens", "tokenizer", "basis", "state")
 ROUND = (*RESULT, "reasoning", "calls", "metadata", "finish_reason")
@@ -47,6 +52,7 @@ def begin_calls(
     row.state, row.finish_reason, row.quoted = "complete", "tool_calls", list(quoted)
     row.save(update_fields=(*ROUND, "quoted"))
     add_to_totals(conversation, row)
+    conversation.characters += characters_of(message)
     marked = place_at_end(
         conversation,
         [with_token_count(result) for result in results],
@@ -60,7 +66,7 @@ def begin_calls(
         conversation, empty, now=now, turn=row.turn, after=[row, *marked], state="running"
     )
     Message.objects.bulk_create([*marked, *next_answer])
-    conversation.save(update_fields=["next_seq", "path_messages", "path_tokens"])
+    conversation.save(update_fields=["next_seq", "path_messages", "path_tokens", "characters"])
     first = view_of(row, versions=versions_beside(row))
     return (first, *(view_of(result) for result in marked))
 
@@ -82,14 +88,17 @@ def end_call(*, turn: str, message: DomainMessage) -> MessageView | None:
     row.state = "complete"
     row.save(update_fields=RESULT)
     Conversation.objects.filter(id=row.conversation_id).update(
-        path_messages=F("path_messages") + 1, path_tokens=F("path_tokens") + row.tokens
+        path_messages=F("path_messages") + 1,
+        path_tokens=F("path_tokens") + row.tokens,
+        characters=F("characters") + characters_of(message),
     )
     return view_of(row)
 
 
 @writing
-def save_checkpoints(written: Sequence[Checkpoint]) -> None:
+def save_checkpoints(written: Sequence[Checkpoint]) -> Mapping[str, Refused]:
     """Save the text so far of some running answers; finished answers and turns stay unchanged.
+    Comes back: which turns have to end, by id, since their owner's quota or the disk is full.
 
     In plain SQL: all running answers are saved about once a second, and building these two
     statements in Django takes fifty times as long as running them.
@@ -99,6 +108,19 @@ def save_checkpoints(written: Sequence[Checkpoint]) -> None:
     execute_many(SAVE_TEXT, texts)
     if receipts:
         execute_many(SAVE_RECEIPT, receipts)
+    long = [one for one in written if len(one.text) + len(one.reasoning) > LOOKED_AT]
+    return {one.turn: refused for one in long if (refused := _without_room(one)) is not None}
+
+
+def _without_room(written: Checkpoint) -> Refused | None:
+    row = Conversation.objects.filter(all_turns__id=written.turn).only("user_id", "guest").first()
+    try:
+        if row is not None:
+            owner = Owner(user=row.user_id, guest=row.guest)
+            require_words(owner, len(written.text) + len(written.reasoning))
+    except Refused as refused:
+        return refused
+    return None
 
 
 def running_answer(turn: str) -> Message | None:

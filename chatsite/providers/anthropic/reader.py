@@ -10,6 +10,14 @@ from typing import Any
 from chatsite.errors import ProviderError
 from chatsite.providers.anthropic.request import MessagesRequest
 from chatsite.providers.anthropic.thinking import pack_thinking
+from chatsite.providers.base.bounds import (
+    LONGEST_NAME,
+    PART,
+    Allowance,
+    TooLong,
+    size_of,
+    token_count,
+)
 from chatsite.providers.base.provider import (
     CallBegun,
     Chunk,
@@ -46,17 +54,21 @@ _STATUS = {
     "overloaded_error": 529,
 }
 _KIND = re.compile(r"[a-z_]{1,40}")
+_CACHE = ("cache_read_input_tokens", "cache_creation_input_tokens")
+_COUNTS = frozenset({"input_tokens", "output_tokens", *_CACHE})
 
 
 class AnthropicReader:
     """Collects one answer. A `ping` is no sign of a model at work: it only shows an open
-    connection, and could keep a person waiting for ever. Thinking and calls are requested in a form
-    that is streamed, so a model at work isn't silent for long."""
+    connection, and could keep a person waiting for ever; neither is an empty piece. Thinking and
+    calls are requested in a form that is streamed, so a model at work isn't silent for long."""
 
     def __init__(self, request: MessagesRequest) -> None:
         self.signs = 0
         self.ended = False
         self.done = False
+        self._too_long = False
+        self._allowance = Allowance()
         self._request = request
         self._blocks: list[dict[str, Any]] = []
         self._places: dict[int, dict[str, Any]] = {}
@@ -80,12 +92,16 @@ class AnthropicReader:
                     self.done = True
                 case "error":
                     raise self._failure(event["error"])
+        except TooLong:
+            self._too_long = self.ended = self.done = True
         except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
             raise failures.malformed(type(error).__name__) from None
         return ()
 
     def finished(self) -> Finished:
         """Raises ProviderError for an answer without a reason: it was interrupted."""
+        if self._too_long:
+            return Finished(reason="length", usage=_usage(self._usage))
         if self._reason is None:
             raise failures.interrupted("no stop_reason")
         calls = tuple(_called(block) for block in self._blocks if block["type"] == "tool_use")
@@ -106,57 +122,72 @@ class AnthropicReader:
 
     def _begin(self, index: int, block: dict[str, Any]) -> Sequence[Chunk]:
         """Of text only the length is stored, since the message has the text; the rest in pieces."""
-        self.signs += 1
+        text = block.pop("text") if block["type"] == "text" else ""
+        self._keep(PART + size_of(index) + size_of(block))
         block["pieces"] = []
         self._places[index] = block
         match block["type"]:
             case "text":
                 self._blocks.append(block)
-                return self._text(block, block.pop("text"))
+                return self._text(block, text)
             case "thinking":
                 self._blocks.append(block)
                 return self._thought(block, block["thinking"])
             case "redacted_thinking":
                 self._blocks.append(block)
             case "tool_use":
-                block |= {"id": _string(block["id"]), "name": repair_text(_string(block["name"]))}
+                self._allowance.take_call()
+                name = repair_text(_string(block["name"]))[:LONGEST_NAME]
+                block |= {"id": _string(block["id"]), "name": name}
                 self._blocks.append(block)
-                return (CallBegun(block["name"]),)
+                return (CallBegun(name),)
         return ()
 
     def _delta(self, block: dict[str, Any], delta: Mapping[str, Any]) -> Sequence[Chunk]:
-        self.signs += 1
         match delta["type"]:
             case "text_delta":
                 return self._text(block, delta["text"])
             case "thinking_delta":
                 return self._thought(block, delta["thinking"])
             case "input_json_delta":
-                block["pieces"].append(_string(delta["partial_json"]))
+                self._grow(block, delta["partial_json"])
             case "signature_delta":
+                self._keep(size_of(delta["signature"]))
                 block["signature"] = delta["signature"]
         return ()
 
-    @staticmethod
-    def _text(block: dict[str, Any], text: str) -> Sequence[Chunk]:
+    def _text(self, block: dict[str, Any], text: str) -> Sequence[Chunk]:
         block["length"] = block.get("length", 0) + len(_string(text))
-        return (TextPiece(text),) if text else ()
+        if not text:
+            return ()
+        self.signs += 1
+        return (TextPiece(text),)
 
-    @staticmethod
-    def _thought(block: dict[str, Any], thought: str) -> Sequence[Chunk]:
-        block["pieces"].append(_string(thought))
+    def _thought(self, block: dict[str, Any], thought: str) -> Sequence[Chunk]:
+        self._grow(block, thought)
         return (ReasoningPiece(thought),) if thought else ()
+
+    def _grow(self, block: dict[str, Any], piece: str) -> None:
+        if _string(piece):
+            self._keep(len(piece))
+            block["pieces"].append(piece)
+
+    def _keep(self, characters: int) -> None:
+        """What is kept shows a model at work, too."""
+        self._allowance.take(characters)
+        self.signs += characters > 0
 
     def _end(self, reason: str | None) -> None:
         if reason is not None:
-            self.signs += 1
+            self.signs += not self.ended
             self.ended = True
             self._reason = _REASONS.get(reason, "stop")
 
     def _count(self, usage: Mapping[str, Any] | None) -> None:
         """Later counts include the earlier ones."""
-        counts = (usage or {}).items()
-        self._usage |= {name: value for name, value in counts if isinstance(value, int)}
+        for name, value in (usage or {}).items():
+            if name in _COUNTS and (count := token_count(value)) is not None:
+                self._usage[name] = count
 
     def _failure(self, error: Mapping[str, Any]) -> ProviderError:
         """Before the first token an error event counts as a refusal of the request."""
@@ -193,7 +224,7 @@ def _called(block: Mapping[str, Any]) -> WrittenCall:
 
 def _usage(counts: Mapping[str, int]) -> Usage:
     """`input_tokens` excludes the tokens that were read from the cache or written to it."""
-    cached, written = (counts.get(f"cache_{name}_input_tokens") for name in ("read", "creation"))
+    cached, written = (counts.get(name) for name in _CACHE)
     fresh = counts.get("input_tokens")
     prompt = None if fresh is None else fresh + (cached or 0) + (written or 0)
     return Usage(prompt=prompt, cached=cached, completion=counts.get("output_tokens"))

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from chatsite.messages import Message
+from chatsite.providers.base.bounds import PART, Allowance, size_of
 from chatsite.providers.base.text import repair_json
 
 # DeepSeek, llama-server, LM Studio and vLLM before 0.11; OpenRouter, Ollama, Groq and vLLM after.
@@ -23,27 +25,55 @@ _NOT_SIGNED = {"google": {"thought_signature": "skip_thought_signature_validator
 _UNSIGNED_MODELS = ("gemini-1", "gemini-2")
 
 
-class MetadataCollector:
-    """Collects the metadata of one answer."""
+@dataclass(slots=True)
+class _Detail:
+    """One block of reasoning: `said` are its fields, `grown` the pieces of those that grow."""
 
-    def __init__(self, *, server: str, model: str) -> None:
+    said: dict[str, Any] = field(default_factory=dict)
+    grown: dict[str, list[str]] = field(default_factory=dict)
+
+    def is_continued(self, piece: Mapping[str, Any]) -> bool:
+        grows = any(name in piece or "signature" in piece for name in _GROWING)
+        return grows and all(self.said.get(key) == piece.get(key) for key in ("type", "index"))
+
+    def take(self, piece: Mapping[str, Any], allowance: Allowance) -> None:
+        for key, value in piece.items():
+            if key in _GROWING and isinstance(value, str):
+                allowance.take(len(value))
+                self.said.setdefault(key, "")
+                self.grown.setdefault(key, []).append(value)
+            elif key not in self.said or (value is not None and value != self.said[key]):
+                allowance.take(len(key) + size_of(value))
+                self.said[key] = value
+
+    def whole(self) -> dict[str, Any]:
+        return self.said | {key: "".join(pieces) for key, pieces in self.grown.items()}
+
+
+class MetadataCollector:
+    """Collects the metadata of one answer, as much as the allowance has room for."""
+
+    def __init__(self, allowance: Allowance, *, server: str, model: str) -> None:
+        self._allowance = allowance
         self._server = server
         self._model = model
         self._field = ""
         self._thoughts: list[str] = []
-        self._details: list[dict[str, Any]] = []
+        self._details: list[_Detail] = []
 
     def reasoning(self, delta: Mapping[str, Any]) -> str:
-        """The piece of visible reasoning in `delta`, "" where there is none."""
+        """The piece of visible reasoning in `delta`, "" where there is none. Raises TooLong."""
         details = delta.get("reasoning_details")
         if details:
             for piece in details:
                 self._add(piece)
-        for field in _FIELDS:
-            thought = delta.get(field)
+        for name in _FIELDS:
+            thought = delta.get(name)
             if thought and isinstance(thought, str):
-                self._field = field
-                self._thoughts.append(thought)
+                self._field = name
+                if not self._details:  # they have the same thought, and are what is sent back
+                    self._allowance.take(len(thought))
+                    self._thoughts.append(thought)
                 return thought
         return ""
 
@@ -51,7 +81,7 @@ class MetadataCollector:
         """The metadata as JSON, "" where there is none."""
         kept: dict[str, object] = {}
         if self._details:
-            kept["reasoning_details"] = self._details
+            kept["reasoning_details"] = [detail.whole() for detail in self._details]
         elif self._thoughts and in_round:
             kept[self._field] = "".join(self._thoughts)
         if extras:
@@ -62,17 +92,10 @@ class MetadataCollector:
         return json.dumps(said, ensure_ascii=False)
 
     def _add(self, piece: dict[str, Any]) -> None:
-        last = self._details[-1] if self._details else {}
-        grows = any(field in piece or "signature" in piece for field in _GROWING)
-        same = [last.get(key) == piece.get(key) for key in ("type", "index")]
-        if not last or not grows or not all(same):
-            self._details.append(dict(piece))
-            return
-        for key, value in piece.items():
-            if key in _GROWING and isinstance(value, str):
-                last[key] = (last.get(key) or "") + value
-            elif value is not None:
-                last[key] = value
+        if not self._details or not self._details[-1].is_continued(piece):
+            self._allowance.take(PART)
+            self._details.append(_Detail())
+        self._details[-1].take(piece, self._allowance)
 
 
 def returned_fields(message: Message, *, server: str, model: str, in_round: bool) -> dict[str, Any]:

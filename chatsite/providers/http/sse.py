@@ -57,7 +57,7 @@ class SseParser:
         field, _, value = line.partition(b":")
         if field == b"data":
             self._data.append(value[1:] if value[:1] == b" " else value)
-            self._bound(len(value))
+            self._bound(len(value) + 1)
 
     def _grow(self, rest: bytes) -> None:
         self._partial += rest

@@ -33,6 +33,8 @@ _GLANCE = 0.05
 # (`turns.answer.feed`). What arrives meanwhile is read together, at the cost of one token. 50 ms
 # instead of 40 saves a sixth of the frames and adds 5 ms of lag; eyes read 20 frames a second.
 _PACE = 0.05
+# So much that says nothing is no answer: what is read is no silence, however fast it comes.
+_MOST_UNSAID = 4 * 1024 * 1024
 # The factor for a model that thinks unseen, which sends nothing for minutes.
 _UNSEEN_THINKING = 6
 
@@ -56,8 +58,9 @@ DEFAULT_TIMEOUTS = Timeouts()
 class EventReader(Protocol):
     """Turns events into chunks; each dialect has its own reader.
 
-    `signs` counts the events that show the model at work. `ended`: the answer is whole, and only
-    the usage may follow. `done`: nothing follows.
+    `signs` counts the events that show the model at work: by each, something of the answer has
+    grown, which is bounded. `ended`: the answer is whole, and only the usage may follow. `done`:
+    nothing follows, or nothing more is wanted.
     """
 
     signs: int
@@ -123,6 +126,8 @@ def _joined(reader: EventReader, payloads: Sequence[bytes]) -> Iterator[Chunk]:
     kind: type[TextPiece | ReasoningPiece] = TextPiece
     try:
         for payload in payloads:
+            if reader.done:
+                break
             for chunk in reader.take(payload):
                 if said and type(chunk) is not kind:
                     yield kind("".join(said))
@@ -156,6 +161,7 @@ class _Watch:
         self._spent = spent
         self._signs = 0
         self._latest = 0.0
+        self._unsaid = 0
         self._since: float | None = None
         self._timer = self._loop.call_later(max(self._limit - spent, 0), self._look)
 
@@ -179,6 +185,11 @@ class _Watch:
             self._since = None
         self._latest = self._loop.time()
         self._spent += self._latest - since
+        self._unsaid += len(data)
+        if self._unsaid > _MOST_UNSAID:
+            if self._reader.ended:
+                return b""
+            raise failures.malformed("says nothing")
         return data
 
     async def read_tail(self) -> None:
@@ -192,6 +203,7 @@ class _Watch:
         first = self._signs == 0
         self._signs = signs
         self._spent = 0.0
+        self._unsaid = 0
         if self._reader.ended:
             self._restart(_USAGE_SECONDS)
         elif first:

@@ -27,6 +27,10 @@ from yarl import URL
 _REMOVED_HEADERS = frozenset(
     {b"content-encoding", b"content-length", b"transfer-encoding", b"set-cookie"}
 )
+# Of a body that is read whole: of an error, and of any other. Whoever sends more would fill the
+# memory. A provider's own words are only searched for a few phrases.
+MOST_OF_ERROR = 64 * 1024
+MOST_OF_BODY = 4 * 1024 * 1024
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 # aiohttp's messages repeat the address, which may hold a key, so errors keep only the class.
 _TRANSLATED_ERRORS: tuple[tuple[type[BaseException], type[httpx2.RequestError]], ...] = (
@@ -86,7 +90,17 @@ class ResponseBody(httpx2.AsyncByteStream):
         return self._content.at_eof()
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
+        """The whole body, for httpx2. Of an error the beginning is enough; half of anything else
+        would be taken for all of it."""
+        failed = not 200 <= self._response.status < 300
+        left = MOST_OF_ERROR if failed else MOST_OF_BODY
         while data := await self.read():
+            if len(data) > left:
+                if not failed:
+                    raise httpx2.RemoteProtocolError("BodyTooLong")
+                yield data[:left]
+                return
+            left -= len(data)
             yield data
 
     async def aclose(self) -> None:

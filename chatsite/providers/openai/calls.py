@@ -9,11 +9,23 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from chatsite.messages import UNSOUND
+from chatsite.providers.base.bounds import (
+    LONGEST_ID,
+    LONGEST_KEPT,
+    LONGEST_NAME,
+    MOST_CALLS,
+    Allowance,
+    TooLong,
+    size_of,
+)
 from chatsite.providers.base.provider import CallBegun, WrittenCall
 from chatsite.providers.base.text import repair_text
 
 # Shorter ids ("call_0") are repeated in every round, and a result would have two calls.
 _SHORTEST_ID = 8
+# Characters that may be read to see where one call ends: they are read again with every piece, and
+# a server could send a million pieces.
+_MOST_READ = 20 * LONGEST_KEPT
 
 
 @dataclass(slots=True)
@@ -22,6 +34,7 @@ class _Call:
     id: str = ""
     name: str = ""
     arguments: list[str] = field(default_factory=list)
+    length: int = 0
     extra: object = None
 
     @property
@@ -41,29 +54,44 @@ class CallCollector:
     arguments as an object.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, allowance: Allowance) -> None:
         self._calls: list[_Call] = []
         self._ids: list[str] | None = None
+        self._allowance = allowance
+        self._may_read = _MOST_READ
 
     def take(self, pieces: Sequence[Mapping[str, Any]]) -> list[CallBegun]:
-        """The calls that have begun with these pieces."""
+        """The calls that have begun with these pieces. Raises TooLong for more than a model
+        writes."""
+        if len(pieces) > MOST_CALLS:
+            raise TooLong
         begun = []
         for piece in pieces:
             function = piece.get("function") or {}
-            name = repair_text(_string(function.get("name")))
+            whole = _string(function.get("name"))
+            name = repair_text(whole[:LONGEST_NAME])
             call = self._call_of(piece, name)
             if name and not call.name:
                 begun.append(CallBegun(name))
-                call.name = name
-            elif name != call.name and not call.arguments:
-                call.name += name
-            call.id = call.id or _string(piece.get("id"))
-            call.extra = piece.get("extra_content") or call.extra
-            arguments = function.get("arguments")
-            if arguments:
-                text = arguments if isinstance(arguments, str) else json.dumps(arguments)
-                call.arguments.append(text)
+            if name and (not call.name or (name != call.name and not call.arguments)):
+                self._allowance.take(len(whole))
+                call.name = (call.name + name)[:LONGEST_NAME]
+            self._take_rest(call, piece, function.get("arguments"))
         return begun
+
+    def _take_rest(self, call: _Call, piece: Mapping[str, Any], arguments: Any) -> None:
+        if not call.id and (id := _string(piece.get("id"))):
+            self._allowance.take(len(id))
+            call.id = id
+        extra = piece.get("extra_content")
+        if extra and extra != call.extra:
+            self._allowance.take(size_of(extra))
+            call.extra = extra
+        if arguments:
+            text = arguments if isinstance(arguments, str) else json.dumps(arguments)
+            self._allowance.take(len(text))
+            call.arguments.append(text)
+            call.length += len(text)
 
     def called(self) -> tuple[WrittenCall, ...]:
         """All calls, each with an id of its own."""
@@ -82,12 +110,19 @@ class CallCollector:
         call = self._at(index, id, name)
         if call is not None and name and call.name:
             another = bool(id and call.id and id != call.id)
-            if another or (bool(call.arguments) and not id and call.whole):
+            if another or (bool(call.arguments) and not id and self._is_whole(call)):
                 call = None
         if call is None:
+            self._allowance.take_call()
             call = _Call(index)
             self._calls.append(call)
         return call
+
+    def _is_whole(self, call: _Call) -> bool:
+        self._may_read -= call.length
+        if self._may_read < 0:
+            raise TooLong
+        return call.whole
 
     def _at(self, index: int | None, id: str, name: str) -> _Call | None:
         """The newest call that the piece may belong to."""
@@ -102,7 +137,7 @@ class CallCollector:
         if self._ids is None:
             self._ids = []
             for call in self._calls:
-                fits = len(call.id) >= _SHORTEST_ID and call.id not in self._ids
+                fits = _SHORTEST_ID <= len(call.id) <= LONGEST_ID and call.id not in self._ids
                 fits = fits and not UNSOUND.search(call.id)
                 self._ids.append(call.id if fits else f"call_{secrets.token_hex(12)}")
         return self._ids

@@ -8,6 +8,7 @@ from typing import Any
 
 from pydantic_core import from_json
 
+from chatsite.providers.base.bounds import Allowance, TooLong, token_count
 from chatsite.providers.base.provider import (
     Chunk,
     Finished,
@@ -54,11 +55,13 @@ class ChatReader:
         self.signs = 0
         self.ended = False
         self.done = False
+        self._too_long = False
         self._model = model
         self._reason: FinishReason = "stop"
         self._usage = Usage()
-        self._calls = CallCollector()
-        self._metadata = MetadataCollector(server=server, model=model)
+        self._allowance = Allowance()
+        self._calls = CallCollector(self._allowance)
+        self._metadata = MetadataCollector(self._allowance, server=server, model=model)
         self._after_tools = after_tools
         self._text, self._thought = TextJoiner(), TextJoiner()
 
@@ -76,6 +79,9 @@ class ChatReader:
                 self._usage = read_usage(chunk["usage"])
             choices = chunk.get("choices")
             return self._choice(choices[0]) if choices else ()
+        except TooLong:
+            self._too_long = self.ended = self.done = True
+            return ()
         except (ValueError, AttributeError, KeyError, TypeError, RecursionError) as error:
             raise failures.malformed(type(error).__name__) from None
 
@@ -84,6 +90,8 @@ class ChatReader:
         that a proxy cut the body short."""
         if not self.ended:
             raise failures.interrupted("no finish_reason")
+        if self._too_long:
+            return Finished(reason="length", usage=self._usage)
         reason, calls = self._reason, self._calls.called()
         if reason in ("stop", "tool_calls"):
             # Gemini, Ollama and others report "stop" for calls of tools.
@@ -117,24 +125,25 @@ class ChatReader:
         return chunks
 
     def _reasoning_and_calls(self, delta: Mapping[str, Any]) -> list[Chunk]:
-        """The reasoning and the calls in a delta."""
+        """The reasoning and the calls in a delta. A sign of work is only what grows: a server could
+        repeat an empty call for ever."""
         chunks: list[Chunk] = []
+        left = self._allowance.left
         thought = self._metadata.reasoning(delta)
-        if thought or delta.get("reasoning_details"):
-            self.signs += 1
         repaired = self._thought.take(thought)
         if repaired:
             chunks.append(ReasoningPiece(repaired))
         pieces = delta.get("tool_calls")
         if pieces:
-            self.signs += 1
             chunks += self._calls.take(pieces)
+        if thought or self._allowance.left < left:
+            self.signs += 1
         return chunks
 
     def _end(self, finish: str, choice: Mapping[str, Any]) -> None:
         if finish in _FAILED:
             raise self._failure(choice.get("error") or {})
-        self.signs += 1
+        self.signs += not self.ended
         self.ended = True
         self._reason = _REASONS.get(finish.lower(), "stop")
 
@@ -153,12 +162,7 @@ def read_usage(usage: Mapping[str, Any]) -> Usage:
     details = usage.get("prompt_tokens_details") or {}
     cached = details.get("cached_tokens")
     return Usage(
-        prompt=_count(usage.get("prompt_tokens")),
-        cached=_count(usage.get("prompt_cache_hit_tokens") if cached is None else cached),
-        completion=_count(usage.get("completion_tokens")),
+        prompt=token_count(usage.get("prompt_tokens")),
+        cached=token_count(usage.get("prompt_cache_hit_tokens") if cached is None else cached),
+        completion=token_count(usage.get("completion_tokens")),
     )
-
-
-def _count(value: object) -> int | None:
-    """None for anything but a whole number."""
-    return value if isinstance(value, int) and not isinstance(value, bool) else None

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import Protocol
 
 from chatsite.conversations.values.records import Checkpoint
+from chatsite.errors import Refused
 from chatsite.turns.ports import Storage
 
 logger = logging.getLogger("chatsite.turns")
@@ -25,6 +26,10 @@ class UnsavedAnswer(Protocol):
 
     def saved(self) -> None:
         """What `unsaved` gave last is stored."""
+        ...
+
+    def no_room(self, refused: Refused) -> None:
+        """There is no room for more of it."""
         ...
 
 
@@ -63,9 +68,11 @@ class CheckpointSaver:
         no other."""
         found = {answer: answer.unsaved() for answer in answers}
         news = {answer: text for answer, text in found.items() if text is not None}
+        full: Mapping[str, Refused] = {}
         try:
             if news:
-                await self._storage.run(self._storage.writes.save_checkpoints, list(news.values()))
+                save = self._storage.writes.save_checkpoints
+                full = await self._storage.run(save, list(news.values()))
         except Exception:
             if len(answers) == 1:
                 raise
@@ -73,5 +80,7 @@ class CheckpointSaver:
                 with suppress(Exception):
                     await self._save([answer])
             raise
-        for answer in news:
+        for answer, text in news.items():
             answer.saved()
+            if text.turn in full:
+                answer.no_room(full[text.turn])

@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 from chatsite.errors import ProviderError
 from chatsite.events import CallEnded, CallsStarted
 from chatsite.messages import Message, ToolCall
+from chatsite.providers.base.bounds import LONGEST_ID
 from chatsite.providers.base.provider import Finished, WrittenCall
 from chatsite.providers.base.text import repair_text
 from chatsite.tools.arguments import parse_arguments
@@ -146,12 +147,12 @@ class ToolRound:
 
 
 def _calls_of(calls: Sequence[WrittenCall]) -> tuple[ToolCall, ...]:
-    """As they are stored. An id that is missing or was used before in this answer becomes one of
-    our own: results are found by it, and a group that doesn't pair is sent to nobody."""
+    """As they are stored. An id that is missing, endless or was used before in this answer becomes
+    one of our own: results are found by it, and a group that doesn't pair is sent to nobody."""
     found: dict[str, ToolCall] = {}
     for called in calls:
         id = repair_text(called.id)
-        if not id or id in found:
+        if not id or len(id) > LONGEST_ID or id in found:
             id = f"call_{uuid.uuid4().hex[:24]}"
         found[id] = ToolCall(id=id, name=repair_text(called.name), arguments=_arguments(called))
     return tuple(found.values())

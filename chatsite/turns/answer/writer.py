@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from chatsite.conversations.values.records import Checkpoint, FinishedTurn
-from chatsite.errors import ChatsiteError, ProviderError
+from chatsite.errors import ChatsiteError, ProviderError, Refused
 from chatsite.events import PathChanged, TurnEnded
 from chatsite.messages import Message, TokenCount
 from chatsite.providers.base.provider import Finished
@@ -64,6 +64,7 @@ class AnswerWriter:
     services: TurnServices
     ending: Literal["stopped", "interrupted"] | None = None
     _work: asyncio.Task[None] | None = None
+    _refused: Refused | None = None
     _seen: _State = ("", 0, None)
     _saved: _State = ("", 0, None)
 
@@ -73,6 +74,11 @@ class AnswerWriter:
             self.ending = ending
             if self._work is not None:
                 self._work.cancel()
+
+    def no_room(self, refused: Refused) -> None:
+        """End the answer as it is: its owner's quota or the disk is full."""
+        self._refused = refused
+        self.cancel("interrupted")
 
     def start(self) -> None:
         """Begin the work; `run` waits for it."""
@@ -106,6 +112,8 @@ class AnswerWriter:
     def _outcome(self, work: asyncio.Task[None]) -> tuple[State, Problem | None]:
         """The turn's last state: complete only with a finish reason and a text."""
         written = self.turn.has_written
+        if self._refused is not None:
+            return "interrupted", Problem(code=self._refused.code, message=self._refused.message)
         if work.cancelled():
             return self.ending or "interrupted", None
         error = work.exception()

@@ -4,14 +4,22 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Sequence
+from collections.abc import AsyncIterable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 
 from chatsite.errors import ProviderError
 from chatsite.messages import Message
+from chatsite.providers.base.bounds import AnswerRoom
 from chatsite.providers.base.model import Model
-from chatsite.providers.base.provider import Finished, Provider, Request, TextPiece, Usage
+from chatsite.providers.base.provider import (
+    Chunk,
+    Finished,
+    Provider,
+    Request,
+    TextPiece,
+    Usage,
+)
 from chatsite.turns.agents.resolved_agent import ResolvedAgent
 from chatsite.wording import say
 
@@ -61,7 +69,7 @@ async def complete(
     seconds: float,
 ) -> Completion:
     """Ask once. Raises ProviderError, TimeoutError after `seconds` for the whole call, and
-    Unfinished where the answer broke off or stopped at `max_tokens`."""
+    Unfinished where the answer broke off or stopped at `max_tokens`, or at more than they have."""
     started = time.monotonic()
     request = Request(
         conversation=conversation,
@@ -72,22 +80,31 @@ async def complete(
         # Somebody waits, and thinking is charged like text.
         options={"reasoning_effort": "low"},
     )
-    pieces: list[str] = []
-    finished: Finished | None = None
     async with asyncio.timeout(seconds), aclosing(provider.stream(request)) as chunks:
-        async for chunk in chunks:
-            if isinstance(chunk, TextPiece):
-                pieces.append(chunk.text)
-            elif isinstance(chunk, Finished):
-                finished = chunk
+        said, finished = await _read(chunks, AnswerRoom.of(max_tokens))
     if finished is None or finished.reason != "stop":
         usage = finished.usage if finished else Usage()
         at_limit = finished is not None and finished.reason == "length"
-        text = "".join(pieces) if at_limit else ""
+        text = said if at_limit else ""
         raise Unfinished(say("The answer broke off."), usage=usage, text=text)
     return Completion(
-        text="".join(pieces),
+        text=said,
         model=model,
         usage=finished.usage,
         milliseconds=round((time.monotonic() - started) * 1000),
     )
+
+
+async def _read(chunks: AsyncIterable[Chunk], room: AnswerRoom) -> tuple[str, Finished | None]:
+    """The text, and how it ended; what has no room is left unread."""
+    pieces: list[str] = []
+    finished: Finished | None = None
+    async for chunk in chunks:
+        if room.is_over(chunk):
+            pieces.append(room.fitting(chunk))
+            return "".join(pieces), Finished(reason="length")
+        if isinstance(chunk, TextPiece):
+            pieces.append(chunk.text)
+        elif isinstance(chunk, Finished):
+            finished = chunk
+    return "".join(pieces), finished

@@ -111,7 +111,7 @@ class Cache:
         """After a request, also a cancelled one: update and store its conversation's book."""
         try:
             await lease.settle()
-        except ENGINE_ERRORS as error:
+        except Exception as error:  # a connection that breaks here raises whatever it likes
             log.info("slot %s is given up: %s", lease.slot, type(error).__name__)
             return
         lease.release()

@@ -1,0 +1,98 @@
+"""How long an answer may be. No model writes as much as this; a server that goes on without end
+would fill the disk, and every page that opens the conversation."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Self
+
+from chatsite.providers.base.provider import Chunk, ReasoningPiece, TextPiece
+
+# Of one request's answer, text and reasoning together. The text has a bound by the tokens that were
+# asked for, too: a token of ordinary text has four characters, one of code with deep indents up to
+# twenty. Reasoning has none: not every server counts it.
+LONGEST_ANSWER = 1_000_000
+LONGEST_TOKEN = 20
+SHORTEST_BOUND = 10_000
+# Of all that is kept of it besides: calls, and what its server wants back.
+LONGEST_KEPT = 1_000_000
+# What an empty part of it counts for: a block, a call, a detail.
+PART = 100
+# Models call a handful of tools at once; OpenAI allows 128 tools in a request.
+MOST_CALLS = 128
+# A tool's name has at most 64 characters: a longer one that is cut is still no tool's.
+LONGEST_NAME = 200
+# A longer id of a call is replaced by one of our own.
+LONGEST_ID = 200
+# More than any model reads or writes: a larger count couldn't be stored, or multiplied by a price.
+MOST_TOKENS = 1_000_000_000
+
+
+class TooLong(Exception):
+    """The answer is longer than any model's."""
+
+
+class Allowance:
+    """The characters that a reader may still keep of one answer. What doesn't fit isn't cut, since
+    half a signature is worth nothing: the answer ends, and nothing of it is kept but its text."""
+
+    __slots__ = ("_calls", "left")
+
+    def __init__(self) -> None:
+        self.left = LONGEST_KEPT
+        self._calls = MOST_CALLS
+
+    def take(self, characters: int) -> None:
+        """Raises TooLong where so many don't fit."""
+        self.left -= characters
+        if self.left < 0:
+            raise TooLong
+
+    def take_call(self) -> None:
+        """One more call, whose name and arguments are taken as they come."""
+        self._calls -= 1
+        if self._calls < 0:
+            raise TooLong
+        self.take(PART)
+
+
+def size_of(value: object) -> int:
+    """The characters of a value of JSON. An estimate for what is no text."""
+    if isinstance(value, str):
+        return len(value)
+    return 0 if value is None else len(json.dumps(value))
+
+
+def token_count(value: object) -> int | None:
+    """A count as a server reported it, None for what can't be one."""
+    if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= MOST_TOKENS:
+        return value
+    return None
+
+
+@dataclass(slots=True)
+class AnswerRoom:
+    """How many characters an answer may still have, its text and all of it."""
+
+    text: int
+    all: int = LONGEST_ANSWER
+
+    @classmethod
+    def of(cls, max_tokens: int) -> Self:
+        """For a request of so many tokens; not every server ends at them."""
+        return cls(text=max(SHORTEST_BOUND, max_tokens * LONGEST_TOKEN))
+
+    def is_over(self, chunk: Chunk) -> bool:
+        """Whether the chunk is too long."""
+        if isinstance(chunk, TextPiece):
+            self.text -= len(chunk.text)
+            self.all -= len(chunk.text)
+            return self.text < 0 or self.all < 0
+        if isinstance(chunk, ReasoningPiece):
+            self.all -= len(chunk.text)
+        return self.all < 0
+
+    def fitting(self, chunk: Chunk) -> str:
+        """The text of the chunk that was too long, as far as it fits."""
+        return chunk.text[: min(self.text, self.all)] if isinstance(chunk, TextPiece) else ""
