@@ -70,6 +70,7 @@ def expect_formatted(chat: Chat) -> None:
 
 def test_what_cannot_be_formatted_is_shown_as_it_was_written(chat: Chat) -> None:
     open_restored(chat, spoken(*[text for text, _ in PLAIN], "The **last** answer."))
+    chat.load_all()
     expect(chat.answers).to_have_count(len(PLAIN) + 1)
     expect(chat.answers.last.locator("strong")).to_have_text("last")
     for number, (text, why) in enumerate(PLAIN):

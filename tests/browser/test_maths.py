@@ -68,3 +68,17 @@ def test_a_long_formula_scrolls_in_its_own_box_on_a_phone(visit: Visit) -> None:
     box = said.locator(".formula.display")
     assert box.evaluate("(one) => one.scrollWidth > one.clientWidth")
     assert box.get_attribute("tabindex") == "0"
+
+
+def test_of_very_many_formulas_each_is_drawn_as_it_comes_into_view(chat: Chat) -> None:
+    chat.turns(answer("\n\n".join(f"$$x_{{{number}}}$$" for number in range(300))))
+    drawn = chat.page.locator(".formula .katex")
+    expect(chat.page.locator(".formula")).to_have_count(300)
+    expect(chat.page.locator(".formula").nth(299).locator(".katex")).to_be_visible()
+    # Those in view first, then a hundred in all.
+    chat.page.wait_for_function("() => document.querySelectorAll('.formula .katex').length >= 100")
+    assert drawn.count() < 300
+    for number in range(100, 300, 20):
+        chat.page.locator(".formula").nth(number).scroll_into_view_if_needed()
+        expect(chat.page.locator(".formula").nth(number).locator(".katex")).to_be_visible()
+    expect(drawn).to_have_count(300)

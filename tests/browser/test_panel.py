@@ -150,6 +150,22 @@ def test_a_word_of_the_panel_is_explained_in_place_by_key_and_by_touch(visit: Vi
     expect(chat.panel).to_be_visible()
 
 
+def test_an_open_explanation_stays_open_while_the_numbers_change(visit: Visit) -> None:
+    chat = visit().open("/chat?debug=true")
+    chat.say("One.")
+    elsewhere = chat.tab()
+    chat.panel.get_by_role("button", name="Messages", exact=True).click()
+    expect(chat.panel.get_by_role("dialog", name="Messages")).to_be_visible()
+    elsewhere.say("Two.")
+    expect(chat.fact("Messages")).to_contain_text("5 in the conversation")
+    meaning = chat.panel.get_by_role("dialog", name="Messages")
+    expect(meaning).to_be_visible()
+    expect(meaning).to_be_focused()
+    chat.page.keyboard.press("Escape")
+    expect(meaning).to_have_count(0)
+    expect(chat.panel.get_by_role("button", name="Messages", exact=True)).to_be_focused()
+
+
 # Labels of the panel's tables and lists: those without words are for screen readers, or numbers.
 UNEXPLAINED = """() => [...document.querySelectorAll("#panel :is(dt, th, .key li)")]
     .filter((one) => one.checkVisibility() && !one.querySelector(":scope > .hidden"))

@@ -19,6 +19,9 @@ describe("mathematics", () => {
     assert.deepEqual(formulas("\\[\nx\n= y\n- z\n\\]\n\nThen."), [["display", "x\n= y\n- z"]]);
     assert.deepEqual(formulas("Inside: $$x_1$$ and on."), [["display", "x_1"]]);
     assert.deepEqual(formulas("```math\nx_1\n```"), [["display", "x_1"]]);
+    assert.deepEqual(formulas("> ~~~math\n> x_1\n> ~~~"), [["display", "x_1"]]);
+    assert.deepEqual(formulas("- ```math\n  x_1\n  ```\n- b"), [["display", "x_1"]]);
+    assert.deepEqual(formulas("```math\nx_1"), []);
     assert.deepEqual(formulas("| a | b |\n|---|---|\n| $x_1$ | 2 |"), [["inline", "x_1"]]);
   });
 

@@ -176,8 +176,8 @@ export class Panel {
   }
 
   /**
-   * Draws a section again only where its data changed, so that open parts stay open and the focus
-   * stays in place while somebody types.
+   * Draws a section again only where its data changed. Open parts and an open explanation stay open, and the focus
+   * stays in place, while somebody types or an answer ends.
    * @param {string} name
    * @param {Section|null|false|undefined} made
    */
@@ -190,12 +190,14 @@ export class Panel {
     const open = new Set([...section.querySelectorAll("details[open]")].map((one) => /** @type {HTMLElement} */ (one).dataset.key));
     const active = /** @type {HTMLElement|null} */ (section.contains(document.activeElement) ? document.activeElement : null);
     const held = /** @type {HTMLElement|null|undefined} */ (active?.closest("[data-key]"))?.dataset.key;
+    const explained = /** @type {HTMLElement|null} */ (section.querySelector(".term[aria-expanded=true]"))?.dataset.key;
     setChildren(section, made ? made.draw() : []);
     for (const part of /** @type {NodeListOf<HTMLElement>} */ (section.querySelectorAll("[data-key]"))) {
       const details = part instanceof HTMLDetailsElement ? part : null;
       if (details && open.has(details.dataset.key)) details.open = true;
       if (held && part.dataset.key === held) (details?.querySelector("summary") ?? part).focus();
     }
+    if (explained) /** @type {HTMLElement|null} */ (section.querySelector(`.term[data-key="${explained}"]`))?.click();
   }
 }
 

@@ -1,77 +1,96 @@
 /** Work beside the page: one task after another in a worker, each for a second at most. */
 
 /**
- * Markdown to parse, or code to colour, with the addresses of highlight.js and of the language.
- * @typedef {{text: string}|{code: string, language: string, modules: string[]}} Task
+ * Markdown to parse; code to colour, with the addresses of highlight.js and of the language; or a formula to draw, with
+ * the address of KaTeX.
+ * @typedef {{text: string}|{code: string, language: string, modules: string[]}|
+ *   {formula: string, display: boolean, script: string}} Task
  * @typedef {{task: Task, wanted: () => boolean, done: (outcome: Outcome) => void}} Job
- * @typedef {{result: unknown}|{failed: "slow"|"impossible"}} Outcome impossible: the browser starts no worker
+ * @typedef {{result: unknown}|{failed: "slow"|"impossible"}} Outcome impossible: the browser starts no worker, or the
+ *   worker gets no module
  */
 
 const LIMIT = 1_000;
 
 let address = "";
-/** @type {Worker|null} */
-let worker = null;
-/** @type {Job|null} */
-let current = null;
-/** @type {Job[]} */
-const waiting = [];
-let timer = 0;
 
 /** @param {string} url the worker's module */
 export function setWorker(url) {
   address = url;
 }
 
-/**
- * Never rejects. Stays open if nobody wants the result any more when the task's turn comes.
- * @param {Task} task
- * @param {() => boolean} wanted
- * @returns {Promise<Outcome>}
- */
-export function runInBackground(task, wanted) {
-  return new Promise((done) => {
-    waiting.push({ task, wanted, done });
-    // By then the element that will show the result is part of the page.
-    queueMicrotask(next);
-  });
-}
+/** A line of tasks with a worker of its own, so that one kind of them waits for no other. */
+export class Background {
+  constructor() {
+    /** @type {Worker|null} */
+    this.worker = null;
+    /** @type {Job|null} */
+    this.current = null;
+    /** @type {Job[]} */
+    this.waiting = [];
+    this.timer = 0;
+  }
 
-function next() {
-  while (!current && waiting.length) {
-    const job = /** @type {Job} */ (waiting.shift());
-    if (!job.wanted()) continue;
-    current = job;
-    worker ??= start();
-    worker.postMessage(job.task);
+  /**
+   * Never rejects. Stays open if nobody wants the result any more when the task's turn comes.
+   * @param {Task} task
+   * @param {() => boolean} wanted
+   * @returns {Promise<Outcome>}
+   */
+  run(task, wanted) {
+    return new Promise((done) => {
+      this.waiting.push({ task, wanted, done });
+      // By then the element that will show the result is part of the page.
+      queueMicrotask(() => this.#next());
+    });
+  }
+
+  #next() {
+    while (!this.current && this.waiting.length) {
+      const job = /** @type {Job} */ (this.waiting.shift());
+      if (!job.wanted()) continue;
+      this.current = job;
+      this.worker ??= this.#start();
+      this.worker.postMessage(job.task);
+    }
+  }
+
+  #start() {
+    const started = new Worker(address, { type: "module" });
+    started.addEventListener("message", ({ data }) => {
+      // What it sent before it was ended may arrive afterwards.
+      if (started !== this.worker) return;
+      if (data.begun) this.timer = window.setTimeout(() => this.#end("slow"), LIMIT);
+      else this.#finish(data);
+    });
+    started.addEventListener("error", (event) => {
+      event.preventDefault();
+      if (started === this.worker) this.#end("impossible");
+    });
+    return started;
+  }
+
+  /** @param {"slow"|"impossible"} failed */
+  #end(failed) {
+    this.worker?.terminate();
+    this.worker = null;
+    this.#finish({ failed });
+  }
+
+  /** @param {Outcome} outcome */
+  #finish(outcome) {
+    clearTimeout(this.timer);
+    const job = this.current;
+    this.current = null;
+    job?.done(outcome);
+    this.#next();
   }
 }
 
-function start() {
-  const started = new Worker(address, { type: "module" });
-  started.addEventListener("message", ({ data }) => {
-    if (data.begun) timer = window.setTimeout(() => end("slow"), LIMIT);
-    else finish(data);
-  });
-  started.addEventListener("error", (event) => {
-    event.preventDefault();
-    end("impossible");
-  });
-  return started;
-}
+const texts = new Background();
 
-/** @param {"slow"|"impossible"} failed */
-function end(failed) {
-  worker?.terminate();
-  worker = null;
-  finish({ failed });
-}
-
-/** @param {Outcome} outcome */
-function finish(outcome) {
-  clearTimeout(timer);
-  const job = current;
-  current = null;
-  job?.done(outcome);
-  next();
-}
+/**
+ * @param {Task} task
+ * @param {() => boolean} wanted
+ */
+export const runInBackground = (task, wanted) => texts.run(task, wanted);

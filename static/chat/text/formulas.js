@@ -15,6 +15,8 @@ const BRACKETS = /^\\\(((?:[^\n]|\n(?!\n)){1,1000}?)\\\)/;
 // No blank inside the dollars and no digit after them, so that "$5 and $10" are prices.
 const DOLLARS = /^\$(?![\s$])((?:\\[^\n]|[^\\$\n]){1,500}?)(?<![\s\\])\$(?![\d$])/;
 
+// The end of a block of code that begins with a fence.
+const CLOSED = /\n[ \t>]*(?:`{3,}|~{3,})\s*$/;
 // "$10, or US$": words, and nothing that only a formula has.
 const PROSE = /^[^\\^_={}]*[ ,][A-Za-z]{2,}[^\\^_={}]*$/;
 
@@ -56,7 +58,10 @@ export const formulas = {
     },
   ],
   renderer: {
-    /** @param {Tokens.Code} token */
-    code: ({ lang, text }) => (lang === "math" ? `<p>${element(DISPLAY, text)}</p>\n` : false),
+    /**
+     * While it is being written it is code, instead of a hundred formulas that begin alike.
+     * @param {Tokens.Code} token
+     */
+    code: ({ lang, text, raw }) => (lang === "math" && CLOSED.test(raw) ? `<p>${element(DISPLAY, text)}</p>\n` : false),
   },
 };

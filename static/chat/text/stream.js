@@ -55,7 +55,9 @@ export class Stream {
   end(text) {
     this.over = true;
     this.cursor.remove();
-    (this.plain?.parentNode ?? this.tail).append(text.slice(this.drawn));
+    const rest = text.slice(this.drawn);
+    if (this.plain) this.plain.parentNode?.append(rest);
+    else this.tail.append(h("span", { class: "rest" }, rest));
   }
 
   #schedule() {

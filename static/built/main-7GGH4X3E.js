@@ -1,0 +1,1 @@
+import"./chunk-7XM7WW7X.js";
