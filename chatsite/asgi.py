@@ -10,12 +10,14 @@ from typing import Any
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "chatsite.settings")
 
-from django.core.asgi import get_asgi_application
+import django
 
-pages = get_asgi_application()
+django.setup(set_prefix=False)
 
 from channels.auth import AuthMiddlewareStack
 from channels.routing import ProtocolTypeRouter, URLRouter
+from channels.security.websocket import WebsocketDenier
+from django.urls import re_path
 
 from chatsite.errors import ChatsiteError
 from chatsite.language import Languages
@@ -24,7 +26,9 @@ from chatsite.live.limits import HandshakeLimits
 from chatsite.live.origin import SameOrigin
 from chatsite.live.routing import routes
 from chatsite.startup import prepare_storage
+from chatsite.web import health
 from chatsite.web.server.bodies import BodyLimits
+from chatsite.web.server.readable import Pages
 from chatsite.web.server.request_limits import AddressLimits
 from chatsite.web.server.threads import RequestThreads
 from chatsite.wiring import Site
@@ -45,6 +49,7 @@ async def lifespan(
         await send({"type": "lifespan.startup.failed", "message": error.message})
         return
     scope["state"]["site"] = site
+    health.remember_database()
     # What was loaded so far stays; without this every full collection walks through it again,
     # and every answer waits for as long (60 to 130 ms).
     gc.collect()
@@ -55,11 +60,13 @@ async def lifespan(
     await send({"type": "lifespan.shutdown.complete"})
 
 
+# Where no socket is, the handshake is refused (403); channels would raise an error.
+sockets = URLRouter([*routes, re_path("", WebsocketDenier.as_asgi())])
 application = ProtocolTypeRouter(
     {
-        "http": Languages(AddressLimits(BodyLimits(RequestThreads(pages)))),
+        "http": Languages(AddressLimits(BodyLimits(RequestThreads(Pages())))),
         "websocket": Languages(
-            SameOrigin(HandshakeLimits(DirectFrames(AuthMiddlewareStack(URLRouter(routes)))))
+            SameOrigin(HandshakeLimits(DirectFrames(AuthMiddlewareStack(sockets))))
         ),
         "lifespan": lifespan,
     }

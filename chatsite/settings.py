@@ -204,6 +204,7 @@ MAIL = read_mail_account(
     authserv_id=text("MAIL_AUTHSERV_ID"),
     strangers=choice("MAIL_STRANGERS", "refuse", STRANGERS),
     hourly=number("MAIL_THREAD_HOURLY", 10, low=1, high=1_000),
+    most_mb=number("MAIL_MAX_MB", 10, low=1, high=50),
     folder=text("MAIL_FOLDER", "INBOX"),
     site=SITE_URL,
 )
@@ -251,6 +252,7 @@ MIDDLEWARE = [
     "csp.middleware.CSPMiddleware",
     "chatsite.web.server.static_files.StaticFiles",
     "chatsite.web.server.compression.Compression",
+    "chatsite.web.server.private.Private",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
@@ -328,13 +330,19 @@ LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
     "formatters": {"line": {"format": "{asctime} {levelname} {message}", "style": "{"}},
-    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
+    # Of a handler: a logger's filters don't apply to the loggers below it (django.security.*).
+    "filters": {"one_line": {"()": "chatsite.web.server.logged.OneLine"}},
+    "handlers": {
+        "console": {"class": "logging.StreamHandler", "formatter": "line", "filters": ["one_line"]}
+    },
     "root": {"handlers": ["console"], "level": "WARNING"},
     "loggers": {
         "chatsite": {"level": "INFO"},
         "chatsite.history": {"level": "INFO" if DEBUG else "WARNING"},
         # A request for another host gets a 400; a traceback for each would fill the log.
         "django.security.DisallowedHost": {"level": "CRITICAL"},
+        # So does one that would be sent on to an address of more than 2,048 characters.
+        "django.security.DisallowedRedirect": {"level": "CRITICAL"},
         # Its tracebacks quote tool servers' output; our own log line says what is wrong.
         "mcp": {"level": "CRITICAL"},
         "client": {"level": "CRITICAL"},

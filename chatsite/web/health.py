@@ -3,15 +3,27 @@
 from __future__ import annotations
 
 import asyncio
+import shutil
+import tempfile
+import time
+from pathlib import Path
 
-from django.db import Error
+from django.apps import apps
+from django.conf import settings
+from django.db import Error, connection
 from django.http import HttpRequest, JsonResponse
 from django.views.decorators.http import require_safe
 
 from chatsite.conversations import store
+from chatsite.files.intake import KEPT_FREE
 from chatsite.web.people import site_of
 
 READY_SECONDS = 2.0
+# Whoever asks without a pause writes no more often.
+FRESH_SECONDS = 5.0
+_known: tuple[float, str] = (0.0, "")
+# The database's file, as it was at the server's start.
+_opened: tuple[int, int] | None = None
 
 
 @require_safe
@@ -22,11 +34,69 @@ async def health(request: HttpRequest) -> JsonResponse:
 
 @require_safe
 async def ready(request: HttpRequest) -> JsonResponse:
-    """200 where the database answers in time, else 503. Providers aren't asked: each answer says
+    """200 where messages can be taken: the database stores something in time and has its tables,
+    files can be opened, and the disk has room; else 503. Providers aren't asked: each answer says
     for itself where one fails."""
+    global _known
+    at, wrong = _known
+    if not at or time.monotonic() - at > FRESH_SECONDS:
+        wrong = await _what_is_wrong(request)
+        _known = (time.monotonic(), wrong)
+    return JsonResponse({"status": wrong or "ok"}, status=503 if wrong else 200)
+
+
+async def _what_is_wrong(request: HttpRequest) -> str:
+    run = site_of(request).run
     try:
         async with asyncio.timeout(READY_SECONDS):
-            await site_of(request).run(store.answers)
-    except (Error, TimeoutError):
-        return JsonResponse({"status": "the database doesn't answer"}, status=503)
-    return JsonResponse({"status": "ok"})
+            # First: a process without a free file can't open the database either.
+            await asyncio.to_thread(_open_file)
+            await run(store.takes_writes)
+            wrong = await run(_look_at_storage)
+    except (Error, TimeoutError):  # the second one is an OSError, too
+        return "the database doesn't answer, or can't be written"
+    except OSError:
+        return "no file can be opened"
+    if not wrong and shutil.disk_usage(settings.VAR_DIR).free < KEPT_FREE:
+        return "the disk is nearly full"
+    return wrong or ""
+
+
+def remember_database() -> None:
+    """At the start: a file that is put in its place later isn't the one that is open."""
+    global _opened
+    _opened = _identity(_database())
+
+
+def _open_file() -> None:
+    tempfile.TemporaryFile(dir=settings.VAR_DIR).close()
+
+
+def _look_at_storage() -> str:
+    path = _database()
+    # SQLite goes on writing into a file that was removed, and all of it is lost.
+    if (
+        path
+        and _opened
+        and (_identity(path) != _opened or not path.with_name(f"{path.name}-wal").exists())
+    ):
+        return "the database's file was removed or replaced"
+    with connection.cursor() as cursor:
+        for model in apps.get_models(include_auto_created=True):
+            table = connection.ops.quote_name(model._meta.db_table)
+            cursor.execute(f"SELECT 1 FROM {table} LIMIT 1")
+    return ""
+
+
+def _database() -> Path | None:
+    named = connection.settings_dict["NAME"]
+    return Path(named) if connection.vendor == "sqlite" else None
+
+
+def _identity(path: Path | None) -> tuple[int, int] | None:
+    """Which file it is, whatever its name; None for none."""
+    try:
+        found = path.stat() if path else None
+    except OSError:
+        return None
+    return (found.st_dev, found.st_ino) if found else None

@@ -40,12 +40,13 @@ class TestTheSocket:
     ) -> None:
         async with Person(server.url) as ada:
             page = await ada.page()
-            for _ in range(MESSAGES.burst + 1):
-                await page.command("again", agent="demo", client_id=str(uuid.uuid4()), message=NONE)
             refused: list[dict[str, Any]] = []
-            while len(refused) <= MESSAGES.burst:
-                event = await page.event()
-                refused += [event] if event["type"] == "refused" else []
+            for _ in range(3 * MESSAGES.burst):  # a busy machine gives some back meanwhile
+                await page.command("again", agent="demo", client_id=str(uuid.uuid4()), message=NONE)
+                refused.append(await page.until("refused"))
+                if refused[-1]["code"] == "too_many":
+                    break
+            assert len(refused) > MESSAGES.burst
             assert {one["code"] for one in refused[:-1]} == {"not_found"}
             assert refused[-1]["code"] == "too_many" and 1 <= refused[-1]["seconds"] <= 3
             assert refused[-1]["message"].startswith("Too many messages in a short time. Nothing")
@@ -156,11 +157,10 @@ class TestRequests:
         self, server: Server
     ) -> None:
         async with Person(server.url) as ada:
-            answers = [await get(ada, "/chat", accept="text/html") for _ in range(PAGES.burst + 3)]
-            status, headers, text = answers[-1]
+            status, headers, text = await until_refused(ada, "/chat", accept="text/html")
             assert status == 429 and 1 <= int(headers["retry-after"]) <= 2
             assert "<p>Too many pages in a short time. Nothing was lost; try again in " in text
-            status, _, text = await get(ada, "/chat", accept="application/json")
+            status, _, text = await until_refused(ada, "/chat", accept="application/json")
             assert status == 429 and json.loads(text)["seconds"] >= 1
             assert (await get(ada, "/conversations"))[0] == 200, "another row of the table"
             async with Person(server.url) as bob:
@@ -169,13 +169,7 @@ class TestRequests:
     async def test_an_address_is_counted_whoever_asks(self, tmp_path: Any) -> None:
         with Server(tmp_path, LIMITS_FACTOR="1", PEOPLE_PER_ADDRESS="1") as narrow:
             async with Person(narrow.url) as ada:
-                status = 200
-                for _ in range(3 * PAGES.burst):  # on a busy machine some are given back meanwhile
-                    ada.http.cookie_jar.clear()
-                    status, _, _ = await get(ada, "/chat")
-                    if status == 429:
-                        break
-                assert status == 429
+                assert (await until_refused(ada, "/chat", as_somebody_new=True))[0] == 429
                 # Without a proxy that is named, a forwarded address is the sender's invention.
                 forged = {"X-Forwarded-For": "203.0.113.9"}
                 async with ada.http.get(f"{narrow.url}/chat", headers=forged) as answer:
@@ -192,11 +186,16 @@ class TestRequests:
                     async with http.get(f"{narrow.url}/healthz", headers=headers) as answer:
                         return answer.status
 
-                burst = 130
-                assert [await ask("203.0.113.9") for _ in range(burst)][-1] == 429
+                async def ends(forwarded: str) -> bool:
+                    """A slow machine answers one by one as fast as it is allowed."""
+                    for _ in range(20):
+                        if 429 in await asyncio.gather(*(ask(forwarded) for _ in range(40))):
+                            return True
+                    return False
+
+                assert await ends("203.0.113.9")
                 assert await ask("203.0.113.10") == 200
-                spoofed = [await ask("203.0.113.77, 203.0.113.9") for _ in range(burst)]
-                assert 429 in spoofed, "the last hop counts"
+                assert await ends("203.0.113.77, 203.0.113.9"), "the last hop counts"
 
     async def test_headers_that_never_end_are_refused(self, server: Server) -> None:
         async with connect_to(server) as (reader, writer):
@@ -206,7 +205,23 @@ class TestRequests:
             assert (await reader.readuntil(b"\r\n")).startswith(b"HTTP/1.1 431")
 
 
-async def get(person: Person, path: str, *, accept: str = "*/*") -> tuple[int, dict[str, str], str]:
+Answer = tuple[int, dict[str, str], str]
+
+
+async def until_refused(
+    person: Person, path: str, *, accept: str = "*/*", as_somebody_new: bool = False
+) -> Answer:
+    """The first refusal of many requests: a busy machine gives some back meanwhile."""
+    for _ in range(3 * PAGES.burst):
+        if as_somebody_new:
+            person.http.cookie_jar.clear()
+        answer = await get(person, path, accept=accept)
+        if answer[0] != 200:
+            break
+    return answer
+
+
+async def get(person: Person, path: str, *, accept: str = "*/*") -> Answer:
     """Status, headers in lower case, and text."""
     async with person.http.get(person.url + path, headers={"Accept": accept}) as answer:
         headers = {name.lower(): value for name, value in answer.headers.items()}

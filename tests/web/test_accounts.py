@@ -44,6 +44,21 @@ async def begin_conversation(person: Person, text: str) -> str:
     return page.conversation
 
 
+async def test_who_signs_up_is_told_which_chats_of_this_browser_come_along(server: Server) -> None:
+    async with Person(server.url) as ada:
+        page = await ada.page()
+        await page.say("Where is the <b>quay</b>?")
+        async with ada.http.get(f"{server.url}/accounts/signup/") as answer:
+            said = await answer.text()
+        assert "<li>Where is the &lt;b&gt;quay&lt;/b&gt;?</li>" in said
+        assert "If they aren&#x27;t yours" in said or "If they aren't yours" in said
+    async with (
+        Person(server.url) as bob,
+        bob.http.get(f"{server.url}/accounts/signup/") as answer,
+    ):
+        assert "<li>" not in (await answer.text()).partition("<form")[0]
+
+
 async def test_a_guests_own_conversations_alone_move_at_sign_up(server: Server) -> None:
     async with Person(server.url) as ada, Person(server.url) as bob:
         await begin_conversation(ada, "By Ada")

@@ -4,15 +4,23 @@ from __future__ import annotations
 
 import asyncio
 import json
+import shutil
+import sqlite3
 import time
 from collections.abc import Mapping
+from contextlib import closing
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
+import aiohttp
 import pytest
 from django.contrib.sessions.backends.db import SessionStore
+from django.test import RequestFactory
 
 from chatsite.limits.limiter import Limiter
 from chatsite.limits.table import ROUTES
+from chatsite.web import health
 from chatsite.web.server.bodies import BodyLimits
 from chatsite.web.server.request_limits import route_of
 from tests.person import Person
@@ -157,3 +165,34 @@ class TestHealth:
                 async with ada.http.get(server.url + path) as answer:
                     assert answer.status == 200 and await answer.json() == {"status": "ok"}
                     assert "set-cookie" not in answer.headers
+
+    async def test_a_server_that_can_store_nothing_is_not_ready(self, tmp_path: Path) -> None:
+        async def status() -> int:
+            async with http.get(f"{narrow.url}/readyz") as answer:
+                said.append((await answer.json())["status"])
+                return answer.status
+
+        said: list[str] = []
+        with (
+            Server(tmp_path, flags=()) as narrow,
+            closing(sqlite3.connect(tmp_path / "chatsite.sqlite3", isolation_level=None)) as other,
+        ):
+            async with aiohttp.ClientSession() as http, asyncio.timeout(60):
+                other.execute("BEGIN IMMEDIATE")
+                assert await status() == 503
+                assert said == ["the database doesn't answer, or can't be written"]
+                other.execute("ROLLBACK")
+                while await status() != 200:  # noqa: ASYNC110 - what was found holds a while
+                    await asyncio.sleep(0.2)
+
+    async def test_a_server_whose_disk_is_nearly_full_is_not_ready(
+        self, monkeypatch: pytest.MonkeyPatch, rf: RequestFactory
+    ) -> None:
+        async def stores(work: object) -> None: ...
+
+        monkeypatch.setattr(shutil, "disk_usage", lambda path: SimpleNamespace(free=0))
+        monkeypatch.setattr(health, "_known", (0.0, ""))
+        asked = rf.get("/readyz")
+        asked.scope = {"state": {"site": SimpleNamespace(run=stores)}}  # type: ignore[attr-defined]
+        answer = await health.ready(asked)
+        assert answer.status_code == 503 and b"the disk is nearly full" in answer.content

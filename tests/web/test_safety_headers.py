@@ -48,6 +48,8 @@ def check(answer: Answer) -> None:
     assert answer.headers["referrer-policy"] == "same-origin"
     assert answer.headers["cross-origin-opener-policy"] == "same-origin"
     assert "access-control-allow-origin" not in answer.headers
+    if not answer.headers["content-type"].startswith("text/javascript"):
+        assert {"private", "no-store"} <= set(answer.headers["cache-control"].split(", "))
 
 
 @pytest.mark.parametrize("path", PATHS)

@@ -15,6 +15,8 @@ def move_guest_conversations(request: HttpRequest, user: User, **kwargs: Any) ->
     """At every sign-in, the admin's included: the session's guest becomes the account."""
     guest = request.session.pop("guest", "")
     if guest:
+        # First: an upload that ends now is the account's, or is moved.
+        store.note_sign_in(guest=guest, user=user.pk)
         store.move_to_account(guest=guest, user=user.pk)
         end_sockets(request, Owner(guest=guest))
 

@@ -18,11 +18,15 @@ from django.http.response import HttpResponseBase
 from django.urls import reverse_lazy
 from django.views.generic import FormView, TemplateView
 
+from chatsite.conversations import store
+from chatsite.conversations.values.owners import Owner
 from chatsite.web.accounts.deletion import delete_account
 from chatsite.web.accounts.gate import CHECKS, count_new_password, is_own_password
 from chatsite.web.people import site_of
 from chatsite.wording import later, say
 
+# Of a guest's chats, which somebody else may have begun in this browser.
+SHOWN_TITLES = 5
 WRONG = later("This isn't your password.")
 
 
@@ -40,7 +44,11 @@ class SignUp(RedirectURLMixin, FormView):  # type: ignore[type-arg]
         return super().dispatch(request, *args, **kwargs)
 
     def get_context_data(self, **context: Any) -> dict[str, Any]:
-        return super().get_context_data(**context) | {"next": self.get_redirect_url()}
+        guest = self.request.session.get("guest", "")
+        found = store.list_conversations(owner=Owner(guest=guest))[0] if guest else ()
+        titles = [one.title for one in found]
+        chats = {"titles": titles[:SHOWN_TITLES], "more": len(titles) > SHOWN_TITLES}
+        return super().get_context_data(**context) | chats | {"next": self.get_redirect_url()}
 
     def form_valid(self, form: UserCreationForm[User]) -> HttpResponse:
         count_new_password(self.request)

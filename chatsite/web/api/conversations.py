@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from datetime import datetime
+from datetime import UTC, datetime
 from uuid import UUID
 
 from django.http import HttpRequest, HttpResponse, JsonResponse
@@ -90,7 +90,8 @@ def _place(after: str) -> tuple[datetime, UUID] | None:
         when = datetime.fromisoformat(updated)
         if when.tzinfo is None:
             raise ValueError
-        return when, UUID(id)
+        # As the database asks for it: a time at the edge of the calendar has none in UTC.
+        return when.astimezone(UTC), UUID(id)
     except (ValueError, OverflowError):
         raise BadCommand(say("after is the time and the id of a conversation.")) from None
 

@@ -48,7 +48,7 @@ async def files(request: HttpRequest) -> HttpResponse:
     try:
         coming = site.intake.taken(body.blocks(), owner=owner.key, guest=bool(owner.guest))
         async with coming as taken:
-            kept = await _store_file(site, owner, name, taken)
+            kept = await _store_file(site, store.owner_now(owner), name, taken)
     except ConnectionError:
         return HttpResponse(status=400)  # the client is gone
     return JsonResponse({"attachment": attachment_view(kept) | {"note": taken.note}})

@@ -57,6 +57,8 @@ async def import_file(request: HttpRequest) -> HttpResponse:
 def _on_disk(request: HttpRequest) -> IO[bytes]:
     """The request's file as one of our own, which outlives the request. Raises BadRestore."""
     upload = request.FILES.get("file")
+    if upload is None and request.content_type == "multipart/form-data":
+        raise BadRestore(say("The request holds no file. Nothing was imported."))
     if upload is not None and (upload.size or 0) > MAX_IMPORT_BYTES:
         raise BadRestore(say("The file is larger than 20 MB. Nothing was imported."))
     blocks = upload.chunks() if upload is not None else (request_body(request),)

@@ -26,6 +26,7 @@ from chatsite.limits.addresses import address_of
 from chatsite.limits.limiter import Limiter
 from chatsite.limits.table import BODIES, SMALL_BODY, Route
 from chatsite.messages import MAX_ATTACHMENT_BYTES
+from chatsite.web.server.private import KEPT_NOWHERE
 from chatsite.wording import later, say
 
 Event = MutableMapping[str, Any]
@@ -185,6 +186,7 @@ class _BoundedConnection:
             (b"content-type", b"application/json"),
             (b"content-length", str(len(body)).encode()),
             (b"connection", b"close"),
+            (b"cache-control", KEPT_NOWHERE.encode()),
         ]
         await self._send({"type": "http.response.start", "status": status, "headers": headers})
         await self._send({"type": "http.response.body", "body": body, "more_body": True})

@@ -18,6 +18,7 @@ from chatsite.limits.addresses import address_of
 from chatsite.limits.limiter import Limiter
 from chatsite.limits.table import ADMIN_ROUTE, NOWHERE, ROUTES, STATIC, Route
 from chatsite.web.people import known_person, site_of
+from chatsite.web.server.private import KEPT_NOWHERE
 
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[Mapping[str, Any]], Awaitable[None]]
@@ -106,7 +107,11 @@ def refusal(error: TooMany, *, accept: str) -> tuple[int, list[tuple[bytes, byte
     else:
         said = {"code": error.code, "message": error.message, "seconds": error.seconds}
         kind, body = b"application/json", json.dumps(said)
-    headers = [(b"content-type", kind), (b"retry-after", str(error.seconds).encode())]
+    headers = [
+        (b"content-type", kind),
+        (b"retry-after", str(error.seconds).encode()),
+        (b"cache-control", KEPT_NOWHERE.encode()),
+    ]
     return 429, headers, body.encode()
 
 

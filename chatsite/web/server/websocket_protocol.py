@@ -1,16 +1,19 @@
-"""The server's WebSocket protocol, changed so that no client can flood it, and so that the code of
-a close reaches the client."""
+"""The server's WebSocket protocol, changed so that no client can flood it or leave it unread, and
+so that the code of a close reaches the client."""
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 from uvicorn.protocols.utils import ClientDisconnected
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 from websockets.frames import Frame
 
+from chatsite.limits.addresses import address_key
 from chatsite.limits.limiter import Limiter
 from chatsite.limits.table import CONTROL_FRAMES
+from chatsite.web.server.connections import held_connections
 
 LINGER_SECONDS = 2.0
 # Parsed before a flood can be noticed: 700 pings of 6 bytes, which take 4 ms.
@@ -29,12 +32,41 @@ class LingeringWebSocket(WebSocketsSansIOProtocol):
     the application has frames left to read.
     """
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
+    def __init__(self, config: Any, server_state: Any, app_state: Any) -> None:
+        super().__init__(config, server_state, app_state)
+        self._unread = held_connections(server_state, config).unread
         self._unparsed = bytearray()
         self._failed = False
         self._limiter: Limiter = self.app_state["site"].limiter
         self._person = f"socket {id(self)}"
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._unread.remove(self.transport)
+        super().connection_lost(exc)
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self._watch()
+
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        self._unread.remove(self.transport)
+
+    def keepalive_timeout(self) -> None:
+        super().keepalive_timeout()
+        self._watch_rest()
+
+    def on_task_complete(self, task: asyncio.Task[None]) -> None:
+        super().on_task_complete(task)
+        self._watch_rest()
+
+    def _watch_rest(self) -> None:
+        """A closed connection stays open until all that was written is read."""
+        if self.transport.get_write_buffer_size():
+            self._watch()
+
+    def _watch(self) -> None:
+        self._unread.add(address_key(self.client[0]) if self.client else "", self.transport)
 
     def data_received(self, data: bytes) -> None:
         if not self._failed:

@@ -39,6 +39,7 @@ class Command(BaseCommand):
             # A task may write another encoding than UTF-8; the rest of its report is still useful.
             text = sys.stdin.buffer.read().decode("utf-8", "replace")
         try:
+            store.require_known_version()
             stored = store.add_message(
                 conversation=options["conversation"],
                 source=options["source"],

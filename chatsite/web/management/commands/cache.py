@@ -42,6 +42,7 @@ class Command(BaseCommand):
         if strategy and (problem := unknown_strategy(strategy)):
             raise CommandError(problem)
         try:
+            store.require_known_version()
             said = asyncio.run(_asked(options["conversation"], strategy))
         except ChatsiteError as error:
             raise CommandError(f"{error.message} Nothing was changed.") from None

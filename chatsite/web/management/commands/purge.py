@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from django.conf import settings
-from django.core.management.base import BaseCommand
+from django.core.management.base import BaseCommand, CommandError
 
 from chatsite.conversations import store
+from chatsite.errors import ChatsiteError
 from chatsite.providers.embedded.session_files import SessionFolder
 
 
@@ -19,6 +20,10 @@ class Command(BaseCommand):
     )
 
     def handle(self, *args: Any, **options: Any) -> None:
+        try:
+            store.require_known_version()
+        except ChatsiteError as error:
+            raise CommandError(error.message) from None
         done = store.purge()
         store.remove_lost_sessions()
         SessionFolder(settings.KV_SESSIONS_DIR).remove_unclaimed(store.session_files())

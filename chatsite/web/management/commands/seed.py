@@ -31,7 +31,11 @@ class Command(BaseCommand):
     )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        call_command("migrate", verbosity=0, interactive=False)
+        try:
+            with store.migrating(settings.VAR_DIR):
+                call_command("migrate", verbosity=0, interactive=False)
+        except ChatsiteError as error:
+            raise CommandError(error.message) from error
         password = secrets.token_urlsafe(12)
         name, made = self._account(password)
         _, stranger = self._account(None)

@@ -10,12 +10,17 @@ from django.conf import settings
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from chatsite.channels.mail.outgoing.sending import UNSAFE_PYTHON, folds_safely
+from chatsite.conversations import store
 from chatsite.conversations.database.lock import lock
 from chatsite.errors import Refused
+from chatsite.process_limits import raise_open_files
 from chatsite.web.server.static_files import collect_if_changed
 from chatsite.wiring.talk import rooms_file
 
 DRAIN_SECONDS = 30
+# A page with its socket takes two or three.
+ENOUGH_FILES = 4_096
 
 
 def require_free(host: str, port: int) -> None:
@@ -52,11 +57,22 @@ class Command(BaseCommand):
         rooms_file()  # a mistake in it stops the start before anything is written
         try:
             lock(settings.VAR_DIR / "server.lock").close()  # before the database is migrated
+            with store.migrating(settings.VAR_DIR) as copy:
+                if copy:
+                    self.stdout.write(f"The database is brought up to date; as it was: {copy}")
+                call_command("migrate", verbosity=0, interactive=False)
+                store.follow_clock()  # before the first request asks for its session
         except Refused as error:
-            raise CommandError(error.message) from None
-        call_command("migrate", verbosity=0, interactive=False)
+            raise CommandError(error.message) from error
         if not settings.DEBUG:
             collect_if_changed()
+        if (files := raise_open_files()) < ENOUGH_FILES:
+            self.stderr.write(
+                f"Only {files} files and connections may be open at once. Allow {ENOUGH_FILES} or "
+                "more: LimitNOFILE= in a systemd unit, ulimit -n in a shell."
+            )
+        if settings.MAIL and not folds_safely():
+            self.stderr.write(f"Beware: {UNSAFE_PYTHON}.")
         self.stdout.write(f"Chatsite: http://{browsable_host(host)}:{port} (Ctrl-C stops it)")
         uvicorn.run(
             "chatsite.asgi:application",
