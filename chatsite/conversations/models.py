@@ -114,6 +114,15 @@ class Guest(models.Model):
         return f"guest seen {self.seen:%Y-%m-%d}"
 
 
+class Clock(models.Model):
+    """When a server looked at its clock last: one row."""
+
+    seen = models.DateTimeField()
+
+    def __str__(self) -> str:
+        return f"clock seen {self.seen:%Y-%m-%d %H:%M}"
+
+
 class Turn(models.Model):
     """One user message and its answer. `receipt` is the decision with what the provider reported,
     in its stored form; `shown_receipt` is the whole of it.

@@ -21,7 +21,8 @@ from chatsite.conversations.cache.saved_sessions import (
     touch_session,
 )
 from chatsite.conversations.copies import copy_path, read_for_copy
-from chatsite.conversations.database.work import StorageThreads, answers
+from chatsite.conversations.database.versions import migrating, require_known_version
+from chatsite.conversations.database.work import StorageThreads, takes_writes
 from chatsite.conversations.files.uploads import (
     attachments_of,
     discard_upload,
@@ -138,9 +139,10 @@ from chatsite.conversations.upkeep.accounts import (
     remove_account,
     remove_lost_sessions,
 )
+from chatsite.conversations.upkeep.clock import follow_clock
 from chatsite.conversations.upkeep.deletions import delete_message, restore_message
 from chatsite.conversations.upkeep.edits import TextChange, edit_message
-from chatsite.conversations.upkeep.guests import note_visit
+from chatsite.conversations.upkeep.guests import note_sign_in, note_visit, owner_now
 from chatsite.conversations.upkeep.import_reader import ImportHeader
 from chatsite.conversations.upkeep.import_tasks import Imports
 from chatsite.conversations.upkeep.imports import (
@@ -181,7 +183,6 @@ __all__ = [
     "addresses_of",
     "agent_of",
     "answer_of",
-    "answers",
     "answers_of_hour",
     "attachments_of",
     "begin_calls",
@@ -213,6 +214,7 @@ __all__ = [
     "end_turn",
     "exclude_message",
     "finish_mail",
+    "follow_clock",
     "hold_mail",
     "is_known_mail",
     "keep_mail_files",
@@ -248,15 +250,18 @@ __all__ = [
     "mark_for_cleanup",
     "mark_turns",
     "messages_aside",
+    "migrating",
     "move_to_account",
     "notices_to",
     "older_messages",
     "open_conversation",
     "own_threads",
+    "note_sign_in",
     "note_visit",
     "older_messages",
     "open_conversation",
     "open_room",
+    "owner_now",
     "past_turn",
     "pin_message",
     "place_books",
@@ -280,6 +285,7 @@ __all__ = [
     "rename_conversation",
     "replied_message",
     "request_parts",
+    "require_known_version",
     "require_quota",
     "restore_message",
     "rewrite_summary",
@@ -304,6 +310,7 @@ __all__ = [
     "take_notice",
     "take_messages",
     "take_question",
+    "takes_writes",
     "totals_of",
     "touch_session",
     "trace_message",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import time
 import uuid
 from collections.abc import Iterator
@@ -61,6 +62,10 @@ class Folder:
             if path.with_suffix(ending).exists():
                 return path.with_suffix(ending), mime_type
         return None
+
+    def free_bytes(self) -> int:
+        """How much of the disk is free."""
+        return shutil.disk_usage(_made(self.root)).free
 
     def remove(self, id: str) -> None:
         discard(self.path(id))

@@ -132,6 +132,18 @@ class TestLoading:
 
 
 class TestReading:
+    def test_of_very_long_messages_a_page_has_fewer(self) -> None:
+        chat = long_chat(10)
+        Message.objects.filter(conversation__id=chat).update(content="x" * 400_000)
+        page = store.open_conversation(owner=ADA, conversation=chat)
+        assert len(page.messages) == 3 and page.earlier
+        Message.objects.filter(conversation__id=chat).update(content="x" * 4_000_000)
+        page = store.open_conversation(owner=ADA, conversation=chat)
+        assert len(page.messages) == 1 and page.earlier
+        found, earlier = queries.earlier_messages(owner=ADA, conversation=chat, before=10)
+        assert ([one.seq for one in found], earlier) == ([9], True)
+        assert queries.earlier_messages(owner=ADA, conversation=chat, before=2)[1] is False
+
     def test_earlier_messages_are_read_page_by_page(self) -> None:
         chat = long_chat(150)
         opened = queries.open_conversation(owner=ADA, conversation=chat)

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import aiohttp
 import pytest
 
+from tests.attacks.kit import conversation_file
 from tests.person import Person
 from tests.running import Server
-from tests.web.browser_requests import attach_file
+from tests.web.browser_requests import attach_file, submit
 
 PATHS = (
     *("/", "/chat", "/chat?agent=demo", "/conversations", "/conversations?q=x", "/models"),
@@ -112,3 +114,48 @@ async def test_sessions_that_are_over_are_removed(server: Server) -> None:
         async with asyncio.timeout(20):
             while count(server, "django_session") != 1:  # noqa: ASYNC110 - another process
                 await asyncio.sleep(0.05)
+
+
+@pytest.mark.parametrize("has_account", [False, True], ids=["sign-up", "sign-in"])
+async def test_what_is_under_way_while_a_guest_signs_in_is_the_accounts(
+    server: Server, has_account: bool
+) -> None:
+    name, password, progress = "grace", "petrel-1952", "/conversations/import/progress"
+    if has_account:
+        server.add_user(name, password)
+    async with Person(server.url) as grace:
+        form, headers = aiohttp.FormData(), grace.headers()
+        form.add_field("file", conversation_file(10_000), filename="a.json")
+        asked_for, signed_in = asyncio.Event(), asyncio.Event()
+
+        async def slowly() -> AsyncIterator[bytes]:
+            asked_for.set()  # the server knows by then whose it is
+            yield b"a small "
+            await signed_in.wait()
+            yield b"note"
+
+        async def status(path: str, data: Any, **more: str) -> int:
+            wait = "X-File-Name" in more
+            url, named = server.url + path, headers | more
+            async with grace.http.post(url, data=data, headers=named, expect100=wait) as answer:
+                return answer.status
+
+        imported = asyncio.create_task(status("/conversations/import", form))
+        while (await grace.ask("GET", progress))["import"] is None:  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
+        upload = asyncio.create_task(status("/files", slowly(), **{"X-File-Name": "b.txt"}))
+        await asked_for.wait()
+        if has_account:
+            fields, page = {"password": password}, "/accounts/login/"
+        else:
+            fields, page = {"password1": password, "password2": password}, "/accounts/signup/"
+        assert (await submit(grace, page, username=name, **fields)).status == 302
+        signed_in.set()
+        assert await upload == 200
+        assert count(server, "conversations_upload WHERE user_id IS NOT NULL") == 1
+        told = await grace.ask("GET", progress)
+        assert told["import"] is not None, "the account sees how far it is"
+        assert await imported in (200, 202)  # at once on a quick machine
+        async with asyncio.timeout(60):
+            while not (await grace.ask("GET", "/conversations"))["count"]:  # noqa: ASYNC110
+                await asyncio.sleep(0.1)

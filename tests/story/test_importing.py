@@ -41,6 +41,20 @@ async def restore(person: Person, file: str) -> Answer:
     return await ask_from_page(person, "POST", path, data=body, type=kind)
 
 
+async def refusal(person: Person, file: str) -> str:
+    """Why the file is refused. On a busy machine that is known only after the answer."""
+    answer = await restore(person, file)
+    assert answer.status // 100 == 4 or answer.status == 202
+    if answer.status != 202:
+        return answer.text
+    async with asyncio.timeout(60):
+        while not (  # noqa: ASYNC110 - another process
+            problem := (await person.ask("GET", PROGRESS))["import"]["problem"]
+        ):
+            await asyncio.sleep(0.1)
+    return str(problem)
+
+
 async def first_rows(person: Person) -> dict[str, Any]:
     """The progress, once the first messages are stored."""
     async with asyncio.timeout(60):
@@ -149,11 +163,9 @@ async def test_more_words_than_a_guest_may_store_are_refused_in_words(tmp_path: 
     with Server(tmp_path, LIMITS_FACTOR="1", WORDS_QUOTA_MILLION="1") as server:
         async with Person(server.url) as ada:
             page = "word " * 1_000
-            refused = await restore(ada, saved(51, text=page))
-            assert refused.status // 100 == 4
-            assert "0.25 million characters" in refused.text
+            assert "0.25 million characters" in await refusal(ada, saved(51, text=page))
             assert stored(server) == [0, 0]
-            assert (await restore(ada, saved(49, text=page))).status == 200
+            assert (await restore(ada, saved(49, text=page))).status in (200, 202)
 
 
 @pytest.mark.parametrize("forget_above", [10**400, -1, "all"])
@@ -161,6 +173,5 @@ async def test_a_number_out_of_bounds_is_refused_in_words(
     server: Server, forget_above: Any
 ) -> None:
     async with Person(server.url) as ada:
-        refused = await restore(ada, saved(2, forget_above=forget_above))
-        assert refused.status == 400
-        assert "Nothing was imported" in refused.text
+        refused = await refusal(ada, saved(2, forget_above=forget_above))
+        assert "Nothing was imported" in refused

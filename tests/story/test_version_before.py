@@ -54,6 +54,30 @@ def told(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [{name: one[name] for name in one if name != "model"} for one in found]
 
 
+def test_a_copy_was_made_before_it_was_brought_up_to_date(server: Server) -> None:
+    (copy,) = server.folder.glob("before-*.sqlite3")
+    with closing(sqlite3.connect(copy)) as database:
+        names = [name for (name,) in database.execute("SELECT name FROM django_migrations")]
+        assert "0022_room_names" not in names
+        assert database.execute("SELECT count(*) FROM conversations_message").fetchone()[0]
+    assert copy.stat().st_mode & 0o777 == 0o600
+    assert f"as it was: {copy}" in server.log
+
+
+def test_a_database_of_a_newer_version_is_refused_and_left_as_it_is(tmp_path: Path) -> None:
+    with Server(tmp_path):
+        pass
+    with closing(sqlite3.connect(tmp_path / "chatsite.sqlite3")) as database:
+        newer = ("conversations", "9999_of_tomorrow", "2036-01-01 00:00:00")
+        database.execute("INSERT INTO django_migrations (app, name, applied) VALUES (?,?,?)", newer)
+        database.commit()
+    before = (tmp_path / "chatsite.sqlite3").read_bytes()
+    with pytest.raises(AssertionError, match="made by a newer version of Chatsite .9999_of_tom"):
+        Server(tmp_path).start()
+    assert (tmp_path / "chatsite.sqlite3").read_bytes() == before
+    assert not list(tmp_path.glob("before-*"))
+
+
 async def test_the_old_conversation_opens_unchanged_and_can_be_continued(server: Server) -> None:
     async with Person(server.url) as ada:
         await ada.sign_in(*ADA)

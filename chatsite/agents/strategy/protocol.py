@@ -19,6 +19,8 @@ from chatsite.history.values.selectable import selectable_entries
 from chatsite.history.values.transcript import split_turns
 from chatsite.messages import UNSOUND, Attachment, Message, TokenCount, ToolCall
 
+# In an answer: the worker ends with it, since the strategy left threads behind.
+LAST = "last"
 # What is known of an attached file, in the order in which it travels.
 _FILE = tuple(field.name for field in fields(Attachment))
 
@@ -117,12 +119,13 @@ def line_of(document: Mapping[str, object]) -> bytes:
     return json.dumps(document).encode() + b"\n"
 
 
-def read_answer(line: bytes, given: StrategyInput) -> tuple[StrategySlot, ...] | StrategyFailure:
+def read_answer(
+    answer: Mapping[str, Any], given: StrategyInput
+) -> tuple[StrategySlot, ...] | StrategyFailure:
     """The worker's answer. Texts have no token counts yet.
 
     Raises KeyError, TypeError or ValueError for an answer that no worker of ours gives.
     """
-    answer = json.loads(line)
     if "problem" in answer:
         problem = answer["problem"]
         number = problem["line"]

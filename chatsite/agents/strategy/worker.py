@@ -3,22 +3,35 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
+import os
+import signal
 import sys
 import time
 from asyncio.subprocess import DEVNULL, PIPE, Process
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from chatsite.agents.strategy.file import StrategyFile
-from chatsite.agents.strategy.protocol import StrategyFailure, StrategyInput, line_of, read_answer
+from chatsite.agents.strategy.protocol import (
+    LAST,
+    StrategyFailure,
+    StrategyInput,
+    line_of,
+    read_answer,
+)
 from chatsite.history.values.evidence import StrategySlot
+from chatsite.process_limits import SUPERVISES, end_children
 
 log = logging.getLogger("chatsite.strategy")
 
 LIMIT_SECONDS = 2.0
 WAIT_SECONDS = 10.0  # For the worker, while it runs others' strategies.
 START_SECONDS = 30.0
+CLEAN_SECONDS = 5.0
 ANSWER_BYTES = 8 * 1024 * 1024
 _ROOT = Path(__file__).parents[3]
 # Nothing of the server's environment, which holds keys. With a fixed seed, sets have the same order
@@ -91,12 +104,14 @@ class StrategyWorker:
         since = time.monotonic()
         try:
             async with asyncio.timeout(self._seconds):
-                answer = await self._ask(process, file, given)
+                said = await self._ask(process, file, given)
+            milliseconds = round((time.monotonic() - since) * 1000)
+            answer = read_answer(said, given)
+            if LAST in said:
+                await self._replace(process)
             if isinstance(answer, StrategyFailure):
                 return answer
-            return StrategyResult(
-                slots=answer, milliseconds=round((time.monotonic() - since) * 1000)
-            )
+            return StrategyResult(slots=answer, milliseconds=milliseconds)
         except TimeoutError:
             reason = f"it took longer than {self._seconds:g} seconds and was ended"
             problem = StrategyFailure(reason=reason, ended=True)
@@ -124,13 +139,14 @@ class StrategyWorker:
 
     async def _ask(
         self, process: Process, file: StrategyFile, given: StrategyInput
-    ) -> tuple[StrategySlot, ...] | StrategyFailure:
+    ) -> dict[str, Any]:
         assert process.stdin is not None and process.stdout is not None
         # The worker's own alarm only matters where this process can't end it any more.
         question = {"path": file.path, "seconds": self._seconds + 1, "given": given.to_dict()}
         process.stdin.write(line_of(question))
         await process.stdin.drain()
-        return read_answer(await process.stdout.readuntil(), given)
+        said: dict[str, Any] = json.loads(await process.stdout.readuntil())
+        return said
 
 
 async def _start_process() -> Process:
@@ -144,6 +160,7 @@ async def _start_process() -> Process:
         cwd=_ROOT,
         env=_ENVIRONMENT,
         limit=ANSWER_BYTES,
+        start_new_session=True,
     )
     assert process.stdout is not None
     try:
@@ -156,6 +173,14 @@ async def _start_process() -> Process:
 
 
 async def _end(process: Process) -> None:
+    """With all that its strategies have begun. `process` is the worker's supervisor, which ends
+    what that has left behind and then itself: killed before, it would leave it to nobody."""
     if process.returncode is None:
-        process.kill()
+        await asyncio.to_thread(end_children, process.pid)
+        if SUPERVISES:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(CLEAN_SECONDS):
+                    await process.wait()
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
     await process.wait()

@@ -7,6 +7,7 @@ the server's environment. The end of stdin means that the parent has ended, for 
 
 from __future__ import annotations
 
+import _thread
 import json
 import os
 import signal
@@ -20,8 +21,14 @@ from types import CodeType, ModuleType
 from typing import IO, Any
 
 from chatsite.agents.strategy.context import Context, SlotError
-from chatsite.agents.strategy.protocol import StrategyFailure, StrategyInput, line_of
-from chatsite.process_limits import end_process_after, limit_memory
+from chatsite.agents.strategy.protocol import LAST, StrategyFailure, StrategyInput, line_of
+from chatsite.process_limits import (
+    adopt_orphans,
+    end_own_children,
+    end_process_after,
+    limit_memory,
+    run_supervised,
+)
 
 MEMORY_BYTES = 512 * 1024 * 1024
 LONGEST_TRACE = 4_000  # Characters.
@@ -35,16 +42,24 @@ def answer_lines() -> None:
     # when we end: answers may still be written then.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    # A strategy may end its process, or crash it, with others running that it has begun.
+    run_supervised()
     asked, answers = _private_pipes()
     limit_memory(MEMORY_BYTES)
+    adopt_orphans()
     lines: SimpleQueue[bytes] = SimpleQueue()
     threading.Thread(target=_read, args=(asked, lines), name="parent", daemon=True).start()
+    ours = _thread._count()
     codes: Codes = {}
     answer: dict[str, object] = {"ready": True}
     while True:
         answers.write(line_of(answer))
         answers.flush()
+        if LAST in answer:
+            os._exit(0)
         answer = _answer(json.loads(lines.get()), codes)
+        if _thread._count() > ours:  # a thread can be ended with its process only
+            answer[LAST] = True
 
 
 def _answer(question: Mapping[str, Any], codes: Codes) -> dict[str, object]:
@@ -63,6 +78,7 @@ def _answer(question: Mapping[str, Any], codes: Codes) -> dict[str, object]:
         return {"problem": asdict(_failure(error, path))}
     finally:
         end_process_after(0)
+        end_own_children()
         sys.modules.pop(MODULE, None)
 
 

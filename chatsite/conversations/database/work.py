@@ -70,10 +70,13 @@ def flush_write_log() -> None:
             cursor.execute("PRAGMA wal_checkpoint(PASSIVE)")
 
 
-def answers() -> None:
-    """Raises Django's Error where the database doesn't answer."""
+@writing
+def takes_writes() -> None:
+    """Raises Django's Error where the database doesn't answer, or takes nothing: a disk that is
+    full or read-only can still be read. Changes a row into what it is."""
     with connection.cursor() as cursor:
-        cursor.execute("SELECT 1")
+        first = "SELECT min(id) FROM django_content_type"
+        cursor.execute(f"UPDATE django_content_type SET model = model WHERE id = ({first})")
 
 
 class StorageThreads:

@@ -42,8 +42,12 @@ from chatsite.views import ConversationView, MessageView, Version
 from chatsite.wording import say
 
 PAGE = 60
+# Of its texts: one frame to a page, which stands still while it reads it.
+PAGE_CHARACTERS = 1_000_000
+READ_AT_ONCE = 10
 # What one request may reach back for, to show a message far above.
 REACH = 600
+REACH_CHARACTERS = 10_000_000
 LISTED = 100
 
 
@@ -156,15 +160,22 @@ def path_views(rows: Iterable[Message], *, last: bool = False) -> tuple[MessageV
 
 
 def _page(
-    row: Conversation, *, before: int | None, size: int
+    row: Conversation, *, before: int | None, size: int, characters: int = PAGE_CHARACTERS
 ) -> tuple[tuple[MessageView, ...], bool]:
-    """With unfinished tool calls, but without the running answer, which its turn's feed sends."""
+    """With unfinished tool calls, but without the running answer, which its turn's feed sends. Of
+    very long messages a page has fewer, and at least one."""
     writing = Q(state="running", role="assistant")
     wanted = messages_on_path(row).exclude(writing).select_related("turn").defer("turn__receipt")
     if before is not None:
         wanted = wanted.filter(seq__lt=before)
-    rows = list(wanted.order_by("-seq")[: size + 1])
-    return path_views(rows[:size][::-1], last=before is None), len(rows) > size
+    rows: list[Message] = []
+    # A long message isn't even read that the page won't have.
+    for found in wanted.order_by("-seq")[: size + 1].iterator(chunk_size=READ_AT_ONCE):
+        if len(rows) == size or (rows and characters < 0):
+            return path_views(rows[::-1], last=before is None), True
+        rows.append(found)
+        characters -= len(found.content or "") + len(found.reasoning or "")
+    return path_views(rows[::-1], last=before is None), False
 
 
 def earlier_messages(
@@ -175,7 +186,9 @@ def earlier_messages(
     row = owned_conversation(owner, conversation)
     # With some messages above it. No path has more messages than numbers.
     distance = before - until + PAGE // 4 if until is not None else 0
-    return _page(row, before=before, size=min(max(PAGE, distance), REACH))
+    characters = PAGE_CHARACTERS if distance <= PAGE else REACH_CHARACTERS
+    size = min(max(PAGE, distance), REACH)
+    return _page(row, before=before, size=size, characters=characters)
 
 
 def list_conversations(

@@ -1,16 +1,53 @@
-"""Guests who don't come back, and sessions that are over."""
+"""Guests who sign in or don't come back, and sessions that are over."""
 
 from __future__ import annotations
 
+import time
 from datetime import datetime
 
+from django.contrib.auth.models import User
 from django.contrib.sessions.models import Session
 from django.db.models import Q
 from django.utils import timezone
 
 from chatsite.conversations.database.work import ROWS, Pieces, in_pieces, writing
-from chatsite.conversations.models import Guest
+from chatsite.conversations.models import Conversation, Guest, Upload
 from chatsite.conversations.upkeep.accounts import release
+from chatsite.conversations.values.owners import Owner
+
+# An upload of 50 MB may take two hours. In memory: what is under way ends with the server.
+SIGN_IN_SECONDS = 3 * 3600.0
+_signed_in: dict[str, tuple[int, float]] = {}
+
+
+def note_sign_in(*, guest: str, user: int) -> None:
+    """Whose account the guest is from now on: what their requests still store is the account's."""
+    now = time.monotonic()
+    for key, (_, at) in list(_signed_in.items()):
+        if now - at > SIGN_IN_SECONDS:
+            _signed_in.pop(key, None)
+    _signed_in[guest] = user, now
+
+
+def owner_now(owner: Owner) -> Owner:
+    """The account where the guest has signed in meanwhile."""
+    user, _ = _signed_in.get(owner.guest, (None, 0.0))
+    return owner if user is None else Owner(user=user)
+
+
+def strays() -> list[tuple[str, int]]:
+    """Guests who have signed in and were left something since, with their account."""
+    accounts = {key: user for key, (user, _) in list(_signed_in.items())}
+    if not accounts:
+        return []
+    theirs = Q(user=None, guest__in=accounts)
+    left = {
+        *Conversation.objects.filter(theirs).values_list("guest", flat=True),
+        *Upload.objects.filter(theirs).values_list("guest", flat=True),
+    }
+    users = User.objects.filter(pk__in={accounts[key] for key in left})
+    there = set(users.values_list("pk", flat=True))  # an account may be deleted meanwhile
+    return [(key, accounts[key]) for key in left if accounts[key] in there]
 
 
 @writing

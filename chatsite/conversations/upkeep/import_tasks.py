@@ -13,6 +13,7 @@ from typing import IO, Any
 from chatsite.conversations.database.work import ROWS, StorageThreads
 from chatsite.conversations.files.export import import_part
 from chatsite.conversations.files.export_format import KEPT, SavedMessage
+from chatsite.conversations.upkeep.guests import owner_now
 from chatsite.conversations.upkeep.import_reader import ImportHeader, read_checked
 from chatsite.conversations.upkeep.imports import add_imported, begin_import, finish_import
 from chatsite.conversations.upkeep.maintenance import remove_imports
@@ -36,6 +37,7 @@ class Import:
     """One import: `count` is 0 until the file is checked. It ends with a conversation or a
     problem; `note` is a sentence about the settings that apply here."""
 
+    owner: Owner
     title: str = ""
     done: int = 0
     count: int = 0
@@ -73,24 +75,25 @@ class Imports:
 
     def start(self, owner: Owner, content: IO[bytes], accept: Accept) -> Import:
         """Begin to import a file on the disk, which is closed at the end. Raises TooMany."""
-        self._forget_old()
+        self._tidy()
         with ExitStack() as taken:
             taken.enter_context(content)
             taken.enter_context(self._limiter.place(RESTORES, person=owner.key))
             places = taken.pop_all()
-        found = self._imports[owner.key] = Import()
+        found = self._imports[owner.key] = Import(owner)
         found.task = asyncio.create_task(self._import(owner, content, accept, found))
         found.task.add_done_callback(lambda _: places.close())
         return found
 
     def of(self, owner: Owner) -> Import | None:
         """The owner's import under way, or the last one, as long as it is remembered."""
-        self._forget_old()
-        return self._imports.get(owner.key)
+        self._tidy()
+        return self._imports.get(owner_now(owner).key)
 
     async def cancel(self, owner: Owner) -> bool:
         """Stop it and remove what was stored; whether one was under way."""
-        found = self._imports.pop(owner.key, None)
+        self._tidy()
+        found = self._imports.pop(owner_now(owner).key, None)
         if found is None or found.task is None or found.task.done():
             return False
         found.task.cancel()
@@ -105,11 +108,14 @@ class Imports:
         if tasks:
             await asyncio.wait(tasks)
 
-    def _forget_old(self) -> None:
+    def _tidy(self) -> None:
+        """Forget old ones; a guest's is the account's as soon as they have signed in."""
         now = time.monotonic()
         for key, one in list(self._imports.items()):
             if one.ended and now - one.ended > REMEMBERED_SECONDS:
                 del self._imports[key]
+            elif (account := owner_now(one.owner).key) not in self._imports:
+                self._imports[account] = self._imports.pop(key)
 
     async def _import(
         self, owner: Owner, content: IO[bytes], accept: Accept, found: Import
@@ -137,7 +143,7 @@ class Imports:
     ) -> ConversationView:
         id = await self._run(
             begin_import,
-            owner=owner,
+            owner=owner_now(owner),
             agent=header.agent,
             title=header.title,
             characters=header.characters,

@@ -30,14 +30,19 @@ from chatsite.conversations.database.work import (
 from chatsite.conversations.files.uploads import upload_folder
 from chatsite.conversations.models import Conversation, Message, Summary, Turn, Upload
 from chatsite.conversations.upkeep.accounts import remove_lost_sessions
+from chatsite.conversations.upkeep.clock import JUMP, follow_clock
 from chatsite.conversations.upkeep.deletions import DELETED_AFTER, purge_messages
-from chatsite.conversations.upkeep.guests import expire_guests, remove_old_sessions
+from chatsite.conversations.upkeep.guests import expire_guests, remove_old_sessions, strays
+from chatsite.conversations.upkeep.lifecycle import move_to_account
 from chatsite.conversations.upkeep.word_indexing import index_words, words_waiting
 
 logger = logging.getLogger("chatsite")
 PURGE_SECONDS = 3_600.0
+CLOCK_SECONDS = 1.0
+NOTE_SECONDS = 60.0
 FLUSH_SECONDS = 5.0
 INDEX_SECONDS = 5.0
+STRAYS_SECONDS = 5.0
 T = TypeVar("T")
 UNSENT_AFTER = timedelta(hours=24)
 # Younger files may still be in the middle of an upload.
@@ -167,10 +172,13 @@ class Maintenance:
         self.run = run
         self.sweep = sweep
         self._tasks: list[asyncio.Task[None]] = []
+        self._ahead = self._look_at = 0.0  # of the clock before the process's own time
 
     def start(self) -> None:
         self._tasks = [
+            asyncio.create_task(_repeat(self.follow_clock, CLOCK_SECONDS)),
             asyncio.create_task(_repeat(self.flush_write_log, FLUSH_SECONDS)),
+            asyncio.create_task(_repeat(self.move_strays, STRAYS_SECONDS)),
             asyncio.create_task(_repeat(self.purge, PURGE_SECONDS)),
             asyncio.create_task(_repeat(self.index_words, INDEX_SECONDS)),
         ]
@@ -192,16 +200,30 @@ class Maintenance:
             # Half of the time belongs to the others.
             await asyncio.sleep(time.monotonic() - began)
 
+    async def follow_clock(self) -> None:
+        """Look every second whether the clock has jumped, before a session seems to be over, and
+        note the time every minute."""
+        ahead = timezone.now().timestamp() - time.monotonic()
+        jumped = abs(ahead - self._ahead) > JUMP.total_seconds()
+        if jumped or time.monotonic() >= self._look_at:
+            self._ahead, self._look_at = ahead, time.monotonic() + NOTE_SECONDS
+            await self.run(follow_clock)
+
+    async def move_strays(self) -> None:
+        """What a turn, an import or an upload of a guest stored while they signed in."""
+        for guest, user in await self.run(strays):
+            await self.run(move_to_account, guest=guest, user=user)
+
     async def purge(self) -> None:
-        now = timezone.now()
+        now = await self.run(follow_clock)
         if settings.GUEST_DAYS:
             gone = await self.run(expire_guests, before=now - timedelta(days=settings.GUEST_DAYS))
             if gone:
                 logger.info("Guests who expired: %d", gone)
         await self.run(remove_old_sessions, now=now)
-        conversations = await self.run(purge_conversations)
-        messages = await self.run(purge_messages)
-        files = await self.run(purge_files)
+        conversations = await self.run(purge_conversations, now=now)
+        messages = await self.run(purge_messages, now=now)
+        files = await self.run(purge_files, now=now)
         purged = replace(files, conversations=conversations, messages=messages)
         if any(astuple(purged)):
             logger.info("Removed for good: %s", purged)

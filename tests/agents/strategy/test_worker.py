@@ -6,19 +6,24 @@ import asyncio
 import os
 import signal
 import sys
+import threading
 import time
+import uuid
 from asyncio.subprocess import PIPE
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
 
+import psutil
 import pytest
 import pytest_asyncio
 
+from chatsite.agents.strategy import worker
 from chatsite.agents.strategy.file import StrategyFile
 from chatsite.agents.strategy.protocol import StrategyFailure
 from chatsite.agents.strategy.worker import StrategyResult, StrategyWorker
 from chatsite.messages import Message
+from chatsite.process_limits import end_children
 from tests.agents.strategy.sample_conversation import (
     SAMPLE_INPUT,
     names_and_items,
@@ -392,3 +397,97 @@ def is_running(pid: int) -> bool:
         return Path(f"/proc/{pid}/stat").read_text().rsplit(")")[-1].split()[0] != "Z"
     except FileNotFoundError:
         return False
+
+
+FORKING = """
+import os, subprocess, sys, time
+
+def build(ctx):
+    name = {name!r}
+    long = [sys.executable, "-c", "import time; time.sleep(600)", name]
+    subprocess.Popen(long, start_new_session=True)
+    if os.fork() == 0:
+        os.setsid()
+        subprocess.Popen(long, start_new_session=True)
+        os._exit(0)
+    {then}
+"""
+
+
+@pytest.mark.parametrize("then", ["pass", "raise KeyError", "time.sleep(600)"])
+async def test_what_a_strategy_begins_ends_with_it_also_in_a_session_of_its_own(
+    hasty: StrategyWorker, tmp_path: Path, then: str
+) -> None:
+    name = f"begun-{uuid.uuid4()}"
+    await hasty.run(write(tmp_path, FORKING.format(name=name, then=then)), SAMPLE_INPUT)
+
+    def left() -> list[int]:
+        lines = ((one.pid, one.info["cmdline"] or ()) for one in psutil.process_iter(["cmdline"]))
+        return [pid for pid, line in lines if name in line]
+
+    async with asyncio.timeout(20):
+        while left():  # noqa: ASYNC110 - processes tell nobody
+            await asyncio.sleep(0.05)
+
+
+LEAVING = """
+import ctypes, os, signal, subprocess, sys, threading, time
+NAME = {name!r}
+
+def child():
+    long = [sys.executable, "-c", "import time; time.sleep(600)", NAME]
+    for _ in range(3):
+        subprocess.Popen(long, start_new_session=True)
+
+def spin():
+    while True:
+        pass
+
+def build(ctx):
+    {then}
+"""
+
+
+@pytest.mark.parametrize(
+    "then",
+    [
+        "child(); os._exit(0)",
+        "child(); os.kill(os.getpid(), signal.SIGKILL)",
+        "child(); os.killpg(0, signal.SIGKILL)",
+        "child(); ctypes.string_at(0)",
+        "child(); os.kill(os.getpid(), signal.SIGSTOP)",
+        "threading.Timer(0.3, child).start()",
+        "[threading.Thread(target=spin, args=(), name=NAME, daemon=True).start() for _ in '123']",
+    ],
+)
+async def test_nothing_is_left_of_a_worker_that_crashes_or_of_a_thread(
+    hasty: StrategyWorker, tmp_path: Path, then: str
+) -> None:
+    name = f"begun-{uuid.uuid4()}"
+    process = psutil.Process((await hasty.start()).pid)
+    await hasty.run(write(tmp_path, LEAVING.format(name=name, then=then)), SAMPLE_INPUT)
+    await asyncio.sleep(0.5)
+    lines = (one.info["cmdline"] or () for one in psutil.process_iter(["cmdline"]))
+    assert not [line for line in lines if name in line]
+    assert not process.is_running() or process.status() == psutil.STATUS_ZOMBIE
+    assert names_and_items(
+        await hasty.run(write(tmp_path, adding_source("'next'")), SAMPLE_INPUT)
+    ) == [("s", [("user", "next")])]
+
+
+async def test_ending_hundreds_of_processes_leaves_the_loop_free(
+    hasty: StrategyWorker, tmp_path: Path
+) -> None:
+    forks = "import os, time\n" + build_source(
+        "for _ in range(300):", "    if os.fork() == 0: time.sleep(600)", "time.sleep(600)"
+    )
+    on_loop: list[bool] = []
+
+    def ended(of: int) -> None:
+        on_loop.append(threading.current_thread() is threading.main_thread())
+        end_children(of)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(f"{worker.__name__}.end_children", ended)
+        assert (await failure_of(hasty, write(tmp_path, forks))).ended
+    assert on_loop == [False]

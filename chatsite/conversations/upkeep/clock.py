@@ -1,0 +1,68 @@
+"""A clock that jumps, or a server that was off: that time makes nothing older.
+
+What ends or is removed by its age counts only the time that the server has seen pass. A clock that
+is years ahead would otherwise end every session and remove for good what is only a minute old. So
+its dates move along with every jump, and back when the clock is right again.
+"""
+
+from __future__ import annotations
+
+import logging
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.contrib.auth.models import User
+from django.contrib.sessions.models import Session
+from django.db.migrations.recorder import MigrationRecorder
+from django.db.models import F, Max, QuerySet
+from django.utils import timezone
+
+from chatsite.conversations.database.work import writing
+from chatsite.conversations.models import Clock, Conversation, Guest, Message, Upload
+from chatsite.conversations.tables.mail import Mail
+
+logger = logging.getLogger("chatsite")
+# The server looks more often than that; what is less counts as seen.
+JUMP = timedelta(hours=1)
+
+
+@writing
+def follow_clock(*, now: datetime | None = None) -> datetime:
+    """Move what ends by its age as far as the clock has jumped since the last look. What time it
+    is."""
+    now = now or timezone.now()
+    jump = now - _last_look(now)
+    if abs(jump) > JUMP:
+        for rows, date in _ending():
+            rows.filter(**{f"{date}__isnull": False}).update(**{date: F(date) + jump})
+        logger.info("The server was off or its clock jumped: %s, which count for no age.", jump)
+    Clock.objects.update_or_create(id=1, defaults={"seen": now})
+    return now
+
+
+def _last_look(now: datetime) -> datetime:
+    seen = Clock.objects.values_list("seen", flat=True).first()
+    if seen is not None:
+        return seen
+    # A database of before: when it was used last, or brought up to date. Rather too early than too
+    # late, which only keeps things longer.
+    known = (
+        Conversation.objects.aggregate(at=Max("updated")),
+        Guest.objects.aggregate(at=Max("seen")),
+        User.objects.aggregate(at=Max("last_login")),
+        MigrationRecorder.Migration.objects.aggregate(at=Max("applied")),
+    )
+    # None is in the future: an earlier wrong clock may have left such dates.
+    return max((one["at"] for one in known if one["at"] and one["at"] <= now), default=now)
+
+
+def _ending() -> tuple[tuple[QuerySet[Any, Any], str], ...]:
+    """What is removed, ends or expires by a date."""
+    return (
+        (Session.objects.all(), "expire_date"),
+        (Guest.objects.all(), "seen"),
+        (Conversation.objects.all(), "deleted"),
+        (Message.objects.all(), "deleted"),
+        (Upload.objects.filter(conversation=None), "created"),
+        (Mail.objects.filter(conversation=None), "received"),
+    )

@@ -1,0 +1,153 @@
+"""Databases that can't be opened or brought up to date: a sentence, and the good copy is kept."""
+
+from __future__ import annotations
+
+import resource
+import shutil
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from tests.running import ROOT, Server
+
+DATABASE = "chatsite.sqlite3"
+BEFORE_MAIL = "DELETE FROM django_migrations WHERE app = 'conversations' AND name >= '0020'"
+NEWER = "INSERT INTO django_migrations (app, name, applied) VALUES ('conversations', '9999_x', '')"
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A database of this version, without a log beside it."""
+    folder = tmp_path_factory.mktemp("made")
+    Server(folder).manage("migrate")
+    change(folder, "PRAGMA journal_mode = DELETE")
+    return folder / DATABASE
+
+
+@pytest.fixture
+def folder(made: Path, tmp_path: Path) -> Path:
+    shutil.copy(made, tmp_path)
+    return tmp_path
+
+
+def change(folder: Path, *statements: str) -> None:
+    with closing(sqlite3.connect(folder / DATABASE)) as database:
+        for statement in statements:
+            database.execute(statement)
+        database.commit()
+
+
+def refused(folder: Path, *command: str, limit: Callable[[], None] | None = None) -> str:
+    done = subprocess.run(
+        [sys.executable, "manage.py", *(command or ("serve",))],
+        cwd=ROOT,
+        env=Server(folder).environment,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        preexec_fn=limit,
+    )
+    said = done.stdout + done.stderr
+    assert (done.returncode, "Traceback" in said) == (1, False), said
+    return said
+
+
+def content(folder: Path) -> bytes:
+    """Without the header, where the journal's mode is: opening it changes that."""
+    return (folder / DATABASE).read_bytes()[100:]
+
+
+def migrations(file: Path) -> list[str]:
+    with closing(sqlite3.connect(file)) as database:
+        rows = database.execute("SELECT name FROM django_migrations WHERE app = 'conversations'")
+        return [name for (name,) in rows]
+
+
+@pytest.mark.slow
+def test_an_upgrade_that_fails_half_way_keeps_the_copy_of_its_beginning(folder: Path) -> None:
+    later = (
+        "SELECT name FROM sqlite_master WHERE type = 'table'"
+        " AND (name LIKE '%s_mail%' OR name LIKE '%s_clock')"
+    )
+    with closing(sqlite3.connect(folder / DATABASE)) as database:
+        tables = [name for (name,) in database.execute(later)]
+    drop = [f"DROP TABLE {name}" for name in tables]
+    # 0020 makes its tables, and 0021 fails.
+    change(folder, BEFORE_MAIL, *drop, "CREATE TABLE new__conversations_mail (x)")
+    for _ in range(3):
+        assert "As it was before it was brought up to date: " in refused(folder)
+    assert "0020_mail" in migrations(folder / DATABASE)
+    (copy,) = folder.glob("before-*")
+    assert max(migrations(copy)) == "0019_talk_rooms"
+    old = [folder / f"before-2026010{day}-000000.sqlite3" for day in range(1, 4)]
+    for one in old:
+        one.touch()
+    change(folder, "DROP TABLE new__conversations_mail")
+    with Server(folder):
+        pass
+    assert sorted(folder.glob("before-*")) == [old[-1], copy], "two are kept after the success"
+    with closing(sqlite3.connect(folder / DATABASE)) as database:
+        assert database.execute("PRAGMA user_version").fetchone() == (0,), "the next is copied"
+
+
+def test_a_copy_that_is_cut_off_is_no_copy(folder: Path) -> None:
+    change(folder, BEFORE_MAIL)
+    size = (folder / DATABASE).stat().st_size // 3
+    limit = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))  # noqa: E731
+    assert "There is no room for a copy" in refused(folder, limit=limit)
+    assert not list(folder.glob("before-*"))
+
+
+def garbage(file: Path) -> None:
+    file.write_bytes(b"garbage!" * 1_000)
+
+
+def half_of_it(file: Path) -> None:
+    file.write_bytes(file.read_bytes()[: file.stat().st_size // 2])
+
+
+def zeros_in_it(file: Path) -> None:
+    whole = file.read_bytes()
+    middle = len(whole) // 2
+    file.write_bytes(whole[:middle] + bytes(80_000) + whole[middle + 80_000 :])
+
+
+def a_folder(file: Path) -> None:
+    file.unlink()
+    file.mkdir()
+
+
+def without_its_migrations(file: Path) -> None:
+    change(file.parent, "DELETE FROM django_migrations")
+
+
+@pytest.mark.parametrize(
+    "damaged", [garbage, half_of_it, zeros_in_it, a_folder, without_its_migrations]
+)
+def test_a_damaged_database_is_refused_in_a_sentence(
+    folder: Path, damaged: Callable[[Path], None]
+) -> None:
+    damaged(folder / DATABASE)
+    assert "The database can't be used as it is (" in refused(folder)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("purge",),
+        ("seed",),
+        ("add_message", "00000000-0000-4000-8000-000000000000", "x", "--source=briefing"),
+        ("cache", "00000000-0000-4000-8000-000000000000"),
+    ],
+    ids=lambda command: command[0],
+)
+def test_a_command_leaves_a_newer_database_as_it_is(folder: Path, command: tuple[str, ...]) -> None:
+    change(folder, NEWER)
+    before = content(folder)
+    assert "made by a newer version of Chatsite (9999_x)" in refused(folder, *command)
+    assert content(folder) == before
