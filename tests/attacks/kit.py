@@ -6,8 +6,8 @@ import asyncio
 import json
 import struct
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -21,31 +21,54 @@ TEXT, PING = 0x81, 0x89
 
 
 @dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What stands beside the attacked server: its mailbox, its Talk server, an agent. `environment`
+    tells the server of it, `parts` give it to the attack, by name."""
+
+    environment: Mapping[str, str] = field(default_factory=dict)
+    parts: Mapping[str, Any] = field(default_factory=dict)
+
+
+@contextmanager
+def nothing() -> Iterator[Surroundings]:
+    yield Surroundings()
+
+
+@dataclass(frozen=True, slots=True)
 class Attack:
     """`run` does it once. `refuses`: whether the server has to refuse a part of it. `short` is the
-    part of it that is enough to see that."""
+    part of it that is enough to see that; where not `in_ci`, tests of its kind hold what it
+    shows."""
 
     name: str
     what: str
     run: Callable[[Target], Awaitable[None]]
     refuses: bool = True
     short: float = 0.05
+    around: Callable[[], AbstractContextManager[Surroundings]] = nothing
+    in_ci: bool = True
 
 
 @dataclass(slots=True)
 class Target:
     """The attacked server. `part` is the size of the attack, 1.0 for all of it; `told` counts what
-    came back, by a word, and `refused` how much of it was a refusal."""
+    came back, by a word, and `refused` how much of it was a refusal. `breaches` are sentences that
+    say what the attack reached and mustn't have: a stranger's header in our mail, for instance."""
 
     server: Server
     part: float = 1.0
+    surroundings: Surroundings = field(default_factory=Surroundings)
     told: Counter[str] = field(default_factory=Counter)
+    breaches: list[str] = field(default_factory=list)
 
     def times(self, whole: int) -> int:
         return max(1, round(whole * self.part))
 
     def saw(self, what: object) -> None:
         self.told[str(what)] += 1
+
+    def breached(self, what: str) -> None:
+        self.breaches.append(what)
 
     @property
     def refused(self) -> int:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import resource
+import sys
 import uuid
 from contextlib import AsyncExitStack
 
@@ -144,7 +146,35 @@ async def whole_history(target: Target) -> None:
             target.saw(event.get("code") or event["type"])
 
 
+async def silent_connections(target: Target) -> None:
+    """Connections of one address that ask for nothing, at a server that may open 1,024 files."""
+    process = target.server.process
+    if process is not None and sys.platform == "linux":
+        resource.prlimit(process.pid, resource.RLIMIT_NOFILE, (1_024, 1_024))
+    opened = []
+    for _ in range(target.times(1_300)):
+        try:
+            opened.append(await asyncio.open_connection("127.0.0.1", target.server.port))
+        except OSError:
+            target.saw("disconnected")
+    ended = [asyncio.create_task(reader.read(1)) for reader, _ in opened]
+    closed, still = await asyncio.wait(ended, timeout=5.0)
+    for one in closed:
+        target.saw("disconnected" if one.exception() or not one.result() else "answered")
+    for one in still:
+        one.cancel()
+    await asyncio.gather(*still, return_exceptions=True)
+    for _, writer in opened:
+        writer.close()
+
+
 ATTACKS = (
+    Attack(
+        "silent_connections",
+        "1,300 silent connections of one address, 1,024 files",
+        silent_connections,
+        short=0.5,
+    ),
     Attack("empty_pings", "2,000,000 empty pings, nothing read", empty_pings),
     Attack("long_pings", "60 MB of pings of 125 bytes", long_pings),
     Attack("short_frames", "300,000 frames of 8 bytes", short_frames),

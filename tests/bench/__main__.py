@@ -16,6 +16,7 @@ from collections.abc import Callable, Coroutine, Mapping
 from pathlib import Path
 from typing import Any
 
+from chatsite.process_limits import raise_open_files
 from tests.bench import (
     arrival,
     cache,
@@ -37,7 +38,6 @@ from tests.bench import (
 )
 from tests.bench.dialogues import SOURCES
 from tests.bench.figures import Options, Row, machine, summary
-from tests.bench.processes import raise_file_limit
 from tests.bench.sent import as_sent, at_server
 
 Bench = Callable[[Options], Coroutine[Any, Any, list[Row]]]
@@ -86,7 +86,7 @@ def main() -> int:
     unknown = set(arguments.names) - set(BENCHES)
     if unknown:
         parser.error(f"no such bench: {', '.join(sorted(unknown))}. There are {', '.join(BENCHES)}")
-    raise_file_limit()
+    raise_open_files()
     files = {name: path for name in SOURCES if (path := getattr(arguments, name))}
     options = Options(quick=arguments.quick, data=files, before=arguments.before)
     print(f"{machine()}{'; quick' if options.quick else ''}")

@@ -78,15 +78,3 @@ def cpu_seconds(pid: int) -> float:
 def unique_bytes(pid: int) -> int:
     """Memory that would be free if the process ended (USS)."""
     return int(psutil.Process(pid).memory_full_info().uss)
-
-
-def raise_file_limit() -> None:
-    """Allow as many open sockets as the system lets us: the default of 256 or 1,024 is tight."""
-    try:
-        import resource
-    except ImportError:  # Windows has no such limit.
-        return
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = 8192 if hard == resource.RLIM_INFINITY else min(hard, 8192)
-    if soft < wanted:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
