@@ -4,6 +4,9 @@
 # alone: beside anything else on two cores its threads wait for each other and it takes three times as long. With
 # CI=true no test may be skipped.
 #
+# A test that fails beside others runs once more, alone. One that passes then depends on the machine's load: the run
+# names it and goes on, since it says nothing about the change; a test that fails again ends its step.
+#
 # `test.sh quick` runs the part that a change meets first: no browser, no engine, no server, a tenth of the examples.
 set -eu
 cd "$(dirname "$0")/.."
@@ -35,10 +38,19 @@ export CHROMIUM
 strict=""
 [ "${CI-}" != "true" ] || strict="-p tests.no_skips"
 
-# shellcheck disable=SC2086
-"$py" -m pytest $strict -n 2 --dist worksteal -m "not browser and not engine" || status=$?
-# shellcheck disable=SC2086
-[ ! -x "$CHROMIUM" ] || "$py" -m pytest $strict -n 2 --dist loadfile -m "browser and not engine" || status=$?
-# shellcheck disable=SC2086
-"$py" -m pytest $strict -m "$engine" || status=$?
+# Run one step; the last argument says which tests.
+step() {
+    result=0
+    # shellcheck disable=SC2086
+    "$py" -m pytest $strict "$@" || result=$?
+    [ "$result" -eq 1 ] || return "$result" # 1: tests failed; anything else is no matter of single tests
+    while [ "$#" -gt 1 ]; do shift; done
+    echo "What failed runs once more, alone. Tests that pass now depend on the machine's load: they want mending." >&2
+    # shellcheck disable=SC2086
+    "$py" -m pytest $strict -v -x --last-failed --last-failed-no-failures none -m "$1"
+}
+
+step -n 2 --dist worksteal -m "not browser and not engine" || status=$?
+[ ! -x "$CHROMIUM" ] || step -n 2 --dist loadfile -m "browser and not engine" || status=$?
+step -m "$engine" || status=$?
 exit "$status"

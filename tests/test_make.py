@@ -66,7 +66,7 @@ class TestOneRuleInOnePlace:
 
 
 class TestRunningTheSuite:
-    """The real script, with a fake Python that records the calls and can fail the first one."""
+    """The real script, with a fake Python that records the calls and can fail the first ones."""
 
     def run_suite(
         self,
@@ -74,10 +74,10 @@ class TestRunningTheSuite:
         *arguments: str,
         chromium: str = SHELL,
         ci: str = "",
-        first_fails: bool = False,
+        failing: int = 0,
     ) -> tuple[subprocess.CompletedProcess[str], list[str]]:
         calls = folder / "calls"
-        fails = '[ "$(wc -l <"$CALLS")" -ne 1 ]' if first_fails else "true"
+        fails = f'[ "$(wc -l <"$CALLS")" -gt {failing} ]'
         python = executable(folder / "python", f'#!/bin/sh\necho "$*" >>"$CALLS"\n{fails}\n')
         environment = {"PATH": os.environ["PATH"], "PY": str(python), "CALLS": str(calls)}
         environment |= {"CHROMIUM": chromium, "CI": ci}
@@ -103,11 +103,20 @@ class TestRunningTheSuite:
             "-m not browser and not engine and not slow"
         ]
 
+    def test_what_fails_beside_others_runs_once_more_alone(self, tmp_path: Path) -> None:
+        answer, calls = self.run_suite(tmp_path, failing=1)
+        assert (answer.returncode, len(calls)) == (0, 4)
+        assert calls[1] == (
+            "-m pytest -v -x --last-failed --last-failed-no-failures none "
+            "-m not browser and not engine"
+        )
+        assert "depend on the machine's load" in answer.stderr
+
     def test_the_other_steps_run_after_a_failure_too_and_the_run_fails(
         self, tmp_path: Path
     ) -> None:
-        answer, calls = self.run_suite(tmp_path, first_fails=True)
-        assert (answer.returncode, len(calls)) == (1, 3)
+        answer, calls = self.run_suite(tmp_path, failing=2)
+        assert (answer.returncode, len(calls)) == (1, 4)
 
     def test_in_ci_nothing_may_be_skipped(self, tmp_path: Path) -> None:
         _, calls = self.run_suite(tmp_path, ci="true")
