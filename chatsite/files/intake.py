@@ -6,16 +6,15 @@ import asyncio
 import json
 import logging
 import shutil
-import sys
 import time
-from asyncio.subprocess import DEVNULL, PIPE
 from collections.abc import AsyncIterator, Iterator, Mapping
-from contextlib import asynccontextmanager, contextmanager, nullcontext
+from contextlib import asynccontextmanager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
 from weakref import WeakValueDictionary
 
+from chatsite.child_process import child_process
 from chatsite.errors import BadCommand, Refused, TooMany
 from chatsite.files.folder import Folder, discard, opened
 from chatsite.files.kinds import PDF, TOO_LARGE, TOO_LARGE_MEASURED, Damaged, Kind, NotTaken
@@ -42,9 +41,6 @@ SILENCE_SECONDS = 30.0
 LEAST_RATE = 8_000
 # Bytes of the disk that stay free for answers and logs.
 KEPT_FREE = 500 * 1024 * 1024
-_ROOT = Path(__file__).parents[2]
-# Nothing of the server's environment, which holds keys.
-_ENVIRONMENT = {"PYTHONIOENCODING": "utf-8"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -205,30 +201,14 @@ def too_large() -> str:
 
 async def _looked_into(path: Path, *, seconds: float) -> dict[str, Any]:
     """The child process's answer. It ends with this call, however that ends."""
-    process = await asyncio.create_subprocess_exec(
-        sys.executable,
-        "-m",
-        "chatsite.files.inspector",
-        str(path),
-        stdin=DEVNULL,
-        stdout=PIPE,
-        stderr=DEVNULL,
-        cwd=_ROOT,
-        env=_ENVIRONMENT,
-    )
-    assert process.stdout is not None
     found: dict[str, Any] = {}
-    try:
-        async with asyncio.timeout(seconds):
-            async for line in process.stdout:
-                if line.endswith(b"\n"):  # else it was ended while it wrote
-                    found |= json.loads(line)
-    except TimeoutError:
-        pass
-    finally:
-        if process.returncode is None:
-            process.kill()
-        await process.wait()
+    async with child_process("chatsite.files.inspector", str(path)) as process:
+        assert process.stdout is not None
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                async for line in process.stdout:
+                    if line.endswith(b"\n"):  # else it was ended while it wrote
+                        found |= json.loads(line)
     return found
 
 

@@ -9,15 +9,13 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import sys
 import tempfile
-from asyncio.subprocess import DEVNULL
 from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import IO
 
+from chatsite.child_process import child_process
 from chatsite.conversations.database.work import ROWS
 from chatsite.conversations.files.export_format import KEPT, SavedMessage, SavedSettings
 from chatsite.conversations.files.import_check import lines_of
@@ -29,9 +27,6 @@ SMALL_BYTES = 200_000
 CHECK_SECONDS = 90.0
 # A piece of long messages ends before `ROWS` of them: the writing thread counts their tokens.
 PIECE_CHARACTERS = 200_000
-_ROOT = Path(__file__).parents[3]
-# Nothing of the server's environment, which holds keys.
-_ENVIRONMENT = {"PYTHONIOENCODING": "utf-8"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,23 +64,12 @@ def _check_here(content: IO[bytes], lines: IO[bytes]) -> None:
 
 async def _check_in_child(content: IO[bytes], lines: IO[bytes]) -> None:
     content.seek(0)
-    process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "chatsite.conversations.files.import_check"),
-        stdin=content,
-        stdout=lines,
-        stderr=DEVNULL,
-        cwd=_ROOT,
-        env=_ENVIRONMENT,
-    )
-    try:
-        async with asyncio.timeout(CHECK_SECONDS):
-            await process.wait()
-    except TimeoutError:
-        pass  # what it has written lacks its end, and isn't taken
-    finally:
-        if process.returncode is None:
-            process.kill()
-            await process.wait()
+    module = "chatsite.conversations.files.import_check"
+    async with child_process(module, stdin=content, stdout=lines) as process:
+        # What a child writes whose time is up lacks its end, and isn't taken.
+        with suppress(TimeoutError):
+            async with asyncio.timeout(CHECK_SECONDS):
+                await process.wait()
 
 
 def _header(line: bytes) -> ImportHeader:

@@ -12,12 +12,10 @@ import contextlib
 import json
 import sys
 import tempfile
-from asyncio.subprocess import DEVNULL, PIPE, Process
-from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from chatsite.channels.mail.incoming.contents import AttachedFile, Contents, HasHtml, read_contents
+from chatsite.child_process import child_process
 from chatsite.process_limits import end_process_after, limit_memory
 
 # A process takes 0.3 s to begin; plain text of this size takes 0.3 s and 3 MB at the worst, in
@@ -27,9 +25,6 @@ MEMORY_BYTES = 1024 * 1024 * 1024
 SECONDS = 30.0
 # The process prints no more than the mail's own bytes and its text, in JSON.
 MOST_TEXT_BYTES = 16 * 1024 * 1024
-_ROOT = Path(__file__).parents[4]
-# Nothing of the server's environment, which holds keys.
-_ENVIRONMENT = {"PYTHONIOENCODING": "utf-8"}
 
 
 class Unreadable(Exception):
@@ -65,38 +60,18 @@ async def _printed(mail: bytes) -> bytes:
     """What the process printed. It ends with this call, however that ends."""
     most = len(mail) + MOST_TEXT_BYTES
     printed = bytearray()
-    async with _process(mail) as process:
-        assert process.stdout is not None
-        try:
-            async with asyncio.timeout(SECONDS):
-                while len(printed) <= most and (block := await process.stdout.read(1 << 20)):
-                    printed += block
-                if await process.wait() == 0 and len(printed) <= most:
-                    return bytes(printed)
-        except TimeoutError:
-            pass
-    raise Unreadable
-
-
-@contextlib.asynccontextmanager
-async def _process(mail: bytes) -> AsyncIterator[Process]:
     with tempfile.TemporaryFile() as file:
         await asyncio.to_thread(file.write, mail)
         file.seek(0)
-        process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", __name__),
-            stdin=file,
-            stdout=PIPE,
-            stderr=DEVNULL,
-            cwd=_ROOT,
-            env=_ENVIRONMENT,
-        )
-    try:
-        yield process
-    finally:
-        if process.returncode is None:
-            process.kill()
-        await process.wait()
+        async with child_process(__name__, stdin=file) as process:
+            assert process.stdout is not None
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(SECONDS):
+                    while len(printed) <= most and (block := await process.stdout.read(1 << 20)):
+                        printed += block
+                    if await process.wait() == 0 and len(printed) <= most:
+                        return bytes(printed)
+    raise Unreadable
 
 
 def print_contents() -> None:
