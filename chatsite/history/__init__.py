@@ -2,11 +2,13 @@
 
 from chatsite.history.decision.decide import decide
 from chatsite.history.decision.receipt import Decision
+from chatsite.history.decision.shown_receipt import show_receipt
 from chatsite.history.live_list import History
 from chatsite.history.path.cleaner import Cleaner
 from chatsite.history.path.room import RequestRoom
 from chatsite.history.policies.base import Everything, Reach, Tokens, Users
-from chatsite.history.policies.table import POLICIES, apply_history_policy
+from chatsite.history.policies.cuts import apply_history_policy
+from chatsite.history.policies.table import POLICIES
 from chatsite.history.selection import Selection
 from chatsite.history.settings.resolve import (
     ENVIRONMENT_NAMES,
@@ -77,6 +79,7 @@ __all__ = [
     "may_use_url",
     "reach",
     "resolve",
+    "show_receipt",
     "tokens_of",
     "split_turns",
 ]

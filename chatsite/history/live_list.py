@@ -1,6 +1,6 @@
 """A conversation as a live list: read it, listen to it, replace it.
 
-It is documented by itself, for whoever embeds a conversation; of the running program only the
+docs/library.md shows it, for whoever embeds a conversation; of the running program only the
 import of a conversation uses it, whose rules for whole messages are the ones it checks. The
 messages of a running turn are kept by the store (`chatsite.turns`).
 """

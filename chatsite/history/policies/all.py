@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from chatsite.history.policies.base import Everything, Policy
-from chatsite.history.policies.cuts import choose_from_cut, cut_nothing
+from chatsite.history.policies.cuts import choose_by_cut
 from chatsite.wording import later, say
 
 ALL = Policy(
@@ -14,7 +14,6 @@ ALL = Policy(
     words=lambda terms: say("everything"),
     scope=lambda terms: say("everything"),
     reach=lambda terms: Everything(),
-    choose=choose_from_cut(cut_nothing, sent="within_budget", left_out="not_read"),
+    choose=choose_by_cut("all", sent="within_budget", left_out="not_read"),
     beyond_reach="not_read",
-    cut_list=lambda messages, length, preserve_system: list(messages),
 )

@@ -12,7 +12,6 @@ from chatsite.history.path.turn_verdicts import Path
 from chatsite.history.values.evidence import Evidence
 from chatsite.history.values.reasons import Reason
 from chatsite.history.values.transcript import Turn
-from chatsite.messages import Message
 
 
 # ---- how far a policy reaches ----------------------------------------------------------------
@@ -154,9 +153,6 @@ class Policy:
     runs_agent_code: bool = False
     # What it sends depends on the words of the message.
     depends_on_words: bool = False
-    # How `apply_history_policy` cuts a plain list of messages to a length; None where the policy
-    # needs a budget or evidence.
-    cut_list: Callable[[Sequence[Message], int, bool], list[Message]] | None = None
 
     @property
     def key(self) -> str:

@@ -13,7 +13,7 @@ from chatsite.history.path.overflow import FittedPath, Overflow, after_guard
 from chatsite.history.path.quotes import Quotes
 from chatsite.history.path.turn_verdicts import PathVerdict
 from chatsite.history.policies.base import Policy, Tokens
-from chatsite.history.policies.cuts import choose_from_cut, cut_nothing
+from chatsite.history.policies.cuts import choose_every_turn
 from chatsite.history.policies.lexical_layout import LexicalLayout, lay_out
 from chatsite.history.policies.lexical_quotes import QuotedHits
 from chatsite.history.values.added_messages import can_be_quoted
@@ -93,7 +93,7 @@ LEXICAL = Policy(
     words=lambda terms: say("recent, plus older messages that match"),
     scope=lambda terms: say("the newest turns"),
     reach=lambda terms: Tokens(),
-    choose=choose_from_cut(cut_nothing, sent="within_budget", left_out="over_length"),
+    choose=choose_every_turn(sent="within_budget"),
     beyond_reach="over_length",
     make_room=cut_and_recall,
     evidence="lexical",

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 from chatsite.history.path.policy_choice import PolicyChoice
-from chatsite.history.policies.base import DecisionContext, Policy, Terms, Users
-from chatsite.history.policies.cuts import choose_from_cut, cut_messages
-from chatsite.history.values.transcript import Turn
+from chatsite.history.policies.base import DecisionContext, Policy, Users
+from chatsite.history.policies.cuts import choose_by_cut
 from chatsite.wording import later, say
 
 WHY_SWITCHED_OFF = later(
@@ -17,13 +15,7 @@ WHY_SWITCHED_OFF = later(
 )
 
 
-def cut_answered(path: Sequence[Turn], not_loaded: int, terms: Terms) -> int:
-    """Nothing is sent but a user message that nobody has answered yet."""
-    unanswered = bool(path) and path[-1].user is not None and len(path[-1].entries) == 1
-    return len(path) - unanswered
-
-
-choose_current = choose_from_cut(cut_answered, sent="within_length", left_out="over_length")
+choose_current = choose_by_cut("none", sent="within_length", left_out="over_length")
 
 NONE = Policy(
     name="none",
@@ -36,7 +28,6 @@ NONE = Policy(
     choose=choose_current,
     beyond_reach="over_length",
     only_current=True,
-    cut_list=cut_messages(cut_answered),
 )
 
 

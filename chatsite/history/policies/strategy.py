@@ -10,7 +10,7 @@ from chatsite.history.path.overflow import cut_oldest
 from chatsite.history.path.policy_choice import PolicyChoice, StrategyText, TurnRule
 from chatsite.history.path.turn_verdicts import Path, judge_path
 from chatsite.history.policies.base import DecisionContext, Policy, Users
-from chatsite.history.policies.cuts import choose_from_cut, cut_nothing
+from chatsite.history.policies.cuts import choose_every_turn
 from chatsite.history.policies.strategy_slots import SlotLayout, fit_slots
 from chatsite.history.values.counts import known_tokens
 from chatsite.history.values.evidence import StrategyChoice
@@ -27,7 +27,7 @@ BEGINS_WITH_ASSISTANT = later(
 
 NO_ANSWER = later("The strategy didn't answer: the newest are sent.")
 
-_choose_newest = choose_from_cut(cut_nothing, sent="within_budget", left_out="over_length")
+_choose_newest = choose_every_turn(sent="within_budget")
 
 
 def choose_by_strategy(context: DecisionContext) -> PolicyChoice:

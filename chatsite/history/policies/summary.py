@@ -7,7 +7,7 @@ from dataclasses import replace
 from chatsite.history.path.overflow import FittedPath, Overflow, cut_oldest
 from chatsite.history.path.turn_verdicts import PathVerdict, TurnVerdict
 from chatsite.history.policies.base import Policy, Tokens
-from chatsite.history.policies.cuts import choose_from_cut, cut_nothing
+from chatsite.history.policies.cuts import choose_every_turn
 from chatsite.history.values.added_messages import summary_message
 from chatsite.history.values.evidence import RunningSummary
 from chatsite.history.values.marks import BACKGROUND
@@ -81,7 +81,7 @@ SUMMARY = Policy(
     words=lambda terms: say("recent messages plus a summary"),
     scope=lambda terms: say("the newest turns"),
     reach=lambda terms: Tokens(),
-    choose=choose_from_cut(cut_nothing, sent="within_budget", left_out="summarised"),
+    choose=choose_every_turn(sent="within_budget"),
     beyond_reach="summarised",
     make_room=cut_and_summarise,
     evidence="summary",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from chatsite.history.policies.all import ALL
@@ -14,7 +14,6 @@ from chatsite.history.policies.strategy import STRATEGY
 from chatsite.history.policies.summary import SUMMARY
 from chatsite.history.policies.tokens import TOKENS
 from chatsite.history.policies.triage import TRIAGE
-from chatsite.messages import Message
 
 POLICIES = PolicyTable(
     NONE,
@@ -34,22 +33,3 @@ def needed_evidence(receipt: Mapping[str, Any]) -> str:
     selector = settings.get("selector", {}).get("value", "")
     policy = POLICIES.get(receipt.get("facts", {}).get("policy", ""), selector)
     return policy.evidence if policy else ""
-
-
-def apply_history_policy(
-    messages: Sequence[Message],
-    *,
-    policy: str = LAST_N.name,
-    length: int = 20,
-    preserve_system: bool = True,
-) -> list[Message]:
-    """Cut a list of messages as a policy says, without marks, budget or repair.
-
-    `all` returns its input unchanged. The others put system messages first, or leave them out
-    without `preserve_system`. Raises ValueError for a policy that needs a budget or evidence and
-    for one that isn't known: neither means "all".
-    """
-    able = {row.name: row.cut_list for row in POLICIES.rows if row.cut_list is not None}
-    if policy not in able:
-        raise ValueError(f"policy {policy!r} is not one of {', '.join(able)}")
-    return able[policy](messages, length, preserve_system)

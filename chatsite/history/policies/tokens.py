@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from chatsite.history.path.overflow import cut_oldest
 from chatsite.history.policies.base import Policy, Tokens
-from chatsite.history.policies.cuts import choose_from_cut, cut_nothing
+from chatsite.history.policies.cuts import choose_every_turn
 from chatsite.wording import later, say
 
 TOKENS = Policy(
@@ -15,7 +15,7 @@ TOKENS = Policy(
     words=lambda terms: say("as much recent history as fits"),
     scope=lambda terms: say("the newest turns"),
     reach=lambda terms: Tokens(),
-    choose=choose_from_cut(cut_nothing, sent="within_budget", left_out="over_budget"),
+    choose=choose_every_turn(sent="within_budget"),
     beyond_reach="over_budget",
     make_room=cut_oldest,
 )

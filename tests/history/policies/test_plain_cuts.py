@@ -1,14 +1,18 @@
-"""The plain function that only cuts a list, against a table and an oracle of ten lines."""
+"""The function that cuts a list, against a table and an oracle of ten lines; a turn cuts by it."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chatsite.history import apply_history_policy
+from chatsite.conformance.kit.cases import with_tokens
+from chatsite.conformance.policies.adapter import counted_head
+from chatsite.history import Entry, Transcript, Window, apply_history_policy, decide, resolve
+from chatsite.history.policies import cuts
 from chatsite.messages import Message
 
 
@@ -105,3 +109,33 @@ def test_it_agrees_with_the_oracle(letters: str, policy: str, length: int) -> No
     assert kept == oracle(messages, policy, length)
     assert apply_history_policy(kept, policy=policy, length=length) == kept
     assert messages == before
+
+
+@pytest.mark.parametrize("policy", ["none", "lastN", "all"])
+def test_what_a_turn_sends_is_its_result(policy: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    results: list[list[Message]] = []
+
+    def recorded(messages: Sequence[Message], **terms: Any) -> list[Message]:
+        results.append(apply_history_policy(messages, **terms))
+        return results[-1]
+
+    monkeypatch.setattr(cuts, "apply_history_policy", recorded)
+    talk = [with_tokens(message, 10) for message in chat("uauauauau")]
+    decision = decide(
+        Transcript(entries=tuple(Entry(message=m, seq=n) for n, m in enumerate(talk, 1))),
+        resolve(environment={}, url={}, template={"historyPolicy": policy, "historyLength": 2}),
+        head=counted_head(),
+        window=Window(100_000, 256),
+        agent="a",
+    )
+    [kept] = results
+    assert list(decision.request)[-len(kept) :] == kept
+    assert decision.sent == len(kept)
+
+
+@pytest.mark.parametrize(("step", "kept"), [(1, "3u 4a 5u"), (2, "5u")])
+def test_a_step_counts_the_messages_above_the_list(step: int, kept: str) -> None:
+    cut = apply_history_policy(
+        chat("auauau")[1:], policy="lastN", length=2, step=step, users_above=2
+    )
+    assert ids(cut) == kept
