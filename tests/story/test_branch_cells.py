@@ -104,3 +104,18 @@ async def test_the_cells_are_those_of_the_branch_that_is_shown(server: Server) -
         assert (await talk.say("Thanks."))["reused"] >= deleted["cells"]
         await ada.ask("POST", f"/messages/{asked}/restore")
         await talk.say("And now?")
+
+
+async def test_an_imported_chat_says_that_it_is_read_anew(server: Server) -> None:
+    async with Person(server.url) as ada:
+        page = await ada.page()
+        talk = Talk(ada, page)
+        await talk.say(BOATS[0])
+        file = await ada.ask("GET", f"/conversations/{page.conversation}/export")
+        imported = await ada.ask("POST", "/conversations/import", file)
+        assert imported["note"] == (
+            "The model on this machine reads this chat anew for its next answer."
+        )
+        again = Talk(ada, await ada.page(imported["conversation"]["id"]))
+        anew, goes_on = await again.say(BOATS[1]), await talk.say(BOATS[1])
+        assert anew["reused"] < goes_on["reused"]

@@ -16,11 +16,12 @@ from chatsite.errors import BadRestore
 from chatsite.web.api.requests import answers_errors, request_body
 from chatsite.web.api.resume import resume_settings
 from chatsite.web.people import is_staff, request_owner, site_of
-from chatsite.wording import say
+from chatsite.wording import later, say
 
 MAX_IMPORT_BYTES = 20 * 1024 * 1024
 # Most files are restored in a moment, and answered as they are.
 WAIT_SECONDS = 1.5
+READ_ANEW = later("The model on this machine reads this chat anew for its next answer.")
 
 
 @require_POST
@@ -29,7 +30,8 @@ async def import_file(request: HttpRequest) -> HttpResponse:
     """200 with the conversation where it is restored at once, else 202 with the progress.
 
     The choice kept with the new conversation is such that its next message is decided like the
-    file's last one, as far as a person may choose; `note` tells where other settings apply."""
+    file's last one, as far as a person may choose; `note` tells where other settings apply, and
+    that the engine has no cells of it."""
     site, owner, staff = site_of(request), await request_owner(request), await is_staff(request)
     site.imports.require_place(owner)
     content = await asyncio.to_thread(_on_disk, request)
@@ -39,7 +41,10 @@ async def import_file(request: HttpRequest) -> HttpResponse:
         resumed = resume_settings(
             header.settings, header.history, template.chat_settings, staff=staff
         )
-        return resumed.history, resumed.note
+        who = site.agents.resolve_without_start(header.agent, staff=staff)
+        # The file has no cells, and those of its first conversation belong to other messages.
+        anew = say(READ_ANEW) if who.has_cache and header.count else ""
+        return resumed.history, " ".join(note for note in (resumed.note, anew) if note)
 
     started = site.imports.start(owner, content, accept)
     assert started.task is not None
