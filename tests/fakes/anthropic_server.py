@@ -78,6 +78,8 @@ class AnthropicConnection(Connection):
                 self.refuse("400", said="; ".join(wrong))
             elif lost:
                 self.refuse("404", said=f"File not found: {lost[0]}")
+            elif plan.raw:
+                await self.send_raw(plan)
             else:
                 await Answer(self, body, plan).send()
         finally:

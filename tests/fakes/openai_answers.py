@@ -65,6 +65,11 @@ class Plan:
     fails: int = 0
     keys: Mapping[str, str] = field(default_factory=dict)
 
+    @property
+    def raw(self) -> bytes:
+        """The whole body of the answer; empty where the other keys make it."""
+        return base64.urlsafe_b64decode(self.keys.get("raw", ""))
+
     @classmethod
     def of(cls, body: Mapping[str, Any], *, script: Script) -> Plan:
         found = _DIRECTIVE.search(newest_user_text(body))

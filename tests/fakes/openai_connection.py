@@ -161,6 +161,8 @@ class Connection(asyncio.Protocol):
                 self.refuse("400", said=f"{body.get('model')} does not support tools")
             elif plan.mode in FAILURES:
                 self.refuse(plan.mode, extra=_waits(plan))
+            elif plan.raw:
+                await self.send_raw(plan)
             else:
                 await Answer(self, body, plan, prompt=prompt).send()
         finally:
@@ -174,6 +176,20 @@ class Connection(asyncio.Protocol):
         text = newest_user_text(body)
         self.seen.failed[text] += 1
         return replace(plan, mode="ok") if self.seen.failed[text] > plan.fails else plan
+
+    async def send_raw(self, plan: Plan) -> None:
+        """A body of a test's own, byte for byte."""
+        kind = plan.keys.get("type", "text/event-stream")
+        await self.write(
+            f"HTTP/1.1 200 OK\r\ncontent-type: {kind}\r\n"
+            "transfer-encoding: chunked\r\n\r\n".encode()
+        )
+        size = 1 if plan.crumbs else max(len(plan.raw), 1)
+        for start in range(0, len(plan.raw), size):
+            piece = plan.raw[start : start + size]
+            await self.write(b"%x\r\n%b\r\n" % (len(piece), piece))
+            await asyncio.sleep(0)
+        await self.write(b"0\r\n\r\n")
 
     def refuse(self, mode: str, *, said: str = SECRET_TEXT, extra: str = "") -> None:
         status, reason, kind, code = FAILURES[mode]

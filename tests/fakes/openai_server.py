@@ -16,6 +16,7 @@ retry_ms     the same as `retry-after-ms`
 tokens, text how many tokens to answer, or which words (24 tokens)
 over         1: more tokens than the request asks for, as some servers give
 b64          the words in URL-safe base64, for texts that hold `;` or `]]`
+raw          the whole body in URL-safe base64, sent as it is; `type` is its content type
 rate         tokens a second; 0 is as fast as the socket takes them (0)
 first        seconds before the first token (0)
 crumbs       1: every byte is its own write

@@ -249,6 +249,7 @@ async def test_an_answers_metadata_can_be_stored_and_sent() -> None:
     kept = json.loads(end.metadata.encode())["anthropic"]["blocks"][0]
     assert kept["thinking"] == "hm 😀\ufffd ok"
     assert end.calls[0].name == "x\ufffd"
+    reader = AnthropicReader(MessagesRequest({"model": "m"}, "anthropic:m", "p"))
     nameless = {"type": "tool_use", "id": 7, "name": "clock"}
     begin = {"type": "content_block_start", "index": 2, "content_block": nameless}
     with pytest.raises(ProviderError) as told:

@@ -28,8 +28,9 @@ from chatsite.providers.base.provider import (
     Usage,
     WrittenCall,
 )
-from chatsite.providers.base.text import repair_text
+from chatsite.providers.base.text import called_name, repair_text
 from chatsite.providers.http import failures
+from chatsite.providers.http.odd_lines import OddLines, is_end_mark
 
 # `pause_turn`: the provider waits for a request to continue, which a person may send.
 _REASONS: Mapping[str, FinishReason] = {
@@ -74,36 +75,67 @@ class AnthropicReader:
         self._places: dict[int, dict[str, Any]] = {}
         self._usage: dict[str, Any] = {}
         self._reason: FinishReason | None = None
+        self._odd = OddLines()
 
     def take(self, payload: bytes) -> Sequence[Chunk]:
+        """Takes the data of one event. Raises ProviderError for an error event, and where a call
+        can't be read; anything else that isn't an event is passed over."""
         try:
             event = json.loads(payload)
-            match event["type"]:
-                case "content_block_delta":
-                    return self._delta(self._places[event["index"]], event["delta"])
-                case "content_block_start":
-                    return self._begin(event["index"], event["content_block"])
-                case "message_start":
-                    self._count(event["message"].get("usage"))
-                case "message_delta":
-                    self._count(event.get("usage"))
-                    self._end(event["delta"].get("stop_reason"))
-                case "message_stop":
-                    self.done = True
-                case "error":
-                    raise self._failure(event["error"])
+            return self._event(event) if event else ()
         except TooLong:
             self._too_long = self.ended = self.done = True
         except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
-            raise failures.malformed(type(error).__name__) from None
+            if not is_end_mark(payload):
+                return self._odd.take(
+                    payload, error, take=self.take, ended=self.ended, received=self.signs > 0
+                )
+            self._close()
         return ()
 
+    def _event(self, event: Mapping[str, Any]) -> Sequence[Chunk]:
+        match event.get("type"):
+            case "content_block_delta":
+                return self._delta(event["index"], event["delta"])
+            case "content_block_start":
+                return self._begin(event["index"], event["content_block"])
+            case "message_start":
+                self._count(event["message"].get("usage"))
+            case "message_delta":
+                self._count(event.get("usage"))
+                self._end(event["delta"].get("stop_reason"))
+            case "message_stop":
+                self._close()
+            case "message":
+                return self._document(event)
+            case kind if (kind == "error" or event.get("error")) and not self.ended:
+                raise self._failure(event.get("error"))
+        return ()
+
+    def _document(self, message: Mapping[str, Any]) -> Sequence[Chunk]:
+        """The whole answer at once, of a server that doesn't stream."""
+        chunks: list[Chunk] = []
+        for index, block in enumerate(message["content"]):
+            chunks += self._begin(index, block)
+        self._count(message.get("usage"))
+        self._end(message.get("stop_reason"))
+        self._close()
+        return chunks
+
+    def _close(self) -> None:
+        """The end mark is an end, also of servers that never say why; of nonsense it isn't."""
+        self.done = True
+        if self._reason is None and (self.signs or not self._odd.count):
+            self._end("end_turn")
+
     def finished(self) -> Finished:
-        """Raises ProviderError for an answer without a reason: it was interrupted."""
+        """Raises ProviderError for an answer without an end: it was interrupted, or ("malformed") a
+        part of it couldn't be read."""
         if self._too_long:
             return Finished(reason="length", usage=_usage(self._usage))
         if self._reason is None:
-            raise failures.interrupted("no stop_reason")
+            failure = failures.malformed if self._odd.count else failures.interrupted
+            raise failure("no stop_reason", received=self.signs > 0)
         calls = tuple(_called(block) for block in self._blocks if block["type"] == "tool_use")
         reason = self._reason
         if reason in ("stop", "tool_calls"):
@@ -137,13 +169,17 @@ class AnthropicReader:
                 self._blocks.append(block)
             case "tool_use":
                 self._allowance.take_call()
-                name = repair_text(_string(block["name"]))[:LONGEST_NAME]
+                name = called_name(repair_text(_string(block["name"])))[:LONGEST_NAME]
                 block |= {"id": _string(block["id"]), "name": name}
                 self._blocks.append(block)
                 return (CallBegun(name),)
         return ()
 
-    def _delta(self, block: dict[str, Any], delta: Mapping[str, Any]) -> Sequence[Chunk]:
+    def _delta(self, index: int, delta: Mapping[str, Any]) -> Sequence[Chunk]:
+        block = self._places.get(index)
+        if block is None and delta["type"] == "text_delta":  # of a block that never began
+            self._begin(index, {"type": "text", "text": ""})
+        block = self._places[index]
         match delta["type"]:
             case "text_delta":
                 return self._text(block, delta["text"])
@@ -189,8 +225,9 @@ class AnthropicReader:
             if name in _COUNTS and (count := token_count(value)) is not None:
                 self._usage[name] = count
 
-    def _failure(self, error: Mapping[str, Any]) -> ProviderError:
+    def _failure(self, said: Any) -> ProviderError:
         """Before the first token an error event counts as a refusal of the request."""
+        error = said if isinstance(said, dict) else {"message": said}
         type_name = str(error.get("type"))
         kind = type_name if _KIND.fullmatch(type_name) else "error"
         if self.signs:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from chatsite.messages import UNSOUND, Message
+
+_NAMESPACE = re.compile(r"^(?:functions?|tools?|default_api)\s*\.\s*")
 
 
 def plain_text(message: Message) -> str:
@@ -16,6 +19,12 @@ def plain_text(message: Message) -> str:
         if line not in text:
             lines.append(line)
     return "\n".join(lines)
+
+
+def called_name(name: str) -> str:
+    """A tool's name as a model wrote it, without blanks and the namespace in which some models were
+    taught their tools: no name of ours has a dot."""
+    return _NAMESPACE.sub("", name.strip()).strip()
 
 
 class TextJoiner:

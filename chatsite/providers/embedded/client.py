@@ -173,6 +173,8 @@ class EngineClient:
                 async for chunk in raw:
                     for payload in parser.feed(chunk):
                         yield payload
+                for payload in parser.end():
+                    yield payload
 
     async def _ask(self, method: str, path: str, body: dict[str, Any] | None = None) -> Any:
         """Repeats a request once, where the engine closed an idle connection just as we used it."""

@@ -195,24 +195,26 @@ def too_slow(*, started: bool, seconds: float) -> ProviderError:
     )
 
 
-def interrupted(detail: str) -> ProviderError:
-    return _broken(
-        say("The connection broke before the answer was complete."), "interrupted", detail
-    )
+def interrupted(detail: str, *, received: bool = True) -> ProviderError:
+    """`received`: something of the answer has come, here and below."""
+    sentence = say("The connection broke before the answer was complete.")
+    return _broken(sentence, "interrupted", detail, received)
 
 
 def failed_midway(detail: str) -> ProviderError:
     sentence = say("The provider reported an error in the middle of its answer.")
-    return _broken(sentence, "failed_midway", detail)
+    return _broken(sentence, "failed_midway", detail, received=True)
 
 
-def malformed(detail: str) -> ProviderError:
-    return _broken(say("The provider sent something that isn't an answer."), "malformed", detail)
+def malformed(detail: str, *, received: bool = True) -> ProviderError:
+    sentence = say("The provider sent something that isn't an answer.")
+    return _broken(sentence, "malformed", detail, received)
 
 
-def _broken(sentence: str, code: str, detail: str) -> ProviderError:
+def _broken(sentence: str, code: str, detail: str, received: bool) -> ProviderError:
+    kept = say(_SAID) if received else f"{say(_KEEPS)} {say('Try again.')}"
     return ProviderError(
-        f"{sentence} {say(_SAID)}",
+        f"{sentence} {kept}",
         code=code,
         retryable=True,
         detail=detail,

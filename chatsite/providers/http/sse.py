@@ -6,22 +6,33 @@ The SDKs' own typed streaming costs several times the CPU of this for each token
 from __future__ import annotations
 
 MAX_EVENT_BYTES = 1024 * 1024
+_MARK = b"\xef\xbb\xbf"
+# What may follow a closed object within one JSON value.
+_GOES_ON = (b",", b"}", b"]")
 
 
 class SseParser:
-    """Takes bytes as the socket gives them, cut anywhere, also inside a character."""
+    """Takes bytes as the socket gives them, cut anywhere, also inside a character.
+
+    A body that begins with `{` is JSON instead of events: one document, or one a line. Lines of
+    data without a blank line between them are events of their own where they can't be one value.
+    """
 
     def __init__(self) -> None:
         self._partial = bytearray()
         self._data: list[bytes] = []
         self._size = 0
         self._skip_newline = False
+        self._head: bytes | None = b""
+        self._is_json = False
 
     def feed(self, chunk: bytes) -> list[bytes]:
         """The data of the events that are complete with `chunk`, in order.
 
         Raises ValueError when one event is larger than MAX_EVENT_BYTES.
         """
+        if self._head is not None:
+            chunk = self._begin(chunk)
         chunk = self._normalised(chunk)
         head, newline, rest = chunk.rpartition(b"\n")
         if not newline:
@@ -29,17 +40,35 @@ class SseParser:
             return []
         lines = (bytes(self._partial) + head).split(b"\n")
         self._partial.clear()
-        payloads = []
+        payloads: list[bytes] = []
         for line in lines:
-            if not line:
-                if self._data:
-                    payloads.append(b"\n".join(self._data))
-                    self._data = []
-                    self._size = 0
-            else:
-                self._take(line)
+            if line:
+                self._take(line, payloads)
+            elif self._data and not self._is_json:
+                self._close(payloads)
         self._grow(rest)
         return payloads
+
+    def end(self) -> list[bytes]:
+        """What is left at the end of the body: an event without its blank line."""
+        payloads: list[bytes] = []
+        if self._partial:
+            self._take(bytes(self._partial), payloads)
+            self._partial.clear()
+        if self._data:
+            self._close(payloads)
+        return payloads
+
+    def _begin(self, chunk: bytes) -> bytes:
+        """Without the byte order mark and the blanks before the first byte."""
+        head = (self._head or b"") + chunk
+        if _MARK.startswith(head[:3]) and len(head) < len(_MARK):
+            self._head = head
+            return b""
+        head = head.removeprefix(_MARK).lstrip()
+        self._head = None if head else b""
+        self._is_json = head[:1] == b"{"
+        return head
 
     def _normalised(self, chunk: bytes) -> bytes:
         """With `\\n` as the only line end; a `\\r\\n` that was cut in two counts once."""
@@ -52,12 +81,24 @@ class SseParser:
             chunk = chunk.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
         return chunk
 
-    def _take(self, line: bytes) -> None:
+    def _take(self, line: bytes, payloads: list[bytes]) -> None:
         """Only `data` is used; other fields and comments are skipped."""
-        field, _, value = line.partition(b":")
-        if field == b"data":
-            self._data.append(value[1:] if value[:1] == b" " else value)
-            self._bound(len(value) + 1)
+        if self._is_json:
+            value = line
+        else:
+            field, _, value = line.partition(b":")
+            if field != b"data":
+                return
+            value = value[1:] if value[:1] == b" " else value
+        if self._data and _is_closed(self._data[-1], value):
+            self._close(payloads)
+        self._data.append(value)
+        self._bound(len(value) + 2)
+
+    def _close(self, payloads: list[bytes]) -> None:
+        payloads.append(b"\n".join(self._data))
+        self._data = []
+        self._size = 0
 
     def _grow(self, rest: bytes) -> None:
         self._partial += rest
@@ -67,3 +108,11 @@ class SseParser:
         self._size += more
         if self._size + len(self._partial) > MAX_EVENT_BYTES:
             raise ValueError(f"an event is larger than {MAX_EVENT_BYTES} bytes")
+
+
+def _is_closed(last: bytes, following: bytes) -> bool:
+    """Whether a line ends its event without a blank line: no JSON goes on like that."""
+    last, following = last.strip(), following.strip()
+    if last.endswith(b"}"):
+        return not following.startswith(_GOES_ON)
+    return last == b"[DONE]"

@@ -68,7 +68,8 @@ class EventReader(Protocol):
     done: bool
 
     def take(self, payload: bytes) -> Sequence[Chunk]:
-        """Takes one event's data. Raises ProviderError for an error event or unreadable data."""
+        """Takes one event's data. Raises ProviderError for an error event; what can't be read is
+        passed over, unless it belongs to a call."""
         ...
 
     def finished(self) -> Finished:
@@ -108,9 +109,13 @@ async def relay(
             try:
                 payloads = parser.feed(data)
             except ValueError as error:
-                raise failures.malformed(type(error).__name__) from None
+                if reader.ended:
+                    break
+                raise failures.malformed(type(error).__name__, received=reader.signs > 0) from None
             for chunk in _joined(reader, payloads):
                 yield chunk
+        for chunk in _joined(reader, parser.end()):
+            yield chunk
         yield reader.finished()
         if not body.at_end():
             await watch.read_tail()
@@ -189,7 +194,7 @@ class _Watch:
         if self._unsaid > _MOST_UNSAID:
             if self._reader.ended:
                 return b""
-            raise failures.malformed("says nothing")
+            raise failures.malformed("says nothing", received=self._reader.signs > 0)
         return data
 
     async def read_tail(self) -> None:
@@ -227,4 +232,4 @@ class _Watch:
         started = self._reader.signs > 0
         if isinstance(error, httpx2.TimeoutException):
             return failures.too_slow(started=started, seconds=self._limit)
-        return failures.interrupted(type(error).__name__)
+        return failures.interrupted(type(error).__name__, received=started)

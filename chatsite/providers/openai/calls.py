@@ -19,7 +19,7 @@ from chatsite.providers.base.bounds import (
     size_of,
 )
 from chatsite.providers.base.provider import CallBegun, WrittenCall
-from chatsite.providers.base.text import repair_text
+from chatsite.providers.base.text import called_name, repair_text
 
 # Shorter ids ("call_0") are repeated in every round, and a result would have two calls.
 _SHORTEST_ID = 8
@@ -38,6 +38,12 @@ class _Call:
     extra: object = None
 
     @property
+    def written(self) -> str:
+        """The arguments; of none, and of null, those of a call without any."""
+        written = "".join(self.arguments)
+        return "{}" if written.strip() in ("", "null") else written
+
+    @property
     def whole(self) -> bool:
         try:
             json.loads("".join(self.arguments))
@@ -51,7 +57,8 @@ class CallCollector:
 
     OpenAI gives the name first and then arguments piece by piece, by index. Others send whole
     calls, without index, all with index 0, without an id, with the id of another call, or with
-    arguments as an object.
+    arguments as an object; some begin a call under the index of another one and go on under its
+    own.
     """
 
     def __init__(self, allowance: Allowance) -> None:
@@ -66,18 +73,25 @@ class CallCollector:
         if len(pieces) > MOST_CALLS:
             raise TooLong
         begun = []
-        for piece in pieces:
+        for piece in filter(None, pieces):
             function = piece.get("function") or {}
             whole = _string(function.get("name"))
             name = repair_text(whole[:LONGEST_NAME])
-            call = self._call_of(piece, name)
+            arguments = function.get("arguments")
+            call = self._call_of(piece, name, arguments)
             if name and not call.name:
-                begun.append(CallBegun(name))
+                begun.append(CallBegun(called_name(name)))
             if name and (not call.name or (name != call.name and not call.arguments)):
                 self._allowance.take(len(whole))
-                call.name = (call.name + name)[:LONGEST_NAME]
-            self._take_rest(call, piece, function.get("arguments"))
+                # Some repeat the name as far as it is known, some send it in pieces.
+                call.name = name if name.startswith(call.name) else call.name + name
+                call.name = call.name[:LONGEST_NAME]
+            self._take_rest(call, piece, arguments)
         return begun
+
+    @property
+    def begun(self) -> bool:
+        return bool(self._calls)
 
     def _take_rest(self, call: _Call, piece: Mapping[str, Any], arguments: Any) -> None:
         if not call.id and (id := _string(piece.get("id"))):
@@ -96,7 +110,7 @@ class CallCollector:
     def called(self) -> tuple[WrittenCall, ...]:
         """All calls, each with an id of its own."""
         return tuple(
-            WrittenCall(id=id, name=call.name, arguments="".join(call.arguments) or "{}")
+            WrittenCall(id=id, name=called_name(call.name), arguments=call.written)
             for id, call in zip(self._own_ids(), self._calls, strict=True)
         )
 
@@ -105,17 +119,21 @@ class CallCollector:
         pairs = zip(self._own_ids(), self._calls, strict=True)
         return {id: call.extra for id, call in pairs if call.extra}
 
-    def _call_of(self, piece: Mapping[str, Any], name: str) -> _Call:
+    def _call_of(self, piece: Mapping[str, Any], name: str, arguments: Any) -> _Call:
         index, id = piece.get("index"), _string(piece.get("id"))
-        call = self._at(index, id, name)
+        call = self._at(index, id, name, more=bool(arguments))
         if call is not None and name and call.name:
             another = bool(id and call.id and id != call.id)
-            if another or (bool(call.arguments) and not id and self._is_whole(call)):
+            # A name may be repeated with every piece, but nothing follows arguments that are whole.
+            more = bool(arguments) or name != call.name or not id
+            if another or (bool(call.arguments) and more and self._is_whole(call)):
                 call = None
         if call is None:
             self._allowance.take_call()
             call = _Call(index)
             self._calls.append(call)
+        elif index is not None:
+            call.index = index
         return call
 
     def _is_whole(self, call: _Call) -> bool:
@@ -124,14 +142,24 @@ class CallCollector:
             raise TooLong
         return call.whole
 
-    def _at(self, index: int | None, id: str, name: str) -> _Call | None:
-        """The newest call that the piece may belong to."""
-        if index is not None:
-            return next((call for call in reversed(self._calls) if call.index == index), None)
-        same = next((call for call in reversed(self._calls) if id and call.id == id), None)
-        if same is None and not name and self._calls:
-            return self._calls[-1]
-        return same
+    def _at(self, index: int | None, id: str, name: str, *, more: bool) -> _Call | None:
+        """The newest call that the piece may belong to. An id that is known says more than an
+        index, which some servers use twice; an unknown one says nothing, since some make a new id
+        for every piece."""
+        newest = self._calls[::-1]
+        by_id = [call for call in newest if id and call.id == id]
+        by_index = [call for call in newest if index is not None and call.index == index]
+        both = [call for call in by_id if call.index == index]
+        if both or (by_id and by_index) or index is None:
+            found = both or by_id
+            return found[0] if found else newest[0] if newest and not name else None
+        if by_index:
+            return by_index[0]
+        # Under a new index: the rest of a call that began under another one.
+        unwritten = [call for call in by_id if not call.arguments]
+        if unwritten and (not name or (more and name == unwritten[0].name)):
+            return unwritten[0]
+        return newest[0] if newest and not name and (by_id or not id) else None
 
     def _own_ids(self) -> list[str]:
         if self._ids is None:

@@ -20,7 +20,9 @@ from chatsite.providers.base.provider import (
 from chatsite.providers.base.provider_metadata import MetadataCollector
 from chatsite.providers.base.text import TextJoiner
 from chatsite.providers.http import failures
+from chatsite.providers.http.odd_lines import OddLines, is_end_mark
 from chatsite.providers.openai.calls import CallCollector
+from chatsite.providers.openai.forms import WholeMessages, error_status, parts_of
 
 _REASONS: dict[str, FinishReason] = {
     "length": "length",
@@ -33,6 +35,8 @@ _REASONS: dict[str, FinishReason] = {
 }
 # OpenRouter and DeepSeek end an answer that failed with a reason instead of an error.
 _FAILED = frozenset({"error", "insufficient_system_resource"})
+# Some servers write what should be null.
+_NO_REASON = frozenset({"null", "none"})
 
 
 def _read(payload: bytes) -> Any:
@@ -64,32 +68,56 @@ class ChatReader:
         self._metadata = MetadataCollector(self._allowance, server=server, model=model)
         self._after_tools = after_tools
         self._text, self._thought = TextJoiner(), TextJoiner()
+        self._said: list[str] = []
+        self._messages = WholeMessages(self._said)
+        self._odd = OddLines()
 
     def take(self, payload: bytes) -> Sequence[Chunk]:
-        """Takes the data of one event. Raises ProviderError for an error event and for anything
-        that isn't a chunk."""
+        """Takes the data of one event. Raises ProviderError for an error event, and where a call
+        can't be read; anything else that isn't a chunk is passed over."""
         if payload == b"[DONE]":
-            self.done = True
+            self._close()
             return ()
         try:
             chunk = _read(payload)
-            if chunk.get("error"):
+            if not chunk:
+                return ()
+            if chunk.get("error") and not self.ended:
                 raise self._failure(chunk["error"])
             if chunk.get("usage"):
                 self._usage = read_usage(chunk["usage"])
             choices = chunk.get("choices")
-            return self._choice(choices[0]) if choices else ()
+            if choices:
+                return self._choice(choices[0])
+            if chunk.get("object") == "error" and not self.ended:
+                raise self._failure(chunk)
+            return ()
         except TooLong:
             self._too_long = self.ended = self.done = True
             return ()
-        except (ValueError, AttributeError, KeyError, TypeError, RecursionError) as error:
-            raise failures.malformed(type(error).__name__) from None
+        except (ValueError, AttributeError, LookupError, TypeError, RecursionError) as error:
+            if is_end_mark(payload):
+                self._close()
+                return ()
+            return self._odd.take(
+                payload, error, take=self.take, ended=self.ended, received=self.signs > 0
+            )
+
+    def _close(self) -> None:
+        """`[DONE]` is an end, also of servers that never say why; of nothing but nonsense it isn't.
+        A body that merely ends is none: that is what a proxy makes of an answer it cuts short."""
+        self.done = True
+        if self.signs or not self._odd.count:
+            self.ended = True
 
     def finished(self) -> Finished:
-        """Raises ProviderError ("interrupted") for a stream without a finish reason: that shows
-        that a proxy cut the body short."""
+        """Raises ProviderError ("interrupted") for a stream without an end: that shows that a proxy
+        cut the body short. ("malformed") where a part of it couldn't be read."""
+        if self._messages.is_document:
+            self.ended = True
         if not self.ended:
-            raise failures.interrupted("no finish_reason")
+            failure = failures.malformed if self._odd.count else failures.interrupted
+            raise failure("no finish_reason", received=self.signs > 0)
         if self._too_long:
             return Finished(reason="length", usage=self._usage)
         reason, calls = self._reason, self._calls.called()
@@ -112,17 +140,52 @@ class ChatReader:
         delta = choice.get("delta") or {}
         text = delta.get("content") or delta.get("refusal")
         chunks: list[Chunk] = []
-        if len(delta) > 1 or not text:
+        if not delta:
+            self._whole_message(choice, chunks)
+        elif len(delta) > 1 or not text:
             chunks += self._reasoning_and_calls(delta)
         if text:
-            self.signs += 1
-            repaired = self._text.take(text)
-            if repaired:
-                chunks.append(TextPiece(repaired))
+            if isinstance(text, str):
+                self._say(text, chunks)
+            else:
+                self._say_parts(text, chunks)
         finish = choice.get("finish_reason")
-        if finish:
+        if finish and finish not in _NO_REASON:
             self._end(finish, choice)
         return chunks
+
+    def _say(self, text: str, chunks: list[Chunk]) -> None:
+        self.signs += 1
+        repaired = self._text.take(text)
+        if repaired:
+            self._said.append(repaired)
+            chunks.append(TextPiece(repaired))
+
+    def _say_parts(self, parts: Any, chunks: list[Chunk]) -> None:
+        for text, thought in parts_of(parts):
+            if thought:
+                chunks += self._reasoning_and_calls({"reasoning_content": thought})
+            if text:
+                self._say(text, chunks)
+
+    def _whole_message(self, choice: Mapping[str, Any], chunks: list[Chunk]) -> None:
+        """What is new in a `message` that a server sends in place of `delta`: the whole answer, the
+        answer so far, or a piece. The `text` of the older completions is a piece."""
+        message = choice.get("message")
+        if not message:
+            if isinstance(text := choice.get("text"), str) and text:
+                self._say(text, chunks)
+            return
+        if not self.signs:
+            chunks += self._reasoning_and_calls(message)
+        elif not self._calls.begun:
+            chunks += self._reasoning_and_calls({"tool_calls": message.get("tool_calls")})
+        self._messages.count += 1
+        for text, thought in parts_of(message.get("content") or message.get("refusal")):
+            if thought and not self._said:
+                chunks += self._reasoning_and_calls({"reasoning_content": thought})
+            if text and (new := self._messages.new_of(text)):
+                self._say(new, chunks)
 
     def _reasoning_and_calls(self, delta: Mapping[str, Any]) -> list[Chunk]:
         """The reasoning and the calls in a delta. A sign of work is only what grows: a server could
@@ -135,7 +198,9 @@ class ChatReader:
             chunks.append(ReasoningPiece(repaired))
         pieces = delta.get("tool_calls")
         if pieces:
-            chunks += self._calls.take(pieces)
+            chunks += self._calls.take([pieces] if isinstance(pieces, dict) else pieces)
+        elif older := delta.get("function_call"):
+            chunks += self._calls.take([{"function": older}])
         if thought or self._allowance.left < left:
             self.signs += 1
         return chunks
@@ -150,11 +215,11 @@ class ChatReader:
     def _failure(self, error: Any) -> Exception:
         """OpenRouter answers 200 and sends the real status as an event, mostly before the first
         token; such an event counts as that status."""
-        code = error.get("code") if isinstance(error, dict) else None
-        if not self.signs and isinstance(code, int) and 400 <= code < 600:
-            said = json.dumps(error)
-            return failures.refused(code, model=self._model, name="error event", said=said)
-        return failures.failed_midway("error event")
+        if self.signs:
+            return failures.failed_midway("error event")
+        said = json.dumps(error)
+        status = error_status(error)
+        return failures.refused(status, model=self._model, name="error event", said=said)
 
 
 def read_usage(usage: Mapping[str, Any]) -> Usage:

@@ -1,0 +1,257 @@
+"""One odd line never costs the answer, whatever a server or a gateway puts into its stream."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from chatsite.errors import ProviderError
+from chatsite.providers.anthropic.reader import AnthropicReader
+from chatsite.providers.anthropic.request import MessagesRequest
+from chatsite.providers.base.provider import Chunk, Finished, ReasoningPiece, TextPiece
+from chatsite.providers.http.sse import SseParser
+from chatsite.providers.http.streaming import EventReader
+from chatsite.providers.openai.reader import ChatReader
+from tests.providers.chunks import joined
+from tests.providers.odd_streams import (
+    AFTER,
+    ANTHROPIC,
+    DIALECTS,
+    ENDS,
+    ODD_LINES,
+    OPENAI,
+    answer,
+    body,
+    chat,
+    chunk,
+    claude,
+    document,
+    line,
+)
+
+GOOD = TextPiece("Good day, 東京 🍎")
+WORDS = ("Good", " day", ", 東京", " 🍎")
+
+
+def reader_of(dialect: str) -> EventReader:
+    if dialect == OPENAI:
+        return ChatReader(server="vllm", model="m")
+    return AnthropicReader(MessagesRequest({"model": "m"}, "anthropic:m", "p"))
+
+
+def read(dialect: str, pieces: Sequence[bytes]) -> list[Chunk]:
+    """The chunks of a body that arrives in these pieces, and its end."""
+    reader, parser = reader_of(dialect), SseParser()
+    chunks: list[Chunk] = []
+    for payloads in (*map(parser.feed, pieces), parser.end()):
+        for payload in payloads:
+            if not reader.done:
+                chunks += reader.take(payload)
+    return [*joined(chunks), reader.finished()]
+
+
+def said(dialect: str, sent: bytes) -> list[Chunk]:
+    *chunks, end = read(dialect, [sent])
+    assert isinstance(end, Finished) and end.reason == "stop"
+    return chunks
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+@pytest.mark.parametrize("odd", ODD_LINES.values(), ids=ODD_LINES)
+def test_an_odd_line_anywhere_costs_nothing(dialect: str, odd: bytes) -> None:
+    lines = answer(dialect, *WORDS)
+    for place in range(len(lines) + 1):
+        sent = body([*lines[:place], odd, *lines[place:]])
+        assert said(dialect, sent) == [GOOD], place
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+@pytest.mark.parametrize("mark", ENDS.values(), ids=ENDS)
+def test_an_end_mark_is_one_however_it_is_written(dialect: str, mark: bytes) -> None:
+    for lines in (
+        (chat(*WORDS, finish=None), chat(*WORDS))
+        if dialect == OPENAI
+        else (
+            claude(*WORDS, done=False),
+            claude(*WORDS, reason=None, done=False),
+        )
+    ):
+        whole = lines[:-1] if lines[-1] == b"data: [DONE]" else lines
+        assert said(dialect, body([*whole, mark])) == [GOOD]
+        assert said(dialect, body([*whole, mark], last=b"")) == [GOOD]
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+@pytest.mark.parametrize("after", AFTER.values(), ids=AFTER)
+def test_what_follows_the_end_is_ignored(dialect: str, after: bytes) -> None:
+    assert said(dialect, body([*answer(dialect, *WORDS), after])) == [GOOD]
+    assert said(dialect, body([*answer(dialect, *WORDS), after], last=b"")) == [GOOD]
+
+
+@pytest.mark.parametrize("after", [AFTER[name] for name in AFTER if name != "more text"])
+def test_what_follows_the_reason_but_has_no_text_is_ignored(after: bytes) -> None:
+    assert said(OPENAI, body([*chat(*WORDS)[:-1], after])) == [GOOD]
+    assert said(ANTHROPIC, body([*claude(*WORDS)[:-1], after])) == [GOOD]
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+@pytest.mark.parametrize("between", [b"\n", b"\r\n", b"\r", b"\n\r\n", b"\r\r\n", b"\n\n\n\n"])
+@pytest.mark.parametrize("last", [b"", b"\n", b"\r\n", b"\r", b"\n\n"])
+def test_lines_end_as_they_like(dialect: str, between: bytes, last: bytes) -> None:
+    lines = answer(dialect, *WORDS)
+    assert said(dialect, body(lines, between=between, last=last)) == [GOOD]
+    assert said(dialect, b"\xef\xbb\xbf" + body(lines, between=between, last=last)) == [GOOD]
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+@pytest.mark.parametrize("mark", [b"\xef\xbb\xbf", b"\n\n", b"\xef\xbb\xbf\r\n", b"  "])
+def test_a_mark_before_the_first_byte_loses_nothing(dialect: str, mark: bytes) -> None:
+    sent = mark + body(answer(dialect, *WORDS))
+    for cut in range(8):
+        *chunks, _ = read(dialect, [sent[:cut], sent[cut:]])
+        assert chunks == [GOOD]
+
+
+@given(data=st.data(), dialect=st.sampled_from(DIALECTS), seed=st.integers(0, 2**32))
+def test_odd_lines_and_cuts_anywhere_change_nothing(
+    data: st.DataObject, dialect: str, seed: int
+) -> None:
+    words = data.draw(st.lists(st.text(min_size=1, max_size=6), min_size=1, max_size=5))
+    chance = random.Random(seed)
+    lines = answer(dialect, *words)
+    plain = read(dialect, [body(lines)])
+    for odd in data.draw(st.lists(st.sampled_from(sorted(ODD_LINES.values())), max_size=6)):
+        lines.insert(chance.randrange(len(lines)), odd)
+    ends = (b"\n\n", b"\r\n\r\n", b"\r\r", b"\n\n\n")
+    sent = b"".join(one + chance.choice(ends) for one in lines)
+    cuts = sorted(chance.randrange(len(sent) + 1) for _ in range(chance.randrange(20)))
+    pieces = [sent[a:b] for a, b in zip([0, *cuts], [*cuts, len(sent)], strict=True)]
+    assert read(dialect, pieces) == plain
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_a_stream_of_nothing_but_nonsense_is_no_answer(
+    dialect: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    for lines in ([b"data: what"] * 5, [b"data: what", b"data: [DONE]"]):
+        with pytest.raises(ProviderError) as told:
+            read(dialect, [body(lines)])
+        assert told.value.code == "malformed"
+        assert "What you wrote is kept" in told.value.message
+    assert len(caplog.records) == 2, "once an answer"
+    assert "what" not in caplog.text
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_a_body_that_merely_ends_has_been_cut(dialect: str) -> None:
+    """A proxy closes properly when its own time is over; only an end mark or a reason ends an
+    answer."""
+    cut = chat(*WORDS, finish=None, done=False)
+    lines = cut if dialect == OPENAI else claude(*WORDS, reason=None, done=False)
+    with pytest.raises(ProviderError) as told:
+        read(dialect, [body(lines)])
+    assert told.value.code == "interrupted" and "part received is kept" in told.value.message
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+@pytest.mark.parametrize("indent", [None, 2])
+def test_one_document_in_place_of_a_stream_is_an_answer(dialect: str, indent: int | None) -> None:
+    whole = document(dialect, GOOD.text)
+    sent = json.dumps(whole, indent=indent, ensure_ascii=False).encode()
+    for form in (sent, b"\xef\xbb\xbf" + sent, b"\n" + sent + b"\n", b"data: " + sent + b"\n\n"):
+        if indent is None or not form.startswith(b"data"):
+            assert said(dialect, form) == [GOOD]
+    *chunks, end = read(dialect, [sent[n : n + 1] for n in range(len(sent))])
+    assert chunks == [GOOD] and isinstance(end, Finished) and end.usage.prompt == 3
+    with pytest.raises(ProviderError):
+        read(dialect, [sent[:-4]])
+
+
+def test_lines_of_json_without_a_field_are_events() -> None:
+    events = [chunk({"content": word}) for word in WORDS]
+    lines = [line(event).removeprefix(b"data: ") for event in (*events, chunk({}, "stop"))]
+    assert said(OPENAI, b"\n".join(lines)) == [GOOD]
+
+
+PARTS = {
+    "text parts": [{"type": "text", "text": "Good day, 東京 🍎"}],
+    "several": [{"type": "text", "text": word} for word in WORDS],
+    "output_text": [{"type": "output_text", "text": "Good day, 東京 🍎", "annotations": []}],
+    "strings": list(WORDS),
+    "no type": [{"text": "Good day, 東京 🍎"}],
+    "one part": {"type": "text", "text": "Good day, 東京 🍎"},
+    "references": [
+        {"type": "text", "text": "Good day"},
+        {"type": "reference", "reference_ids": [1, 2]},
+        {"type": "text", "text": ", 東京 🍎"},
+    ],
+    "null inside": [None, {"type": "text", "text": "Good day, 東京 🍎"}, {"type": "text"}],
+    "nested": [[{"type": "text", "text": "Good day"}], ", 東京 🍎"],
+}
+
+
+@pytest.mark.parametrize("content", PARTS.values(), ids=PARTS)
+def test_text_may_come_as_parts(content: object) -> None:
+    assert said(OPENAI, body(chat(content))) == [GOOD]
+    assert said(OPENAI, body([line(chunk(None, "stop", message={"content": content}))])) == [GOOD]
+
+
+def test_thinking_may_come_as_parts() -> None:
+    """As Mistral's models that think send it."""
+    thought = [{"type": "text", "text": "Hm"}, {"type": "text", "text": "."}]
+    parts = [{"type": "thinking", "thinking": thought}, {"type": "text", "text": GOOD.text}]
+    assert said(OPENAI, body(chat(parts))) == [ReasoningPiece("Hm."), GOOD]
+    plain = [{"type": "thinking", "thinking": "Hm."}, {"type": "text", "text": GOOD.text}]
+    assert said(OPENAI, body(chat(plain))) == [ReasoningPiece("Hm."), GOOD]
+
+
+def messages(*texts: str) -> list[bytes]:
+    said = [line(chunk(None, message={"role": "assistant", "content": text})) for text in texts]
+    return [*said, line(chunk({}, "stop")), b"data: [DONE]"]
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        messages(*WORDS),
+        messages("Good", "Good day", "Good day, 東京", "Good day, 東京 🍎"),
+        messages("Good", "Good day", "Good day, 東京 🍎", "Good day, 東京 🍎"),
+        [*chat(*WORDS, finish=None, done=False), *messages(GOOD.text)],
+        [*chat(*WORDS[:2], finish=None, done=False), *messages(GOOD.text)],
+        [*chat(*WORDS, finish=None, done=False), *messages(f" {GOOD.text} ")],
+        [line({"choices": [{"text": word, "finish_reason": None}]}) for word in WORDS]
+        + [b"data: [DONE]"],
+    ],
+    ids=["pieces", "growing", "growing, twice", "at the end", "the rest", "trimmed", "older"],
+)
+def test_a_message_in_place_of_a_delta_is_said_once(lines: list[bytes]) -> None:
+    assert said(OPENAI, body(lines)) == [GOOD]
+
+
+ERRORS = {
+    "a number": ({"code": 429}, "rate_limited"),
+    "in quotes": ({"code": "429"}, "rate_limited"),
+    "a status": ({"status": 503}, "provider_down"),
+    "a status in words": ({"code": 7, "status": "UNAVAILABLE"}, "provider_down"),
+    "a word": ({"code": "rate_limit_exceeded"}, "rate_limited"),
+    "a type": ({"type": "overloaded_error", "code": None}, "overloaded"),
+    "a sentence": ("the maximum context length is 5", "too_large"),
+    "nothing": ({"message": "Something"}, "provider_down"),
+}
+
+
+@pytest.mark.parametrize(("error", "code"), ERRORS.values(), ids=ERRORS)
+def test_an_error_instead_of_an_answer_says_that_nothing_came(error: object, code: str) -> None:
+    for event in ({"error": error}, {"error": error, "choices": []}):
+        with pytest.raises(ProviderError) as told:
+            read(OPENAI, [body([line(event)])])
+        assert told.value.code == code
+        assert "part received" not in told.value.message and "kept" in told.value.message
+        with pytest.raises(ProviderError) as told:
+            read(OPENAI, [body([*chat("Good", finish=None, done=False), line(event)])])
+        assert told.value.code == "failed_midway" and "part received" in told.value.message
