@@ -87,6 +87,15 @@ class ReasoningPiece:
     text: str
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Divided:
+    """All text and reasoning of this answer, where only its end shows which is which; it replaces
+    the pieces, and nothing but `Finished` follows."""
+
+    text: str
+    reasoning: str
+
+
 @dataclass(frozen=True, slots=True)
 class CallBegun:
     """The model has begun to write a call of this tool; `Finished` has the whole call."""
@@ -129,7 +138,7 @@ class Finished:
     calls: tuple[WrittenCall, ...] = ()
 
 
-Chunk = PromptProgress | PromptRead | TextPiece | ReasoningPiece | CallBegun | Finished
+Chunk = PromptProgress | PromptRead | TextPiece | ReasoningPiece | Divided | CallBegun | Finished
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Literal
 
 from chatsite.events import CallsStarted, Decided, Delta, Event, TurnEnded, TurnStarted
@@ -46,6 +46,15 @@ class Generation:
     def append(self, piece: str, part: Part) -> None:
         self.pieces.append((part, piece))
         self.lengths[part] += len(piece)
+
+    def divide(self, begun: Mapping[Part, int], *, text: str, reasoning: str) -> None:
+        """Replace what was appended since the lengths were `begun`."""
+        text = self.text[: begun["text"]] + text
+        reasoning = self.reasoning[: begun["reasoning"]] + reasoning
+        self.pieces.clear()
+        self.lengths = {"text": 0, "reasoning": 0}
+        self.append(reasoning, "reasoning")
+        self.append(text, "text")
 
     @property
     def length(self) -> int:
@@ -202,6 +211,14 @@ class Feed:
             self.decided = event
         for reader in self._readers:
             reader.put(event)
+
+    def divide(self, begun: Mapping[Part, int], *, text: str, reasoning: str) -> None:
+        """Replace what the running generation has got since `begun`. Its readers get the whole with
+        the event that ends it."""
+        assert self.generation is not None
+        self.generation.divide(begun, text=text, reasoning=reasoning)
+        for reader in self._readers:
+            reader.join(self.generation)
 
     def write(self, piece: str, part: Part = "text") -> None:
         """Append to the running generation and wake the readers."""

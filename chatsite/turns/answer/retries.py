@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 from chatsite.errors import ProviderError
 from chatsite.providers.base.provider import Chunk, PromptProgress, Provider, Request
+from chatsite.providers.base.thoughts import answer_of
 from chatsite.wording import later, say
 
 # A request is repeated only within so many seconds: nobody should look at nothing for longer.
@@ -55,7 +56,7 @@ async def open_answer(
     for is_last in (False, True):
         breaker.admit(name, label=label)
         has_answered = False
-        async with aclosing(provider.stream(request)) as chunks:
+        async with aclosing(answer_of(provider, request)) as chunks:
             first: Chunk | None = None
             try:
                 async for chunk in chunks:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from chatsite.errors import ProviderError
 from chatsite.events import Calling, Reading, Waiting
@@ -13,6 +14,7 @@ from chatsite.providers.base.bounds import AnswerRoom
 from chatsite.providers.base.provider import (
     CallBegun,
     Chunk,
+    Divided,
     Finished,
     PromptProgress,
     PromptRead,
@@ -21,6 +23,7 @@ from chatsite.providers.base.provider import (
     TextPiece,
 )
 from chatsite.providers.base.text import repair_text
+from chatsite.turns.answer.feed import Part
 from chatsite.turns.answer.progress import TurnProgress, TurnServices
 from chatsite.turns.answer.retries import open_answer
 from chatsite.turns.answer.round_request import RoundRequest, decide_round, publish_decision
@@ -40,6 +43,7 @@ class Rounds:
     turn: TurnProgress
     services: TurnServices
     _publishing: asyncio.Task[None] | None = None
+    _begun: Mapping[Part, int] = field(default_factory=dict)
 
     async def run(self) -> None:
         agent = self.turn.context.agent
@@ -103,6 +107,7 @@ class Rounds:
     async def _read(self, request: Request) -> Finished | None:
         agent, feed = self.turn.context.agent, self.turn.feed
         started = self.services.clock()
+        self._begun = dict(self.turn.generation.lengths)
         answer = open_answer(
             agent.provider,
             request,
@@ -153,6 +158,10 @@ class Rounds:
                 turn.feed.publish(Calling(turn=turn.id, name=name))
             case PromptProgress():
                 self._show_reading(chunk)
+            case Divided(text=text, reasoning=reasoning):
+                turn.feed.divide(
+                    self._begun, text=repair_text(text), reasoning=repair_text(reasoning)
+                )
             case Finished():
                 return chunk
         return None

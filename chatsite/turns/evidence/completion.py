@@ -14,12 +14,14 @@ from chatsite.providers.base.bounds import AnswerRoom
 from chatsite.providers.base.model import Model
 from chatsite.providers.base.provider import (
     Chunk,
+    Divided,
     Finished,
     Provider,
     Request,
     TextPiece,
     Usage,
 )
+from chatsite.providers.base.thoughts import answer_of
 from chatsite.turns.agents.resolved_agent import ResolvedAgent
 from chatsite.wording import say
 
@@ -80,7 +82,7 @@ async def complete(
         # Somebody waits, and thinking is charged like text.
         options={"reasoning_effort": "low"},
     )
-    async with asyncio.timeout(seconds), aclosing(provider.stream(request)) as chunks:
+    async with asyncio.timeout(seconds), aclosing(answer_of(provider, request)) as chunks:
         said, finished = await _read(chunks, AnswerRoom.of(max_tokens))
     if finished is None or finished.reason != "stop":
         usage = finished.usage if finished else Usage()
@@ -105,6 +107,8 @@ async def _read(chunks: AsyncIterable[Chunk], room: AnswerRoom) -> tuple[str, Fi
             return "".join(pieces), Finished(reason="length")
         if isinstance(chunk, TextPiece):
             pieces.append(chunk.text)
+        elif isinstance(chunk, Divided):
+            pieces = [chunk.text]
         elif isinstance(chunk, Finished):
             finished = chunk
     return "".join(pieces), finished
