@@ -9,6 +9,11 @@ import sys
 import time
 from typing import Any
 
+
+class Told(Exception):
+    """Answered by an error of JSON-RPC with this code and message."""
+
+
 OBJECT = {"type": "object", "properties": {}}
 TOOLS: list[dict[str, Any]] = [
     {"name": "fine", "description": "Works.", "inputSchema": OBJECT},
@@ -22,6 +27,29 @@ TOOLS: list[dict[str, Any]] = [
         "outputSchema": {"type": "object", "required": ["promised"]},
     },
 ]
+# Good tools beside some of which what is said isn't as the protocol wants it.
+FAULTY: list[Any] = [
+    {"name": "before", "inputSchema": OBJECT},
+    {"name": "no schema"},
+    {"name": "null", "inputSchema": None},
+    {"name": "number", "inputSchema": 1},
+    {"name": "list", "inputSchema": []},
+    {"name": "text", "inputSchema": "object"},
+    {"name": "empty", "inputSchema": {}},
+    {"name": "array", "inputSchema": {"type": "array"}},
+    {"name": "strange", "inputSchema": {"type": "object", "required": "a"}},
+    {"inputSchema": OBJECT},
+    {"name": 7, "inputSchema": OBJECT},
+    {"name": " ", "inputSchema": OBJECT},
+    {"name": "a\0b", "inputSchema": OBJECT},
+    None,
+    "tool",
+    {"name": "described", "description": 5, "title": "Said", "inputSchema": OBJECT},
+    {"name": "annotated", "annotations": "none", "inputSchema": OBJECT},
+    {"name": "promising", "outputSchema": {"type": "string"}, "inputSchema": OBJECT},
+    {"name": "told", "inputSchema": OBJECT, "description": "Fails with an error of JSON-RPC."},
+    {"name": "die", "inputSchema": OBJECT},
+]
 
 
 def answer(method: str, params: dict[str, Any], manner: str) -> dict[str, Any]:
@@ -34,7 +62,10 @@ def answer(method: str, params: dict[str, Any], manner: str) -> dict[str, Any]:
             "serverInfo": info,
         }
     if method == "tools/list":
-        return {"tools": [{"name": "x", "inputSchema": 1}] if manner == "lax" else TOOLS}
+        return {"tools": {"lax": 1, "faulty": FAULTY}.get(manner, TOOLS)}
+    if method == "tools/call" and params["name"] == "told":
+        code = int(params["arguments"].get("code", -32000))
+        raise Told(code, params["arguments"].get("message", "no such table"))
     if method == "tools/call":
         if params["name"] == "die":
             os._exit(1)
@@ -59,6 +90,8 @@ def main(manner: str) -> None:
             reply["result"] = answer(asked["method"], asked.get("params", {}), manner)
         except KeyError:
             reply["error"] = {"code": -32601, "message": "no such method"}
+        except Told as told:
+            reply["error"] = dict(zip(("code", "message"), told.args, strict=True))
         print("this is no message", flush=True) if manner == "noisy" else None
         print(json.dumps(reply), flush=True)
         if manner == "once" and asked["method"] == "tools/list":

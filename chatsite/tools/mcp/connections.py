@@ -20,7 +20,6 @@ from typing import Any
 
 import anyio
 
-from chatsite.tools.arguments import schema_fault
 from chatsite.tools.mcp.config_file import ToolServer
 from chatsite.tools.tool import ToolContext, ToolError
 from chatsite.wording import later
@@ -156,12 +155,9 @@ class Connection:
     async def _list(self, link: Any) -> None:
         self._changed.clear()
         tools: dict[str, McpTool] = {}
-        unfit: dict[str, str] = {}
-        for tool in await link.listed():
+        listed, unfit = await link.listed()
+        for tool in listed:
             if tool.name in tools:
-                continue
-            if reason := schema_fault(tool.input_schema):
-                unfit[tool.name] = reason
                 continue
             tools[tool.name] = McpTool(
                 name=tool_name(self.name, tool.name),
@@ -170,6 +166,8 @@ class Connection:
                 remote=tool.name,
                 connection=self,
             )
+        if unfit and unfit != self.unfit:
+            logger.warning("tool server %s: %d tools left out", self.name, len(unfit))
         self.tools, self.unfit = tools, unfit
 
 

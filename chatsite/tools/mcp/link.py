@@ -10,7 +10,6 @@ import os
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 import anyio
@@ -24,6 +23,7 @@ from mcp_types import CONNECTION_CLOSED, Implementation, Tool, ToolListChangedNo
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from chatsite.tools.mcp.config_file import ToolServer
+from chatsite.tools.mcp.incoming import Incoming
 from chatsite.tools.mcp.results import result_value
 from chatsite.tools.tool import ToolError
 from chatsite.wording import later
@@ -40,12 +40,22 @@ _SESSION_GONE = "Session terminated"
 class Link:
     """An open connection. Its methods may be called from any task."""
 
-    def __init__(self, client: Client, server: ToolServer, lost: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        client: Client,
+        server: ToolServer,
+        *,
+        lost: Callable[[], None],
+        unfit: dict[str, str],
+    ) -> None:
         self._client = client
         self._server = server
         self._lost = lost
+        self._unfit = unfit
 
-    async def listed(self) -> list[Tool]:
+    async def listed(self) -> tuple[list[Tool], dict[str, str]]:
+        """The tools, and those that were left out, each with the reason."""
+        self._unfit.clear()
         found: list[Tool] = []
         cursor = None
         for _ in range(MOST_PAGES):
@@ -54,7 +64,7 @@ class Link:
             cursor = page.next_cursor
             if cursor is None or len(found) >= MOST_TOOLS:
                 break
-        return found[:MOST_TOOLS]
+        return found[:MOST_TOOLS], dict(self._unfit)
 
     async def follow(self, changed: Callable[[], None]) -> None:
         """Call `changed` after each change of the listing, for servers that report changes only to
@@ -80,7 +90,10 @@ class Link:
         try:
             result = await self._client.call_tool(name, dict(arguments))
         except MCPError as error:
-            if error.code == CONNECTION_CLOSED or error.message == _SESSION_GONE:
+            # The server's own errors have another code (`incoming`): a tool's error costs no
+            # connection.
+            gone = self._server.url and error.message == _SESSION_GONE
+            if error.code == CONNECTION_CLOSED or gone:
                 self._lost()
                 raise ToolError(
                     f"The connection to the tool server {self._server.name} was lost. The call "
@@ -107,27 +120,28 @@ async def connect(
         if isinstance(message, ToolListChangedNotification):
             changed()
 
+    unfit: dict[str, str] = {}
     client = Client(
-        _transport(server, log, lost),
+        _transport(server, log, unfit=unfit, lost=lost),
         message_handler=heard,
         client_info=Implementation(name="chatsite", version="1"),
         cache=None,
     )
     async with client:
-        yield Link(client, server, lost)
+        yield Link(client, server, lost=lost, unfit=unfit)
 
 
 @asynccontextmanager
 async def _transport(
-    server: ToolServer, log: Path, lost: Callable[[], None]
+    server: ToolServer, log: Path, *, unfit: dict[str, str], lost: Callable[[], None]
 ) -> AsyncGenerator[tuple[Any, Any], None]:
     if server.url:
         timeout = httpx2.Timeout(HTTP_SECONDS, read=HTTP_READ_SECONDS)
         async with (
             httpx2.AsyncClient(headers=dict(server.headers), timeout=timeout) as http,
-            streamable_http_client(server.url, http_client=http) as streams,
+            streamable_http_client(server.url, http_client=http) as (read, write),
         ):
-            yield streams
+            yield Incoming(read, unfit=unfit, ended=_nothing, over_http=True), write
         return
     program = StdioServerParameters(
         command=server.command, args=list(server.args), env=dict(server.env), cwd=server.cwd
@@ -136,44 +150,11 @@ async def _transport(
     private = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     with os.fdopen(private, "w") as errors:
         async with stdio_client(program, errlog=errors) as (read, write):
-            yield _Watched(read, lost), write
+            yield Incoming(read, unfit=unfit, ended=lost, over_http=False), write
 
 
-class _Watched:
-    """A stream of messages that calls `ended` at its end: the package tells only waiting calls."""
-
-    def __init__(self, stream: Any, ended: Callable[[], None]) -> None:
-        self._stream = stream
-        self._ended = ended
-
-    async def receive(self) -> Any:
-        return await self._stream.receive()
-
-    async def aclose(self) -> None:
-        await self._stream.aclose()
-
-    def __aiter__(self) -> _Watched:
-        return self
-
-    async def __anext__(self) -> Any:
-        try:
-            return await self._stream.__anext__()
-        except StopAsyncIteration:
-            self._ended()
-            raise
-
-    async def __aenter__(self) -> _Watched:
-        await self._stream.__aenter__()
-        return self
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> bool | None:
-        ended: bool | None = await self._stream.__aexit__(kind, error, trace)
-        return ended
+def _nothing() -> None:
+    """Over HTTP the stream ends with the client only."""
 
 
 def describe_failure(error: BaseException) -> str:

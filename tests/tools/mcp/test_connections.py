@@ -205,6 +205,41 @@ async def test_the_usable_tools_of_an_odd_older_server_can_be_called(tmp_path: P
             await call(connection, "liar")
 
 
+async def test_a_faulty_tool_takes_no_other_away(tmp_path: Path) -> None:
+    async with running_servers(crude_server("faulty"), logs=tmp_path) as servers:
+        connection = connection_to(servers, "faulty")
+        good = {"before", "described", "annotated", "promising", "told", "die"}
+        assert set(connection.tools) == good
+        assert connection.tools["described"].description == "Said"
+        assert "process" in await call(connection, "before")
+        assert "process" in await call(connection, "promising")
+        said = "what it says of its arguments is no JSON schema of an object"
+        named = {"no schema", "null", "number", "list", "text", "empty", "array", "strange"}
+        assert {name for name, reason in connection.unfit.items() if reason == said} == named
+        nameless = set(connection.unfit.values()) - {said}
+        assert nameless == {"it has no name", "its name has a character that can't be stored"}
+        assert len(connection.unfit) == len(named) + 6
+
+
+@pytest.mark.parametrize("code", [-32000, -32001, -32603, -32602, -32099, 1, 404])
+@pytest.mark.parametrize("message", ["no such table", "Connection closed", "Session terminated"])
+async def test_an_error_of_a_tool_is_no_lost_connection(
+    tmp_path: Path, code: int, message: str
+) -> None:
+    async with running_servers(crude_server("faulty"), logs=tmp_path) as servers:
+        connection = connection_to(servers, "faulty")
+        before = await call(connection, "before")
+        with pytest.raises(ToolError) as told:
+            await call(connection, "told", code=code, message=message)
+        assert (told.value.message, told.value.name) == (message, "ToolServerError")
+        assert await call(connection, "before") == before, "the same process"
+        with pytest.raises(ToolError, match="was lost"):
+            await call(connection, "die")
+        await until(lambda: connection.problem)
+        await until(lambda: connection.tools)
+        assert await call(connection, "before") != before
+
+
 # ---- over HTTP -------------------------------------------------------------------------------
 @pytest.mark.slow
 async def test_a_server_may_be_a_url_and_reconnects(tmp_path: Path) -> None:
