@@ -20,7 +20,7 @@ LADDER = (
     {"words"},
     {"state"},
     {"net", "elements"},
-    {"diagrams", "branches"},
+    {"diagrams", "branches", "text/grammar"},
     {"text"},
     {"actions", "shell"},
     {"message"},

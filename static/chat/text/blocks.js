@@ -2,10 +2,12 @@
 
 import { Marked } from "../../vendor/marked/marked.esm.js";
 import { say } from "../words/say.js";
-import { footnotes } from "./footnotes.js";
-import { formulas } from "./formulas.js";
+import { addresses, emphasis, hasCjk } from "./grammar/cjk.js";
+import { footnotes } from "./grammar/footnotes.js";
+import { formulas } from "./grammar/formulas.js";
+import { tags } from "./grammar/tags.js";
 
-/** @import { Token } from "../../vendor/marked/marked.esm.js" */
+/** @import { MarkedExtension, Token } from "../../vendor/marked/marked.esm.js" */
 
 /**
  * `length` counts the characters of Markdown that it was made from; `code` is a code block's text.
@@ -50,7 +52,8 @@ function host(href) {
   }
 }
 
-const marked = new Marked({
+/** @type {MarkedExtension} */
+const markdown = {
   gfm: true,
   breaks: true,
   renderer: {
@@ -70,9 +73,10 @@ const marked = new Marked({
       return checked ? "☑ " : "☐ ";
     },
   },
-});
+};
 
-marked.use(formulas, footnotes);
+const marked = new Marked(markdown, formulas, footnotes, tags, addresses);
+const markedForCjk = new Marked(markdown, formulas, footnotes, tags, addresses, emphasis);
 
 /**
  * Whether the page itself may parse the text: whatever it says, that takes a moment only.
@@ -93,7 +97,8 @@ export function isQuick(text) {
 export function parse(text) {
   if (text.length > LONGEST) return { plain: TOO_LONG };
   try {
-    const blocks = marked.lexer(text).map(toBlock);
+    const tokens = (hasCjk(text) ? markedForCjk : marked).lexer(text);
+    const blocks = tokens.map(toBlock);
     const plain = whyNot(blocks);
     return plain ? { plain } : { blocks };
   } catch (error) {

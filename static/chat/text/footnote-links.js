@@ -1,18 +1,24 @@
-/** Links footnotes with the places that refer to them. Until both are there, each stands as it was written. */
+/**
+ * Links footnotes with the places that refer to them. Until both are there, a number is raised as it will be, and any
+ * other name stands as it was written: "[^a-z]" may mean letters.
+ */
 
 import { h } from "../elements/dom.js";
 import { say } from "../words/say.js";
-import { NOTE, REFERENCE } from "./footnotes.js";
+import { NOTE, REFERENCE } from "./grammar/footnotes.js";
+
+const NUMBER = /^\d{1,3}$/;
 
 /**
- * Puts what was written in the place of the marks that `footnotes.js` made.
+ * Puts numbers, or what was written, in the place of the marks that `footnotes.js` made.
  * @param {DocumentFragment} fragment that is sanitised
  */
 export function writeFootnotes(fragment) {
   for (const [kind, end] of [[REFERENCE, ""], [NOTE, ":"]]) {
     for (const mark of fragment.querySelectorAll(`code.${kind}`)) {
       const name = mark.textContent ?? "";
-      mark.replaceWith(h("span", { class: kind, "data-name": name }, `[^${name}]${end}`));
+      const shown = !NUMBER.test(name) ? `[^${name}]${end}` : kind === NOTE ? `${name}.` : h("sup", {}, name);
+      mark.replaceWith(h("span", { class: kind, "data-name": name }, shown));
     }
   }
 }

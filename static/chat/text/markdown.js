@@ -1,11 +1,13 @@
 /**
  * A model's Markdown as nodes. DOMPurify is the last step; afterwards only nodes are touched.
- * HTML in the text is shown as text, and nothing in it can cause a request: no images, no media.
+ * HTML in the text is shown as text, but for the few tags of `grammar/tags.js`, and nothing in it can cause a request:
+ * no images, no media.
  */
 
 import DOMPurify from "../../vendor/dompurify/purify.es.mjs";
 import { h } from "../elements/dom.js";
 import { decorateCode } from "./code.js";
+import { setDirections } from "./directions.js";
 import { writeFootnotes } from "./footnote-links.js";
 import { drawFormulas } from "./maths.js";
 import { say } from "../words/say.js";
@@ -18,13 +20,14 @@ import { say } from "../words/say.js";
 const ALLOWED = {
   ALLOWED_TAGS: [
     "p", "br", "strong", "em", "del", "code", "pre", "blockquote", "ul", "ol", "li", "hr", "a",
-    "h3", "h4", "h5", "h6", "table", "thead", "tbody", "tr", "th", "td",
+    "h3", "h4", "h5", "h6", "table", "thead", "tbody", "tr", "th", "td", "sub", "sup", "kbd",
   ],
   ALLOWED_ATTR: ["href", "title", "class", "align", "start"],
   ALLOW_DATA_ATTR: false,
   ALLOW_ARIA_ATTR: false,
   RETURN_DOM_FRAGMENT: /** @type {const} */ (true),
 };
+const BOX = /^\s*[☐☑]/;
 const LINKS = /^(?:https?:\/\/|mailto:)/i;
 
 /**
@@ -39,8 +42,10 @@ export function renderBlocks(blocks, { streaming = false } = {}) {
   // Of all classes only the one that names a code block's language means something here.
   for (const element of fragment.querySelectorAll("[class]:not(pre > code, .formula, .formula *, span)")) element.removeAttribute("class");
   for (const link of fragment.querySelectorAll("a")) secureLink(link);
+  for (const item of fragment.querySelectorAll("li")) if (BOX.test(item.textContent ?? "")) item.classList.add("task");
+  setDirections(fragment);
   for (const table of fragment.querySelectorAll("table")) {
-    const frame = h("div", { class: "table", tabindex: "0", role: "group", "aria-label": say("Table") });
+    const frame = h("div", { class: "table", tabindex: "0", role: "group", "aria-label": say("Table"), dir: table.dir || false });
     table.replaceWith(frame);
     frame.append(table);
   }

@@ -6,7 +6,7 @@
 import { h } from "../elements/dom.js";
 import { say } from "../words/say.js";
 import { Background } from "./background.js";
-import { DISPLAY, INLINE } from "./formulas.js";
+import { DISPLAY, INLINE } from "./grammar/formulas.js";
 
 /**
  * @import { Formula, Tree } from "./worker.js"
@@ -15,7 +15,7 @@ import { DISPLAY, INLINE } from "./formulas.js";
 
 // More in one text are left as their source.
 const MOST = 400;
-// As long as a formula between dollars may be (`formulas.js`).
+// As long as a formula between dollars may be (`grammar/formulas.js`).
 const LONGEST = 4_000;
 // Of one message, as long as it is shown. A page of mathematics has some thousand nodes.
 const MOST_NODES = 20_000;

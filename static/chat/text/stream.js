@@ -7,6 +7,7 @@ import { h } from "../elements/dom.js";
 import { LONGEST, UNREADABLE } from "./blocks.js";
 import { drawBlock, plainNote, renderBlocks, renderPlain } from "./markdown.js";
 import { parseMarkdown } from "./parser.js";
+import { shownLength } from "./unfinished.js";
 
 /**
  * @import { Block } from "./blocks.js"
@@ -84,11 +85,12 @@ export class Stream {
     const { text, committed } = this;
     if (this.plain) this.#drawPlain("");
     else {
-      const part = text.length > LONGEST ? text : text.slice(committed);
+      const length = text.length > LONGEST ? text.length : committed + shownLength(text.slice(committed));
+      const part = text.length > LONGEST ? text : text.slice(committed, length);
       const parsed = parseMarkdown(part, () => !this.over);
       const found = parsed instanceof Promise ? await parsed : parsed;
       if (this.over) return;
-      if (this.text.startsWith(text) && this.committed === committed) this.#showOrDrawPlain(found, text.length);
+      if (this.text.startsWith(text) && this.committed === committed) this.#showOrDrawPlain(found, length);
     }
     const took = performance.now() - begun;
     this.rested = begun + Math.max(PAUSE, took * (REST + 1));

@@ -1,9 +1,9 @@
 /**
  * Footnotes in Markdown: `[^1]` in the text, `[^1]: …` below it. Each becomes a `code` element with its name, which is
- * linked once the text is whole and sanitised (`footnote-links.js`). Pure.
+ * linked once the text is whole and sanitised (`../footnote-links.js`). Pure.
  */
 
-/** @import { MarkedExtension } from "../../vendor/marked/marked.esm.js" */
+/** @import { MarkedExtension } from "../../../vendor/marked/marked.esm.js" */
 
 export const REFERENCE = "footnote-reference";
 export const NOTE = "footnote-note";

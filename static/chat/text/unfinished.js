@@ -1,0 +1,28 @@
+/** The end of a text that is being written, where what it will be can't be told yet. Pure. */
+
+const ROW = /^[ \t>]*\|/;
+const SECOND = /^[ \t>]*[|:\- \t]*$/;
+// The line may be no row of a table, but a paragraph.
+const LONGEST_ROW = 400;
+const REFERENCE = /\[(?:\^[^\s[\]]{0,40})?$/;
+
+/**
+ * How much of the text can be shown: a table begins with its second line, a footnote's mark with its bracket.
+ * @param {string} text
+ */
+export function shownLength(text) {
+  const start = text.lastIndexOf("\n") + 1;
+  const last = text.slice(start);
+  const previous = lineBefore(text, start);
+  if (ROW.test(last) && !ROW.test(previous)) return last.length > LONGEST_ROW ? text.length : start;
+  const isSecond = SECOND.test(last) && ROW.test(previous) && previous.length <= LONGEST_ROW;
+  const first = start - previous.length - 1;
+  if (isSecond && !ROW.test(lineBefore(text, first))) return first;
+  return text.length - (REFERENCE.exec(last)?.[0].length ?? 0);
+}
+
+/**
+ * @param {string} text
+ * @param {number} start of a line
+ */
+const lineBefore = (text, start) => (start > 0 ? text.slice(text.lastIndexOf("\n", start - 2) + 1, start - 1) : "");
