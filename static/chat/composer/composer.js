@@ -5,6 +5,7 @@ import { byId, h, setChildren, setText } from "../elements/dom.js";
 import { icon } from "../elements/icons.js";
 import { loadDraft, storeDraft } from "../net/drafts.js";
 import { byteLength, formatBytes } from "../state/format.js";
+import { describeFailed } from "./draft-file.js";
 import { onFilesChosen, onFilesDropped, onPaste, textFile } from "./file-intake.js";
 import { say } from "../words/say.js";
 import { FileTray } from "./file-tray.js";
@@ -44,6 +45,8 @@ export class Composer {
     // The message is sent by itself once its files are uploaded.
     this.waits = false;
     this.shown = "";
+    // What was said last of files that can't be sent.
+    this.refused = "";
     this.box.addEventListener("input", () => this.#typed());
     this.box.addEventListener("keydown", (event) => this.#pressed(event));
     byId("composer").addEventListener("submit", (event) => {
@@ -199,9 +202,7 @@ export class Composer {
     const { text } = this.draft;
     if (this.closed || (!text.trim() && this.tray.empty)) return this.focus();
     if (!this.actions.fits(text)) return this.offerFile();
-    if (this.tray.failed) {
-      return this.showNotice(say("{failed} was not uploaded. Try it again or remove it, then send.", { failed: this.tray.failed }));
-    }
+    if (this.tray.failed.length) return this.#offerWithout();
     if (this.tray.busy) return this.#wait(true);
     const { draft, busy } = this;
     if (busy && !this.actions.queue(draft)) return this.showNotice(say("Twenty messages wait already. This one stays in the box."));
@@ -212,6 +213,21 @@ export class Composer {
     this.tray.take();
     this.#typed();
     if (!busy) this.actions.send(draft);
+  }
+
+  /** Says why the message isn't sent: nobody asked for it without its files. */
+  #offerWithout() {
+    const { failed, attachments, busy } = this.tray;
+    const left = this.box.value.trim() || attachments.length || busy;
+    this.refused = describeFailed(failed);
+    this.showNotice(this.refused, {
+      label: !left ? say("Remove") : failed.length === 1 ? say("Send without it") : say("Send without them"),
+      act: () => {
+        this.tray.removeFailed();
+        this.#send();
+      },
+    });
+    announce(this.refused);
   }
 
   /** @param {boolean} on whether the message is sent by itself once its files are uploaded */
@@ -228,6 +244,7 @@ export class Composer {
       this.showNotice("");
       this.#send();
     }
+    if (this.shown && this.shown === this.refused && !this.tray.failed.length) this.showNotice("");
     this.updateButtons();
     this.actions.typed();
   }

@@ -61,3 +61,15 @@ export function uploadedFile(attachment) {
 export function release({ picture }) {
   if (picture.startsWith("blob:")) URL.revokeObjectURL(picture);
 }
+
+/**
+ * Why a message with these files isn't sent.
+ * @param {DraftFile[]} failed
+ */
+export function describeFailed(failed) {
+  const names = { files: failed.map(({ name }) => name).join(", ") };
+  if (failed.some(({ again }) => again)) return say("Not uploaded: {files}. Try again, or send the message without.", names);
+  return failed.length === 1
+    ? say("{files} can't be sent: remove it, or send without it.", names)
+    : say("{files} can't be sent: remove them, or send without them.", names);
+}

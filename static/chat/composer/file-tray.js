@@ -57,9 +57,17 @@ export class FileTray {
     return this.pieces.some(({ state }) => state === "waiting" || state === "sending");
   }
 
-  /** The name of a file that failed, or "". */
   get failed() {
-    return this.pieces.find(({ state }) => state === "failed")?.name ?? "";
+    return this.pieces.filter(({ state }) => state === "failed");
+  }
+
+  /** Takes out the files that failed. */
+  removeFailed() {
+    const { failed } = this;
+    for (const piece of failed) release(piece);
+    this.showNote("");
+    this.#become(this.conversation, this.pieces.filter((piece) => !failed.includes(piece)));
+    this.changed();
   }
 
   /** @param {string} conversation */
