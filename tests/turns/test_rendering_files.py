@@ -118,14 +118,20 @@ async def test_messages_without_files_stay_the_same_object() -> None:
 def test_the_person_is_told_which_files_the_model_gets_in_another_form() -> None:
     assert file_notes([user_message(None, *EVERY)], model("image", "pdf", "audio", "video")) == ()
     assert file_notes([user_message(None, *EVERY)], model("audio")) == (
-        "report.pdf goes in as its text, 12,300 characters, because Sigma takes no PDFs.",
-        "Of scan.pdf only the name goes in, because Sigma takes no PDFs.",
-        "Of map.png only the name goes in, because Sigma takes no pictures.",
-        "Of film.mp4 only the name goes in, because Sigma takes no video.",
+        "Only the text of report.pdf is sent, 12,300 characters: Sigma takes no PDF.",
+        "Sigma can't see scan.pdf, map.png or film.mp4; only their names are sent.",
     )
     empty = replace(NOTES, characters=0)
     assert file_notes([user_message(None, empty)], model()) == (
-        "Of notes.md only the name goes in, because no text was found in it.",
+        "No text was found in notes.md; only its name is sent.",
+    )
+    assert file_notes([user_message(None, MAP)], model()) == (
+        "Sigma can't see map.png; only its name is sent.",
+    )
+    both = user_message(None, PDF, replace(PDF, id="9", name="plan.pdf"))
+    assert file_notes([both], model()) == (
+        "Only the texts of report.pdf and plan.pdf are sent, 24,600 characters: Sigma takes no "
+        "PDFs.",
     )
 
 
@@ -140,11 +146,10 @@ def test_the_text_of_all_files_is_limited_and_newer_files_have_precedence() -> N
         user_message("Three", large, replace(large, id="10")),
     ]
     assert forms_of(request, takes) == (("text", "name", "name"), (), ("pdf", "pdf"))
-    why = "because the files of one request may have 18 MB together, and newer ones come first."
+    why = "the files of one request may have 18 MB together, and newer ones come first."
     said = (
-        f"old.pdf goes in as its text, 12,300 characters, {why}",
-        f"Of scan.pdf only the name goes in, {why}",
-        f"Of small.png only the name goes in, {why}",
+        f"Only the text of old.pdf is sent, 12,300 characters: {why}",
+        f"Only the names of scan.pdf and small.png are sent: {why}",
     )
     assert file_notes(request, takes) == said
     assert draft_file_notes(request, request[2].attachments, takes) == said

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -16,35 +16,61 @@ from chatsite.providers.base.model import Model
 from chatsite.wording import later, say
 
 FENCES = re.compile("`{3,}")
-PLURALS = {
-    "image": later("pictures"),
-    "pdf": later("PDFs"),
-    "audio": later("audio"),
-    "video": later("video"),
-}
-# What a person reads of a file of which the name alone goes in, or its text, by the reason.
+# What a person reads of files of which the name alone is sent, or the text: of one, and of several.
 _NAME_ALONE = {
-    "gave_way": later(
-        "Of {file} only the name goes in, because the files of one request may have {most} MB "
-        "together, and newer ones come first."
+    "gave_way": (
+        later(
+            "Only the name of {files} is sent: the files of one request may have {most} MB "
+            "together, and newer ones come first."
+        ),
+        later(
+            "Only the names of {files} are sent: the files of one request may have {most} MB "
+            "together, and newer ones come first."
+        ),
     ),
-    "no_text": later("Of {file} only the name goes in, because no text was found in it."),
-    "unfit": later(
-        "Of {file} only the name goes in, because {model} doesn't take this one as it is."
+    "no_text": (
+        later("No text was found in {files}; only its name is sent."),
+        later("No text was found in {files}; only their names are sent."),
     ),
-    "no_kind": later("Of {file} only the name goes in, because {model} takes no {kinds}."),
+    "unfit": (
+        later("{model} doesn't take {files} as it is; only its name is sent."),
+        later("{model} doesn't take {files} as they are; only their names are sent."),
+    ),
+    "unseen": (
+        later("{model} can't see {files}; only its name is sent."),
+        later("{model} can't see {files}; only their names are sent."),
+    ),
+    "unheard": (
+        later("{model} can't hear {files}; only its name is sent."),
+        later("{model} can't hear {files}; only their names are sent."),
+    ),
 }
 _AS_TEXT = {
-    "gave_way": later(
-        "{file} goes in as its text, {characters:,} characters, because the files of one request "
-        "may have {most} MB together, and newer ones come first."
+    "gave_way": (
+        later(
+            "Only the text of {files} is sent, {characters:,} characters: the files of one request "
+            "may have {most} MB together, and newer ones come first."
+        ),
+        later(
+            "Only the texts of {files} are sent, {characters:,} characters: the files of one "
+            "request may have {most} MB together, and newer ones come first."
+        ),
     ),
-    "unfit": later(
-        "{file} goes in as its text, {characters:,} characters, because {model} doesn't take this "
-        "one as it is."
+    "unfit": (
+        later(
+            "Only the text of {files} is sent, {characters:,} characters: {model} doesn't take it "
+            "as it is."
+        ),
+        later(
+            "Only the texts of {files} are sent, {characters:,} characters: {model} doesn't take "
+            "them as they are."
+        ),
     ),
-    "no_kind": later(
-        "{file} goes in as its text, {characters:,} characters, because {model} takes no {kinds}."
+    "unseen": (
+        later("Only the text of {files} is sent, {characters:,} characters: {model} takes no PDF."),
+        later(
+            "Only the texts of {files} are sent, {characters:,} characters: {model} takes no PDFs."
+        ),
     ),
 }
 # Forms that are sent as such. Nobody can count them beforehand; a provider's rule gives a guess.
@@ -158,10 +184,20 @@ def file_as_text(attachment: Attachment, text: str) -> str:
     return f"{file_line(attachment)}\n{fence}\n{text}\n{fence}"
 
 
+@dataclass(frozen=True, slots=True)
+class _Lesser:
+    """A file that isn't sent as it is; `gave_way` where alone it would have gone in a better
+    form."""
+
+    file: Attachment
+    texts: tuple[str, str]
+    gave_way: bool
+
+
 def file_notes(request: Sequence[Message], model: Model) -> tuple[str, ...]:
-    """What the person should know of its files: a sentence for each that the model doesn't get as
-    it is. A text file in its text is as it is."""
-    return tuple(sentence for _, _, sentence in _sentences(request, model))
+    """What the person should know of its files: which the model doesn't get as they are, in one
+    sentence for all that have the same reason. A text file in its text is as it is."""
+    return _sentences(_lesser(request, model), model)
 
 
 def draft_file_notes(
@@ -169,45 +205,59 @@ def draft_file_notes(
 ) -> tuple[str, ...]:
     """As `file_notes`, of the draft's own files and of those that have to give way to them."""
     own = {file.id for file in draft}
+    found = _lesser(request, model)
+    return _sentences((one for one in found if one.gave_way or one.file.id in own), model)
+
+
+def _sentences(found: Iterable[_Lesser], model: Model) -> tuple[str, ...]:
+    together: dict[tuple[str, str], list[Attachment]] = {}
+    for one in found:
+        together.setdefault(one.texts, []).append(one.file)
     return tuple(
-        sentence
-        for file, gave_way, sentence in _sentences(request, model)
-        if gave_way or file.id in own
+        say(
+            texts[len(files) > 1],
+            files=_listed([file.name for file in files], alternatives="can't" in texts[0]),
+            most=LARGEST_TOGETHER // 1_000_000,
+            model=model.label,
+            characters=sum(file.characters for file in files),
+        )
+        for texts, files in together.items()
     )
 
 
-def _sentences(request: Sequence[Message], model: Model) -> Iterator[tuple[Attachment, bool, str]]:
-    """Of each such file, with whether it could have gone in a better form alone."""
+def _listed(names: Sequence[str], *, alternatives: bool) -> str:
+    if len(names) == 1:
+        return names[0]
+    text = later("{names} or {last}") if alternatives else later("{names} and {last}")
+    return say(text, names=", ".join(names[:-1]), last=names[-1])
+
+
+def _lesser(request: Sequence[Message], model: Model) -> Iterator[_Lesser]:
     request = [message for message in request if message.attachments]
     forms = zip(request, forms_of(request, model), best_forms(request, model), strict=True)
     for message, each, best in forms:
         for file, form, alone in zip(message.attachments, each, best, strict=True):
-            if sentence := _file_note(file, form, model, gave_way=form != alone):
-                yield file, form != alone, sentence
+            if texts := _texts_of(file, form, model, gave_way=form != alone):
+                yield _Lesser(file, texts, form != alone)
 
 
-def _file_note(attachment: Attachment, form: FileForm, model: Model, *, gave_way: bool) -> str:
+def _texts_of(
+    attachment: Attachment, form: FileForm, model: Model, *, gave_way: bool
+) -> tuple[str, str] | None:
     own = own_form(attachment)
     if form == "name":
         texts = _NAME_ALONE
     elif form == "text" and own is not None:
         texts = _AS_TEXT
     else:
-        return ""
+        return None
     if gave_way:
-        why = "gave_way"
-    elif own is None:
-        why = "no_text"
-    else:
-        why = "unfit" if own in model.takes else "no_kind"
-    return say(
-        texts[why],
-        file=attachment.name,
-        most=LARGEST_TOGETHER // 1_000_000,
-        model=model.label,
-        kinds=say(PLURALS[own]) if own else "",
-        characters=attachment.characters,
-    )
+        return texts["gave_way"]
+    if own is None:
+        return texts["no_text"]
+    if own in model.takes:
+        return texts["unfit"]
+    return texts["unheard" if own == "audio" else "unseen"]
 
 
 def _form_without_media(attachment: Attachment) -> FileForm:
