@@ -28,7 +28,8 @@ INSIDE: Mapping[str, tuple[str, ...]] = {
     ),
     "kv": ("books cleanup", "cleanup_setting reuse sessions"),
     "files": (
-        "containers folder names",
+        "alphabets containers folder names",
+        "encodings",
         "kinds",
         "pictures texts",
         "intake pdfs",

@@ -53,7 +53,8 @@ def _look_at(path: Path) -> None:
 
         note = write_pdf_text(path, _tell)
     elif kind.mime_type == TEXT:
-        note = write_text(path)
+        _tell(codec=kind.codec)
+        note = write_text(path, kind.codec)
     _tell(whole=True, note=note)
 
 

@@ -47,7 +47,7 @@ KEPT_FREE = 500 * 1024 * 1024
 class ReceivedFile:
     """A file that arrived whole and was inspected. It stays at `path` until it is stored.
 
-    `note` is a sentence about the part that wasn't read, "" where all was read.
+    `note` says as what a text was read that doesn't say it itself, and which part of a file wasn't.
     """
 
     path: Path
@@ -250,5 +250,5 @@ def _taken(path: Path, size: int, found: dict[str, Any]) -> ReceivedFile:
         width=found.get("width", 0),
         height=found.get("height", 0),
         text=text,
-        note=say(told.text, **told.values) if told.text else "",
+        note=told.for_people(read_as=str(found.get("codec", ""))),
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import codecs
+import os
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,27 +10,36 @@ from pathlib import Path
 
 from chatsite.errors import BadCommand
 from chatsite.files import containers
+from chatsite.files.encodings import (
+    CONTROLS_IN_BYTES,
+    encodings_of,
+    is_broken_utf8,
+    reads_whole,
+)
 from chatsite.messages import Modality
 from chatsite.wording import later, say
 
 ALLOWED = later(
-    "pictures (JPEG, PNG, BMP, GIF, WebP), PDF, text files (UTF-8 or UTF-16), "
+    "pictures (JPEG, PNG, BMP, GIF, WebP), PDF, text files, "
     "audio (MP3, WAV, OGG, FLAC, M4A, AAC) and video (MP4, WebM, MOV)"
 )
 PDF = "application/pdf"
 TEXT = "text/plain"
-BLOCK = 1024 * 1024
 HEAD = 64 * 1024
-# All control characters but those that texts have: tab, line ends, and escape (colours in logs).
-NOT_IN_TEXT = re.compile("[\x00-\x07\x0e-\x1a\x1c-\x1f]")
+# As Acrobat, in the first 1,024 bytes: line ends, a mark or a mail's head may stand before it.
+PDF_HEADER = re.compile(rb"(?:\A|[\s\0]|\xef\xbb\xbf)(%PDF-\d\.\d)[^\w]")
+PDF_HEADER_BEFORE = 1024
+PDF_ENDING = 2048
 
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """`mime_type` is one of the few in this module and in `containers`."""
+    """`mime_type` is one of the few in this module and in `containers`; `codec` is Python's name of
+    a text's encoding."""
 
     modality: Modality
     mime_type: str
+    codec: str = ""
 
 
 class NotTaken(BadCommand):
@@ -108,26 +117,31 @@ def kind_of(path: Path) -> Kind:
     for starts, what in REFUSED:
         if head.startswith(starts):
             raise NotTaken(what)
-    _require_text(path, head)
-    return Kind("document", TEXT)
+    if pdf_start(path):
+        return Kind("document", PDF)
+    return Kind("document", TEXT, _text_codec(path, head))
 
 
-def encoding_of(head: bytes) -> str:
-    """UTF-16 where the first two bytes mark it; everything else has to be UTF-8."""
-    if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        return "utf-16"
-    return "utf-8-sig"
+def pdf_start(path: Path) -> int:
+    """How many bytes stand before a PDF's header; 0 also where the file is none. A text that only
+    tells of PDFs has no PDF's ending."""
+    with path.open("rb") as file:
+        head = file.read(PDF_HEADER_BEFORE + len("%PDF-1.4\n"))
+        found = PDF_HEADER.search(head)
+        if not found:
+            return 0
+        file.seek(max(0, file.seek(0, os.SEEK_END) - PDF_ENDING))
+        ending = file.read()
+    return found.start(1) if b"startxref" in ending and b"%%EOF" in ending else 0
 
 
-def _require_text(path: Path, head: bytes) -> None:
-    decoder = codecs.getincrementaldecoder(encoding_of(head))()
-    try:
-        with path.open("rb") as file:
-            while block := file.read(BLOCK):
-                if NOT_IN_TEXT.search(decoder.decode(block)):
-                    raise NotTaken(later("A file of this type"))
-        decoder.decode(b"", final=True)
-    except UnicodeDecodeError:
-        if NOT_IN_TEXT.search(head.decode("latin-1")):
-            raise NotTaken(later("A file of this type")) from None
-        raise NotTaken(later("A text in another encoding than UTF-8 or UTF-16")) from None
+def _text_codec(path: Path, head: bytes) -> str:
+    """Raises NotTaken."""
+    for codec in encodings_of(path, head):
+        if reads_whole(path, codec):
+            return codec
+    if CONTROLS_IN_BYTES.search(head):
+        raise NotTaken(later("A file of this type"))
+    if is_broken_utf8(path):
+        raise NotTaken(later("A damaged text (save it again as UTF-8)"))
+    raise NotTaken(later("A text in an encoding that isn't recognized (save it as UTF-8)"))

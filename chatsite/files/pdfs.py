@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -9,7 +10,7 @@ from pathlib import Path
 from pypdf import PdfReader, PdfWriter
 from pypdf.errors import DependencyError
 
-from chatsite.files.kinds import Damaged
+from chatsite.files.kinds import Damaged, pdf_start
 from chatsite.files.texts import (
     CUT_AT_PAGE,
     MOST_CHARACTERS,
@@ -34,7 +35,10 @@ def write_pdf_text(path: Path, tell: Callable[..., None]) -> FileNote:
     counts so far still hold. Raises Damaged.
     """
     since = time.monotonic()
-    reader = _open_pdf(path)
+    start = pdf_start(path)
+    if start:
+        _write_without_start(path, start)
+    reader = _open_pdf(path.with_suffix(".pdf") if start else path)
     pages = len(reader.pages)
     tell(pages=pages)
     if reader.is_encrypted:
@@ -60,6 +64,14 @@ def write_pdf_text(path: Path, tell: Callable[..., None]) -> FileNote:
     if not unread:
         return NOTHING_CUT
     return FileNote(UNREADABLE_PAGES, {"unread": unread, "pages": pages})
+
+
+def _write_without_start(path: Path, start: int) -> None:
+    """Write a copy that begins with the PDF's header: its places are counted from there, and
+    providers refuse what begins otherwise."""
+    with path.open("rb") as file, path.with_suffix(".pdf").open("wb") as copy:
+        file.seek(start)
+        shutil.copyfileobj(file, copy)
 
 
 def _open_pdf(path: Path) -> PdfReader:

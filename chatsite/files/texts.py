@@ -6,9 +6,9 @@ import codecs
 from pathlib import Path
 from typing import IO, NamedTuple
 
-from chatsite.files.kinds import BLOCK, HEAD, encoding_of
+from chatsite.files.encodings import BLOCK, LABELS
 from chatsite.messages import UNSOUND
-from chatsite.wording import later
+from chatsite.wording import later, say
 
 # About 100,000 tokens: more than most windows hold.
 MOST_CHARACTERS = 400_000
@@ -36,6 +36,13 @@ class FileNote(NamedTuple):
     def in_english(self) -> str:
         return self.text.format(**self.values)
 
+    def for_people(self, *, read_as: str) -> str:
+        """With the name of the encoding that was guessed; `read_as` is Python's name for it."""
+        label = LABELS.get(read_as)
+        guessed = say("Read as {encoding}.", encoding=label) if label else ""
+        cut = say(self.text, **self.values) if self.text else ""
+        return " ".join(filter(None, (guessed, cut)))
+
 
 NOTHING_CUT = FileNote("", {})
 
@@ -61,19 +68,17 @@ class TextWriter:
             raise TextLimitReached
 
 
-def write_text(path: Path) -> FileNote:
+def write_text(path: Path, codec: str = "utf-8-sig") -> FileNote:
     """Write the file's text beside it; NOTHING_CUT where all of it was kept."""
     with path.open("rb") as file, beside(path) as out:
         kept = TextWriter(out)
-        head = file.read(HEAD)
-        decoder = codecs.getincrementaldecoder(encoding_of(head))()
-        block, open_end = head, ""
+        decoder = codecs.getincrementaldecoder(codec)()
+        open_end = ""
         try:
-            while block:
+            while block := file.read(BLOCK):
                 text = open_end + decoder.decode(block)
                 open_end = "\r" if text.endswith("\r") else ""
                 kept.add(text.removesuffix("\r").replace("\r\n", "\n").replace("\r", "\n"))
-                block = file.read(BLOCK)
         except TextLimitReached:
             return FileNote(CUT, {"most": MOST_CHARACTERS})
     return NOTHING_CUT

@@ -83,7 +83,7 @@ class TestTexts:
     )
     def test_a_text_is_kept_in_one_encoding(self, content: bytes, text: str, path: Path) -> None:
         path.write_bytes(content)
-        assert write_text(path) == NOTHING_CUT
+        assert write_text(path, kind_of(path).codec) == NOTHING_CUT
         assert path.with_suffix(".text").read_bytes() == text.encode()
 
     def test_a_long_text_is_cut_and_a_note_says_so(self, path: Path) -> None:
