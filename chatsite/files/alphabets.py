@@ -32,7 +32,7 @@ ALPHABETS = (
     Writing(_WEST, "åäöéü"),
     Writing(_WEST, "æøåéü"),
     Writing(_WEST, "àçéèíïòóúü"),
-    Writing(("cp1254", "iso8859_9", "cp857"), "ışğüçöİâîû"),
+    Writing(("cp1254", "iso8859_9"), "ışğüçöİâîû"),
     Writing(_WEST, "áðéíóúýþæö"),
     Writing(_CENTRAL, "łóążęćśńź"),
     Writing(_CENTRAL, "áíéřčžýěšůúťňóďöü"),

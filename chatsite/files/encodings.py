@@ -16,7 +16,7 @@ from chatsite.files.alphabets import ALPHABETS, FREQUENT, KANA
 
 BLOCK = 1024 * 1024
 # So much is looked at, from the first byte on that isn't ASCII.
-SEEN = 16 * 1024
+SEEN = 8 * 1024
 # All control characters but those that texts have: tab, line ends, and escape (colours in logs).
 NOT_IN_TEXT = re.compile("[\x00-\x07\x0e-\x1a\x1c-\x1f]")
 # Bytes that an encoding doesn't use become these in Python.
@@ -31,7 +31,6 @@ LABELS = {
     "mac_roman": "Mac Roman",
     "cp1254": "windows-1254",
     "iso8859_9": "ISO-8859-9",
-    "cp857": "IBM857",
     "cp1250": "windows-1250",
     "iso8859_2": "ISO-8859-2",
     "cp852": "IBM852",
@@ -72,6 +71,8 @@ _JAPANESE_MAIL = re.compile(rb"\x1b\$[@B][!-~]+\x1b\([BJ]")
 _SIGNS = frozenset("€£§°«»¿¡“”„‚‘’–—…•©®™×½¼¾²³µ·\xa0№±÷،؟؛")
 _IN_WORDS = frozenset("’·‘")
 _LEAST = 0.55
+# A writing's first encoding is by far the most frequent one.
+_RARER = 0.025
 
 
 def encodings_of(path: Path, head: bytes) -> Iterator[str]:
@@ -146,14 +147,14 @@ def _without_mark(head: bytes) -> Iterator[str]:
 
 def _guesses(sample: bytes) -> Iterator[str]:
     found: list[tuple[float, int, str]] = []
-    for writing in ALPHABETS:
-        for codec in writing.codecs:
-            if (text := _decoded(sample, codec)) is not None:
-                score = _score_letters(text, writing.letters, ranked=writing.ranked)
-                found.append((score, -len(found), codec))
     for codec in FREQUENT:
         if (text := _decoded(sample, codec)) is not None:
             found.append((_score_signs(text, codec), -len(found), codec))
+    for writing in ALPHABETS:
+        for place, codec in enumerate(writing.codecs):
+            if (text := _decoded(sample, codec)) is not None:
+                score = _score_letters(text, writing.letters, ranked=writing.ranked)
+                found.append((score - _RARER * place, -len(found), codec))
     found.sort(reverse=True)
     good = [codec for score, _, codec in found if score >= _LEAST]
     yield from dict.fromkeys(good or _asked_elsewhere(sample))
@@ -186,19 +187,29 @@ def _score_letters(text: str, letters: str, *, ranked: bool) -> float:
             continue
         count += 1
         if (value := worth.get(sign, worth.get(sign.lower()))) is not None:
-            total += value
-            total -= 1.0 if before.islower() and sign.isupper() else 0.0
-            total -= 0.3 if sign.islower() and after.isupper() else 0.0
-            # A script of its own isn't mixed with ASCII's letters.
-            total -= 1.0 if ranked and (_is_ascii_letter(before) or _is_ascii_letter(after)) else 0
+            total += value - _fault(before, sign, after, own_script=ranked)
         elif sign in _SIGNS:
             inside = before.isalpha() and after.isalpha() and sign not in _IN_WORDS
+            inside = inside or (sign in "½¼¾" and after.isalpha())
             total += -1.0 if inside else 0.9
         elif sign.isalpha() and not ranked:
             total += 0.3  # of another language, as names are
         else:
             total -= 1.5
     return total / count if count else 0.0
+
+
+def _fault(before: str, sign: str, after: str, *, own_script: bool) -> float:
+    """How unlikely the letter is in this place of a word."""
+    fault = 1.0 if before.islower() and sign.isupper() else 0.0
+    fault += 0.3 if sign.islower() and after.isupper() else 0.0
+    fault += 0.5 if before.isupper() and sign.isupper() and after.islower() else 0.0
+    if own_script:  # It isn't mixed with ASCII's letters.
+        return fault + (1.0 if _is_ascii_letter(before) or _is_ascii_letter(after) else 0.0)
+    # Latin words consist of those.
+    fault += 0.5 if before > "\x7f" and after > "\x7f" else 0.0
+    # Portuguese has "õe" alone; in Hungarian the byte is "ő".
+    return fault + (0.5 if sign in "õÕ" and after not in "eE" else 0.0)
 
 
 def _score_signs(text: str, codec: str) -> float:

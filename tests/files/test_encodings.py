@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from pathlib import Path
+from unittest.mock import ANY
 
 import pytest
 
@@ -44,6 +45,31 @@ TABLES = {
     "姓名;城市;價格\n王小明;臺北;五百元\n": "big5",
     "이름;도시;가격\n김철수;서울;오백원\n": "cp949",
 }
+# A word or two.
+WORDS = {
+    "cp1252": (
+        "Käse|Überschrift|café|“Hello” he said — it’s €5|20 °C ± 2 µm, ½ cup, § 5, ©|Þórður|"
+        "Åland, Øresund, Ærø|José,São Paulo\nFrançois,Zürich\nBjörk,Malmö|L’été arrive – déjà…"
+    ),
+    "mac_roman": "naïve café résumé",
+    "cp850": "façade|Müller",
+    "cp1250": "Łódź;Kraków;Gdańsk|ulice Žižkov, město Brno|Győr;Pécs;Szőlő|Ťažký, ľúbosť|Kraków",
+    "cp1251": "Привет|ДОГОВОР № 5|name;город\nivan;Омск|Здравей свят, как си|Ћирилица и ђак",
+    "koi8_r": "Привет, как дела?",
+    "cp866": "ДОГОВОР № 5 от 01.02.2020",
+    "cp1253": "Καλημέρα κόσμε|ΑΘΗΝΑ;ΠΟΛΗ",
+    "cp1254": "İyi günler, teşekkürler|Çok güzel ışık",
+    "cp1255": "שלום עולם",
+    "cp1256": "السلام عليكم",
+    "cp874": "ภาษาไทย",
+    "cp932": "日本語|カタカナ|東京都,大阪府|売上高,利益率,備考\n1,2,なし",
+    "euc_jp": "東京都,大阪府",
+    "gbk": "中文|你好，世界！|客户名称,联系电话|ERP系统导出\n产品ID,产品名称,规格\nA-1,螺丝,M3",
+    "big5": "產品名稱,數量,單價",
+    "cp949": "안녕하세요|상품명,수량,가격\n사과,3,1000",
+    "utf_16_le": "Größe;Müller|emoji 😀;x|a;b",
+}
+SHORT = [(text, codec) for codec, texts in WORDS.items() for text in texts.split("|")]
 SAMPLES = [(text, codec) for text, codecs in TABLES.items() for codec in codecs.split()]
 
 
@@ -64,6 +90,11 @@ def test_a_table_in_any_usual_encoding_is_read(
     shown, read_as = read(tmp_path / "table", (text * times).encode(codec))
     assert shown == text * times
     assert bool(read_as) == (codec not in ("utf_16", "utf_32"))
+
+
+@pytest.mark.parametrize(("text", "codec"), SHORT, ids=lambda one: one[:12])
+def test_a_word_or_two_are_enough(text: str, codec: str, tmp_path: Path) -> None:
+    assert read(tmp_path / "words", (text + "\n").encode(codec)) == (text + "\n", ANY)
 
 
 def test_the_name_of_the_encoding_is_one_that_people_know(tmp_path: Path) -> None:
