@@ -17,7 +17,10 @@ const NONE = [
   "In PHP: $x = $y;", "$a=$b;", "$a+$b", "$a.$b", "$user->name($id)", "$_GET['a'].$_POST['b']", "$('#a'),$('#b')", "PowerShell: $env:USERPROFILE\\bin;$env:PATH",
   "`$a$`", "Template: $MY_NAME$ and $user_name$", "It costs $5 and $10.", "From $5-$10, or US$ 3.", "5$, 10$ or 20$", "100$/month, 200$/year", "US$5/C$7", "$5/€4 or 5$",
   "$AAPL, $TSLA and $MSFT", "$1M/$2M", "$5K–$10K", "A$ and US$", "It's $5 (10$ in Canada)", "Between $5 and 10$.", "$HOME、$PATH。", "价格是$5，或者10$。", "^foo$|^bar$",
-  "变量$HOME和$PATH", "$x and y", "A \\$5\\$ note", "$PATH", "${VAR}", "$ x $", "$HOME/.config and $XDG_DATA_DIRS/share",
+  "变量$HOME和$PATH", "$x and y", "A \\$5\\$ note", "$PATH", "${VAR}", "$ x $", "$PATH:$",
+  "R: df$x + df$y and df$x, df$y", "$(CC) $(CFLAGS) -o $@ $<", '{{ $t("a") }} and $t("b")', "#/$defs/x and $id", "jq .[$a,$b]", "[$x, $y] = [$y, $x];",
+  "for i in $(seq 1 $n); do echo $i; done", "fn($a, $b) => $a + $b", "$this->a = $b", "$arr[0], $arr[1]", "if ($a > $b && $c < $d)", "Cost: $1,000-$2,000 (~$1.5k)", "$5/$10/$20",
+ "$HOME/.config and $XDG_DATA_DIRS/share",
 ];
 
 /** @type {[string, string[]][]} */

@@ -25,7 +25,7 @@ const SURE = /^(?:\\[A-Za-z,]|\^)/;
 const SIGN = /^[A-Za-z]'?$/;
 const ENDING = /^(?:st|nd|rd|th|s|es)(?![A-Za-z0-9_])|^\(/;
 // `${HOME}`, `$(pwd)`, `$MY_NAME$`, `$_GET['a']`, `$env:PATH`, `$user->name`, `$#`: variables of shells and languages.
-const VARIABLE = /^(?:\{\w{2,}[}:]|\([a-z]{2,}[ )]|[A-Za-z]{2,}(?:_[A-Za-z]{2,})+$|_[A-Z]|[A-Za-z_]\w*(?:->|::|\[['"])|[A-Za-z]{2,}:\w)|^[^\w\\]+$|["`/\\;@&]$/;
+const VARIABLE = /^(?:\{\w{2,}[}:]|\([a-z]{2,}[ )]|[A-Za-z]{2,}(?:_[A-Za-z]{2,})+$|_[A-Z]|[A-Za-z_]\w*(?:->|::|\[['"])|[A-Za-z]{2,}:\w)|^[^\w\\]+$|["`/\\;:@&]$/;
 // Marks of Chinese and Japanese sentences.
 const SENTENCE = /[，。、；：！？「」『』（）]/;
 
