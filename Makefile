@@ -5,7 +5,11 @@ PY = .venv/bin/python
 INSTALL = sh scripts/install.sh
 CHROMIUM ?= /usr/bin/chromium
 UV = $(PY) -m uv pip compile --quiet --no-config --universal --python-version 3.11 \
-	--generate-hashes --no-annotate --custom-compile-command "make lock"
+	--generate-hashes --no-annotate --no-header --upgrade
+# Makes requirements/$(1).in into $(2), whose first line points back to it; $(3) are more options.
+lock_file = $(UV) $(3) requirements/$(1).in -o $(2) && \
+	{ echo "\# The list to read is requirements/$(1).in; make lock writes this file from it, with hashes."; \
+	cat $(2); } >$(2).new && mv $(2).new $(2)
 
 .PHONY: help run dev channels-demo engine embeddings quick test lint
 .PHONY: properties bench audit attacks pictures seed build words vendor lock clean
@@ -84,11 +88,11 @@ vendor: ## fetch the front-end libraries of static/vendor again (needs npm)
 lock: ## update the lock files from requirements/*.in
 	@$(INSTALL) app
 	$(PY) -m pip install --quiet uv
-	$(UV) --upgrade requirements/app.in -o requirements.txt
-	$(UV) --upgrade requirements/dev.in -o requirements-dev.txt
-	$(UV) --upgrade --no-deps --only-binary :all: requirements/engine.in -o requirements-engine.txt
-	$(UV) --upgrade --no-deps --only-binary :all: requirements/embeddings.in -o requirements-embeddings.txt
-	$(UV) --upgrade requirements/bench.in -o requirements-bench.txt
+	$(call lock_file,app,requirements.txt)
+	$(call lock_file,dev,requirements-dev.txt)
+	$(call lock_file,engine,requirements-engine.txt,--no-deps --only-binary :all:)
+	$(call lock_file,embeddings,requirements-embeddings.txt,--no-deps --only-binary :all:)
+	$(call lock_file,bench,requirements-bench.txt)
 
 clean: ## remove .venv and caches; var/ with its conversations stays
 	rm -rf .venv node_modules .mypy_cache .pytest_cache .ruff_cache .hypothesis

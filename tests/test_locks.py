@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import re
+import shutil
+import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -16,6 +19,13 @@ def lock_of(kind: str) -> str:
 
 
 LOCKS = tuple(map(lock_of, KINDS))
+
+# Takes `-m uv pip compile ... requirements/x.in -o x.txt`, and `-m pip install`.
+FAKE_UV = """#!/bin/sh
+case "$*" in *requirements/*) ;; *) exit 0 ;; esac
+while [ "$1" != -o ]; do input=$1; shift; done
+cat "$input" >"$2"
+"""
 
 
 def requirements(lock: str) -> dict[str, list[str]]:
@@ -42,10 +52,39 @@ class TestLocks:
 
     @pytest.mark.parametrize("lock", LOCKS)
     def test_it_names_no_host_and_no_place_on_a_disk(self, lock: str) -> None:
-        text = (ROOT / lock).read_text()
+        _, text = (ROOT / lock).read_text().split("\n", 1)
         for line in text.splitlines():
-            assert re.match(r"[a-z0-9]|    --hash=|# |#    make lock", line), line
+            assert re.match(r"[a-z0-9]|    --hash=", line), line
         assert not re.search(r"://|--(extra-)?index|--find-links|file:|@ |/", text)
+
+    @pytest.mark.parametrize("kind", KINDS)
+    def test_it_begins_with_where_the_readable_list_is(self, kind: str) -> None:
+        first, _ = (ROOT / lock_of(kind)).read_text().split("\n", 1)
+        assert first == (
+            f"# The list to read is requirements/{kind}.in; make lock writes this file from it, "
+            "with hashes."
+        )
+        assert (ROOT / "requirements" / f"{kind}.in").is_file()
+
+    @pytest.mark.parametrize("kind", KINDS)
+    def test_make_lock_writes_that_line(self, kind: str, tmp_path: Path) -> None:
+        """The recipe as make runs it, in a copy whose uv copies its input."""
+        shutil.copy(ROOT / "Makefile", tmp_path)
+        (tmp_path / "requirements").mkdir()
+        for name in KINDS:
+            (tmp_path / "requirements" / f"{name}.in").write_text(f"{name}==1\n")
+        fake = tmp_path / "python"
+        fake.write_text(FAKE_UV)
+        fake.chmod(0o755)
+        done = subprocess.run(
+            ["make", "lock", f"PY={fake}", "INSTALL=true"],
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+        )
+        assert done.returncode == 0, done.stderr
+        first, *rest = (tmp_path / lock_of(kind)).read_text().splitlines()
+        assert (first, rest) == ((ROOT / lock_of(kind)).read_text().split("\n")[0], [f"{kind}==1"])
 
     def test_the_engine_is_two_packages_with_all_their_wheels(self) -> None:
         engine = requirements("requirements-engine.txt")
