@@ -4,22 +4,30 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import logging
 import os
-from collections.abc import Awaitable, Callable
+import sys
 from typing import Any
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "chatsite.settings")
 
 import django
 
-django.setup(set_prefix=False)
+from chatsite.errors import BadSetting, ChatsiteError
+
+try:
+    django.setup(set_prefix=False)
+except BadSetting as error:
+    sys.stderr.write(f"Chatsite can't start. {error.message}\n")
+    # By this code uvicorn and gunicorn know a worker that would fail again.
+    sys.exit(3)
 
 from channels.auth import AuthMiddlewareStack
 from channels.routing import ProtocolTypeRouter, URLRouter
 from channels.security.websocket import WebsocketDenier
+from django.conf import settings
 from django.urls import re_path
 
-from chatsite.errors import ChatsiteError
 from chatsite.language import Languages
 from chatsite.live.frames import DirectFrames
 from chatsite.live.limits import HandshakeLimits
@@ -28,46 +36,78 @@ from chatsite.live.routing import routes
 from chatsite.startup import prepare_storage
 from chatsite.web import health
 from chatsite.web.server.bodies import BodyLimits
+from chatsite.web.server.not_started import App, ForAnyServer, NotStarted, Receive, Scope, Send
 from chatsite.web.server.readable import Pages
 from chatsite.web.server.request_limits import AddressLimits
+from chatsite.web.server.static_files import collect_if_changed
 from chatsite.web.server.threads import RequestThreads
 from chatsite.wiring import Site
 
+logger = logging.getLogger("chatsite")
 
-async def lifespan(
-    scope: dict[str, Any],
-    receive: Callable[[], Awaitable[dict[str, Any]]],
-    send: Callable[[dict[str, Any]], Awaitable[None]],
-) -> None:
-    """Build the site before the first request and drain it after the last one."""
-    await receive()
-    try:
-        await asyncio.to_thread(prepare_storage)
-        site = Site()
-        await site.start()
-    except ChatsiteError as error:
-        await send({"type": "lifespan.startup.failed", "message": error.message})
-        return
-    scope["state"]["site"] = site
+
+def pages_and_sockets() -> App:
+    """Built at the start: Django reads then which static files there are."""
+    # Where no socket is, the handshake is refused (403); channels would raise an error.
+    sockets = URLRouter([*routes, re_path("", WebsocketDenier.as_asgi())])
+    built: App = ProtocolTypeRouter(
+        {
+            "http": Languages(AddressLimits(BodyLimits(RequestThreads(Pages())))),
+            "websocket": Languages(
+                SameOrigin(HandshakeLimits(DirectFrames(AuthMiddlewareStack(sockets))))
+            ),
+        }
+    )
+    return built
+
+
+async def start(state: dict[str, Any]) -> Site:
+    """Fill the state that each request gets. Raises ChatsiteError."""
+    await asyncio.to_thread(prepare_storage)
+    site = Site()
+    await site.start()
+    if not settings.DEBUG:
+        await asyncio.to_thread(collect_if_changed)
+    state["site"] = site
+    state["app"] = pages_and_sockets()
     health.remember_database()
     # What was loaded so far stays; without this every full collection walks through it again,
     # and every answer waits for as long (60 to 130 ms).
     gc.collect()
     gc.freeze()
+    return site
+
+
+async def lifespan(state: dict[str, Any], receive: Receive, send: Send) -> None:
+    """Build the site before the first request and drain it after the last one."""
+    await receive()
+    try:
+        site = await start(state)
+    except Exception as error:
+        if not isinstance(error, ChatsiteError):
+            logger.exception("The start failed.")
+        # Without this answer some servers would go on, and serve nothing.
+        message = error.message if isinstance(error, ChatsiteError) else "Chatsite can't start."
+        await send({"type": "lifespan.startup.failed", "message": message})
+        return
     await send({"type": "lifespan.startup.complete"})
     await receive()
     await site.stop()
     await send({"type": "lifespan.shutdown.complete"})
 
 
-# Where no socket is, the handshake is refused (403); channels would raise an error.
-sockets = URLRouter([*routes, re_path("", WebsocketDenier.as_asgi())])
-application = ProtocolTypeRouter(
-    {
-        "http": Languages(AddressLimits(BodyLimits(RequestThreads(Pages())))),
-        "websocket": Languages(
-            SameOrigin(HandshakeLimits(DirectFrames(AuthMiddlewareStack(sockets))))
-        ),
-        "lifespan": lifespan,
-    }
-)
+refusal = NotStarted()
+
+
+async def serve(scope: Scope, receive: Receive, send: Send) -> None:
+    """One connection, or the server's whole life."""
+    state = scope.get("state")
+    if scope["type"] == "lifespan" and state is not None:
+        await lifespan(state, receive, send)
+    elif state and "app" in state:
+        await state["app"](scope, receive, send)
+    else:
+        await refusal.refuse(scope, receive, send)
+
+
+application = ForAnyServer(serve, refusal)

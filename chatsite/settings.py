@@ -240,12 +240,12 @@ INSTALLED_APPS = [
     "django.contrib.contenttypes",
     "django.contrib.sessions",
     "django.contrib.messages",
+    "chatsite.web.apps.WebConfig",  # its `runserver` counts, not that of staticfiles
     "django.contrib.staticfiles",
     "csp",
     "channels",
     "chatsite.agents.apps.AgentsConfig",
     "chatsite.conversations.apps.ConversationsConfig",
-    "chatsite.web.apps.WebConfig",
 ]
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",

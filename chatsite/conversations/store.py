@@ -21,7 +21,7 @@ from chatsite.conversations.cache.saved_sessions import (
     touch_session,
 )
 from chatsite.conversations.copies import copy_path, read_for_copy
-from chatsite.conversations.database.versions import migrating, require_known_version
+from chatsite.conversations.database.versions import bring_up_to_date, require_known_version
 from chatsite.conversations.database.work import StorageThreads, takes_writes
 from chatsite.conversations.files.uploads import (
     attachments_of,
@@ -195,6 +195,7 @@ __all__ = [
     "bookmark_message",
     "bookmarked_messages",
     "bring_back_turns",
+    "bring_up_to_date",
     "cache_books",
     "caught_up",
     "choose_history",
@@ -250,7 +251,6 @@ __all__ = [
     "mark_for_cleanup",
     "mark_turns",
     "messages_aside",
-    "migrating",
     "move_to_account",
     "notices_to",
     "older_messages",

@@ -8,7 +8,6 @@ from typing import Any
 
 from django.conf import settings
 from django.contrib.auth import get_user_model
-from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
 from django.urls import reverse
 
@@ -32,8 +31,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         try:
-            with store.migrating(settings.VAR_DIR):
-                call_command("migrate", verbosity=0, interactive=False)
+            store.bring_up_to_date(settings.VAR_DIR)
         except ChatsiteError as error:
             raise CommandError(error.message) from error
         password = secrets.token_urlsafe(12)

@@ -7,7 +7,6 @@ from typing import Any
 
 import uvicorn
 from django.conf import settings
-from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from chatsite.channels.mail.outgoing.sending import UNSAFE_PYTHON, folds_safely
@@ -52,16 +51,15 @@ class Command(BaseCommand):
         parser.add_argument("--reload", action="store_true", help="start again on changed code")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        host, port = settings.HOST, settings.PORT
+        self.serve(settings.HOST, settings.PORT, reload=bool(options["reload"]))
+
+    def serve(self, host: str, port: int, *, reload: bool = False) -> None:
+        """Until the server is stopped. Raises CommandError where it can't start."""
         require_free(host, port)
         rooms_file()  # a mistake in it stops the start before anything is written
         try:
             lock(settings.VAR_DIR / "server.lock").close()  # before the database is migrated
-            with store.migrating(settings.VAR_DIR) as copy:
-                if copy:
-                    self.stdout.write(f"The database is brought up to date; as it was: {copy}")
-                call_command("migrate", verbosity=0, interactive=False)
-                store.follow_clock()  # before the first request asks for its session
+            store.bring_up_to_date(settings.VAR_DIR)
         except Refused as error:
             raise CommandError(error.message) from error
         if not settings.DEBUG:
@@ -78,8 +76,8 @@ class Command(BaseCommand):
             "chatsite.asgi:application",
             host=host,
             port=port,
-            reload=bool(options["reload"]),
-            reload_dirs=[str(settings.BASE_DIR / "chatsite")] if options["reload"] else None,
+            reload=reload,
+            reload_dirs=[str(settings.BASE_DIR / "chatsite")] if reload else None,
             lifespan="on",
             http="chatsite.web.server.http_protocol:BoundedHttp",
             # uvicorn would believe any proxy on this machine.
