@@ -35,6 +35,7 @@ from chatsite.live.origin import SameOrigin
 from chatsite.live.routing import routes
 from chatsite.startup import prepare_storage
 from chatsite.web import health
+from chatsite.web.accounts.former_cookies import FormerCookies
 from chatsite.web.server.bodies import BodyLimits
 from chatsite.web.server.not_started import App, ForAnyServer, NotStarted, Receive, Scope, Send
 from chatsite.web.server.readable import Pages
@@ -52,9 +53,11 @@ def pages_and_sockets() -> App:
     sockets = URLRouter([*routes, re_path("", WebsocketDenier.as_asgi())])
     built: App = ProtocolTypeRouter(
         {
-            "http": Languages(AddressLimits(BodyLimits(RequestThreads(Pages())))),
+            "http": Languages(AddressLimits(FormerCookies(BodyLimits(RequestThreads(Pages()))))),
             "websocket": Languages(
-                SameOrigin(HandshakeLimits(DirectFrames(AuthMiddlewareStack(sockets))))
+                SameOrigin(
+                    HandshakeLimits(FormerCookies(DirectFrames(AuthMiddlewareStack(sockets))))
+                )
             ),
         }
     )

@@ -7,6 +7,7 @@ variable that is read here. Importing this module writes nothing: `startup` make
 from __future__ import annotations
 
 import os
+import re
 from ipaddress import ip_network
 from pathlib import Path
 from typing import Any
@@ -95,6 +96,16 @@ def networks(name: str) -> list[str]:
     return found
 
 
+def cookie_name(name: str) -> str:
+    value = text(name)
+    if value and not re.fullmatch(r"[A-Za-z][A-Za-z0-9_-]{0,39}", value):
+        raise BadSetting(
+            f"{name}={value!r} is not allowed. It is a letter and up to 39 more letters, digits, _ "
+            "and -."
+        )
+    return value
+
+
 def folder(name: str, default: Path) -> Path:
     return Path(text(name, str(default))).expanduser().resolve()
 
@@ -135,6 +146,12 @@ TRUSTED_PROXIES = networks("TRUSTED_PROXIES")
 WORDS_QUOTA_MILLION = number("WORDS_QUOTA_MILLION", 200, low=1, high=1_000_000)
 FILES_QUOTA_MB = number("FILES_QUOTA_MB", 500, low=1, high=1_000_000)
 
+# `startup` names the cookies, from VAR_DIR where this is blank.
+COOKIE_NAME = cookie_name("COOKIE_NAME")
+SESSION_COOKIE_NAME = COOKIE_NAME or "chatsite"
+CSRF_COOKIE_NAME = f"{SESSION_COOKIE_NAME}_csrf"
+# In the session: Django's cookie `messages` would be every project's on this host.
+MESSAGE_STORAGE = "django.contrib.messages.storage.session.SessionStorage"
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = SECURE_SSL_REDIRECT = BEHIND_TLS
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if BEHIND_TLS else None
 # Subdomains and the browsers' preload list concern a whole domain, and can hardly be taken back.

@@ -1,4 +1,5 @@
-"""What a process makes before it uses storage: the folder VAR_DIR and the secret key in it.
+"""What a process makes before it uses storage: the folder VAR_DIR, the secret key and the name
+of the cookies.
 
 Importing the settings makes nothing, so that an editor, a type checker or a test leaves no trace.
 `manage.py` calls this before every command, `asgi` when a server starts.
@@ -7,6 +8,7 @@ Importing the settings makes nothing, so that an editor, a type checker or a tes
 from __future__ import annotations
 
 import os
+import re
 import secrets
 import time
 from collections.abc import Callable
@@ -18,14 +20,34 @@ from chatsite.errors import BadSetting
 
 
 def prepare_storage() -> None:
-    """Make VAR_DIR and, unless the environment gives a key, load or make the key; keep the database
-    private to this user. Repeatable."""
+    """Make VAR_DIR and, unless the environment gives them, load or make the key and the name of the
+    cookies; keep the database private to this user. Repeatable."""
     settings.VAR_DIR.mkdir(parents=True, exist_ok=True, mode=0o700)  # it will hold conversations
     keep_private(Path(str(settings.DATABASES["default"]["NAME"])))
     if settings.SECRET_KEY_FILE is not None:
         settings.SECRET_KEY = load_or_make_secret(
             settings.SECRET_KEY_FILE, lambda: secrets.token_urlsafe(50)
         )
+    name_cookies(settings.COOKIE_NAME or f"chatsite_{own_id(settings.VAR_DIR / 'instance_id')}")
+
+
+def name_cookies(name: str) -> None:
+    """Browsers keep one jar for all ports of a host: under a name of its own a cookie isn't
+    replaced by another server's, or another project's."""
+    settings.SESSION_COOKIE_NAME = name
+    settings.CSRF_COOKIE_NAME = f"{name}_csrf"
+
+
+def own_id(path: Path) -> str:
+    """What tells this server's cookies from those of others, made once. Raises BadSetting where the
+    file holds anything else than 8 hexadecimal digits."""
+    found = load_or_make_secret(path, lambda: secrets.token_hex(4)).strip()
+    if not re.fullmatch(r"[0-9a-f]{8}", found):
+        raise BadSetting(
+            f"{path} is not as it was written: 8 hexadecimal digits. Put back a copy of it, or "
+            "delete it: the next start makes a new one, and everybody signs in again."
+        )
+    return found
 
 
 def keep_private(database: Path) -> None:
@@ -58,4 +80,4 @@ def _wait_for_secret(path: Path) -> str:
         if value := path.read_text().strip():
             return value
         time.sleep(0.02)
-    raise BadSetting(f"{path} is empty. Delete it: the next start makes a new secret key.")
+    raise BadSetting(f"{path} is empty. Delete it: the next start makes a new one.")

@@ -7,13 +7,23 @@ import json
 import re
 import uuid
 from collections.abc import Iterable, Mapping
+from http.cookies import Morsel
 from types import TracebackType
-from typing import Any
+from typing import Any, Literal
 
 import aiohttp
 from yarl import URL
 
 PATIENCE = 30.0
+Kind = Literal["session", "csrf", ""]
+
+
+def kind_of(cookie: str) -> Kind:
+    """What a cookie of this server is for; "" for other cookies. A version before this one named
+    them as Django does."""
+    if cookie == "csrftoken" or (cookie.startswith("chatsite_") and cookie.endswith("_csrf")):
+        return "csrf"
+    return "session" if cookie == "sessionid" or cookie.startswith("chatsite_") else ""
 
 
 class Person:
@@ -50,14 +60,21 @@ class Person:
     ) -> None:
         await self.http.close()
 
-    def cookie(self, name: str) -> str:
-        """The value of a cookie, "" if there is none."""
-        jar = self.http.cookie_jar.filter_cookies(URL(self.url))
-        return jar[name].value if name in jar else ""
+    def cookie(self, kind: Kind) -> str:
+        """The value of the server's cookie, "" if there is none."""
+        return next((one.value for one in self.cookies() if kind_of(one.key) == kind), "")
+
+    def name_of(self, kind: Kind) -> str:
+        """What the server calls this cookie."""
+        return next(one.key for one in self.cookies() if kind_of(one.key) == kind)
+
+    def cookies(self) -> list[Morsel[str]]:
+        """All that go to this server."""
+        return list(self.http.cookie_jar.filter_cookies(URL(self.url)).values())
 
     def headers(self) -> dict[str, str]:
         """The headers that the page's script sends."""
-        return {"X-CSRFToken": self.cookie("csrftoken"), "Origin": self.url}
+        return {"X-CSRFToken": self.cookie("csrf"), "Origin": self.url}
 
     async def ask(
         self, method: str, path: str, body: Any = None, *, expect: int = 200

@@ -26,7 +26,7 @@ LEVELS = (
     ("channels",),
     ("wiring",),
     ("live", "web"),
-    ("urls", "asgi"),
+    ("urls", "asgi", "wsgi"),
 )
 LEVEL = {part: level for level, parts in enumerate(LEVELS) for part in parts}
 WITH_DJANGO = {
@@ -40,6 +40,7 @@ WITH_DJANGO = {
     "web",
     "urls",
     "asgi",
+    "wsgi",
 }
 DJANGO = {"django", "channels", "environ", "whitenoise", "csp"}
 PURE_PARTS = {

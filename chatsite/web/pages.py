@@ -72,9 +72,8 @@ async def chat(request: HttpRequest, conversation: UUID | None = None) -> HttpRe
     # Without its name: nothing of an address is repeated in a page that is compressed.
     page["unknown_agent"] = unknown and not conversation
     words = page_catalogue(get_language() or settings.LANGUAGE_CODE)
-    return render(
-        request, "chat.html", {"page": page, "words": words, "chunks": chunk_addresses(MAIN)}
-    )
+    context = {"page": page, "words": words, "chunks": chunk_addresses(MAIN)}
+    return render(request, "chat.html", context | {"csrf_cookie": settings.CSRF_COOKIE_NAME})
 
 
 @require_safe

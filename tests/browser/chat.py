@@ -9,6 +9,8 @@ from typing import Any
 
 from playwright.sync_api import APIResponse, Locator, Page, expect
 
+from tests.person import kind_of
+
 
 def answer(text: str, **keys: object) -> str:
     """A directive for the fake provider: answer this text, whatever characters it contains."""
@@ -142,11 +144,11 @@ class Chat:
     # ---- the server's HTTP API -----------------------------------------------------------------
     def ask(self, method: str, path: str, body: Any = None) -> APIResponse:
         """An HTTP request of this person, as the page would make it."""
-        cookies = {one["name"]: one["value"] for one in self.page.context.cookies()}
+        cookies = {kind_of(one["name"]): one["value"] for one in self.page.context.cookies()}
         return self.page.request.fetch(
             path,
             method=method,
-            headers={"X-CSRFToken": cookies.get("csrftoken", "")},
+            headers={"X-CSRFToken": cookies.get("csrf", "")},
             data=body,
         )
 

@@ -22,6 +22,7 @@ from tests.browser.voyage import (
     voyage,
 )
 from tests.fakes.openai_server import FakeOpenAI
+from tests.person import kind_of
 from tests.running import ROOT, Server
 
 
@@ -40,8 +41,8 @@ def store_voyage(
     known.
     """
     fake.script.append(voyage_answers())
-    cookies = {one["name"]: one["value"] for one in chat.page.context.cookies()}
-    options = {"session": cookies["sessionid"], "agent": agent, "query": query, "keep": list(keep)}
+    cookies = {kind_of(one["name"]): one["value"] for one in chat.page.context.cookies()}
+    options = {"session": cookies["session"], "agent": agent, "query": query, "keep": list(keep)}
     done = subprocess.run(
         [sys.executable, "-m", "tests.browser.past_turns", json.dumps(options)],
         cwd=ROOT,

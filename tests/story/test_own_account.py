@@ -173,7 +173,7 @@ async def test_a_deleted_account_leaves_nothing(server: Server, fake: FakeOpenAI
         async with asyncio.timeout(5):
             while fake.in_flight:  # noqa: ASYNC110 - another thread's number
                 await asyncio.sleep(0.02)
-        session = other.cookie("sessionid")
+        session = other.cookie("session")
         await asyncio.to_thread(server.manage, "purge")
         assert rows(server, "SELECT 1 FROM auth_user WHERE username = ?", name) == []
         found = rows(

@@ -34,11 +34,6 @@ class Answer:
         return found
 
 
-def cookie(person: Person, name: str) -> str:
-    jar = person.http.cookie_jar.filter_cookies(URL(person.url))
-    return jar[name].value if name in jar else ""
-
-
 async def ask(
     person: Person,
     method: str,
@@ -63,7 +58,7 @@ async def ask_from_page(
     person: Person, method: str, path: str, *, data: Any = None, type: str = ""
 ) -> Answer:
     """Send a request as the page does: with the site's origin and the CSRF token."""
-    headers = {"Origin": person.url, "X-CSRFToken": cookie(person, "csrftoken")}
+    headers = {"Origin": person.url, "X-CSRFToken": person.cookie("csrf")}
     if type:
         headers["Content-Type"] = type
     return await ask(person, method, path, data=data, headers=headers)
@@ -84,7 +79,7 @@ async def upload_file(
     """Upload a file as the page does. The server ignores the claimed content type."""
     headers = {
         "Origin": person.url,
-        "X-CSRFToken": cookie(person, "csrftoken"),
+        "X-CSRFToken": person.cookie("csrf"),
         "X-File-Name": quote(name),
         "Content-Type": type,
     }

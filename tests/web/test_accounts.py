@@ -9,7 +9,7 @@ import pytest
 
 from tests.person import Person
 from tests.running import Server
-from tests.web.browser_requests import Answer, ask, ask_from_page, cookie, submit
+from tests.web.browser_requests import Answer, ask, ask_from_page, submit
 from tests.web.conftest import STAFF
 
 PASSWORD = secrets.token_urlsafe(12)
@@ -97,10 +97,10 @@ async def test_after_signing_out_a_guest_sees_no_conversations(server: Server) -
     async with Person(server.url) as ada:
         await sign_up(ada, new_name())
         conversation = await begin_conversation(ada, "Private")
-        before = cookie(ada, "sessionid")
+        before = ada.cookie("session")
         await sign_out(ada)
         assert await conversation_titles(ada) == []
-        assert cookie(ada, "sessionid") not in ("", before)
+        assert ada.cookie("session") not in ("", before)
         assert (await ask(ada, "GET", f"/chat/{conversation}")).status == 404
         page = await ada.page()
         await page.command("open", conversation=conversation, agent="demo")
@@ -111,10 +111,10 @@ async def test_after_signing_out_a_guest_sees_no_conversations(server: Server) -
 
 async def test_the_session_from_before_signing_in_gives_no_access(server: Server) -> None:
     async with Person(server.url) as ada:
-        before = cookie(ada, "sessionid")
+        before = ada.cookie("session")
         await sign_up(ada, new_name())
-        assert cookie(ada, "sessionid") != before
-        async with aiohttp.ClientSession(cookies={"sessionid": before}) as thief:
+        assert ada.cookie("session") != before
+        async with aiohttp.ClientSession(cookies={ada.name_of("session"): before}) as thief:
             socket = await thief.ws_connect(f"{server.url}/ws", headers={"Origin": server.url})
             message = await socket.receive(10)
             assert message.data == 4401

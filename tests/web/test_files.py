@@ -162,7 +162,7 @@ class TestRefusals:
         before = len(files_of(server))
         chunk = b"100000\r\n" + bytes(MEGABYTE) + b"\r\n"
         async with Person(server.url) as ada:
-            cookies = [f"{name}={ada.cookie(name)}" for name in ("csrftoken", "sessionid")]
+            cookies = [f"{one.key}={one.value}" for one in ada.cookies()]
             own = ada.headers() | {"Cookie": "; ".join(cookies)}
         own |= {"X-File-Name": "a.txt", "Transfer-Encoding": "chunked"}
         headers = "\r\n".join(f"{name}: {value}" for name, value in own.items())

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from django.urls import reverse
 
-from tests.person import Person
+from tests.person import Person, kind_of
 from tests.running import Server
-from tests.web.browser_requests import NOBODYS, ask, ask_from_page, cookie
+from tests.web.browser_requests import NOBODYS, ask, ask_from_page
 from tests.web.test_ownership import OWNED, WITHOUT_ID
 
 PATHS = {
@@ -48,7 +48,7 @@ CHANGING = {
 @pytest.mark.parametrize("name", PATHS)
 async def test_nothing_is_changed_without_the_pages_token(name: str, server: Server) -> None:
     async with Person(server.url) as ada:
-        token = cookie(ada, "csrftoken")
+        token = ada.cookie("csrf")
         forged: tuple[dict[str, str], ...] = (
             {},
             {"Origin": server.url},
@@ -97,7 +97,7 @@ async def test_cookies_are_limited_to_this_site_and_scripts_can_not_read_the_ses
     server: Server,
 ) -> None:
     async with Person(server.url) as ada:
-        kept = {each.key: each for each in ada.http.cookie_jar}
-        assert set(kept) == {"csrftoken", "sessionid"}
+        kept = {kind_of(each.key): each for each in ada.http.cookie_jar}
+        assert set(kept) == {"csrf", "session"}
         assert all(each["samesite"] == "Lax" for each in kept.values())
-        assert kept["sessionid"]["httponly"]
+        assert kept["session"]["httponly"]

@@ -15,6 +15,7 @@ from typing import Any
 
 import aiohttp
 import pytest
+from django.conf import settings
 from django.contrib.sessions.backends.db import SessionStore
 from django.test import RequestFactory
 
@@ -103,7 +104,7 @@ async def test_a_nearly_full_disk_takes_no_long_body() -> None:
     session = SessionStore()
     await session.aset("guest", "ada")
     await session.asave()
-    mine = f"sessionid={session.session_key}"
+    mine = f"{settings.SESSION_COOKIE_NAME}={session.session_key}"
     answer = await _send(_Site(), [b"{}"], kept_free=1 << 60, route="import", cookie=mine)
     assert answer["status"] == 507 and answer["json"]["code"] == "disk_full"
     assert "nearly full" in answer["json"]["message"]

@@ -4,7 +4,8 @@ import { say } from "../words/say.js";
 
 /** The token that every changing request must carry. */
 export function csrfToken() {
-  return document.cookie.match(/(?:^|;\s*)csrftoken=([^;]+)/)?.[1] ?? "";
+  const begin = `${document.documentElement.dataset.csrfCookie}=`;
+  return document.cookie.split("; ").find((one) => one.startsWith(begin))?.slice(begin.length) ?? "";
 }
 
 /**
