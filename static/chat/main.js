@@ -64,7 +64,7 @@ setHighlighter(page.static.highlight ?? {});
 setWorker(page.static.worker ?? "");
 
 const link = takeLink(page.unknown_agent);
-const linkLine = new LinkLine(link.agent);
+const linkLine = new LinkLine(link);
 const frame = new Frame(page);
 const banner = new Banner();
 const meter = new Meter(page.debug_panel ? () => frame.showPanel(true) : null);

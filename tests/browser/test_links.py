@@ -52,6 +52,12 @@ def test_a_usable_model_of_the_link_is_chosen(visit: Visit, fake: FakeOpenAI) ->
     [
         ("model=gpt-99", "Your link asked for the model “gpt-99”, which isn't offered here."),
         ("agent=nobody", "Your link asked for the agent “nobody”, which isn't here."),
+        (
+            "temporary-chat=true",
+            "Your link asked for “temporary-chat”. That isn't known here and changes nothing.",
+        ),
+        ("Model=a&hints=b", "Your link asked for “Model”, “hints”. That isn't known here"),
+        ("utm_source=mail&no_training=1&fbclid=2", "Your link asked for “no_training”. That isn't"),
         ("historyPolicy=lastn", "Your link asked for historyPolicy=lastn"),
         ("historyPolicy=summary", "Your link asked for historyPolicy=summary"),
         ("historyLength=12abc", "Your link asked for historyLength=12abc"),

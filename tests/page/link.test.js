@@ -13,7 +13,14 @@ describe("a link", () => {
     assert.equal(read("q=Hello%20there").text, "Hello there");
     assert.equal(read("prompt=%20&q=Two").text, "Two");
     assert.equal(read("prompt=One&q=Two").text, "One");
-    assert.deepEqual(read("debug=true"), { text: "", model: "", agent: "" });
+    assert.deepEqual(read("debug=true"), { text: "", model: "", agent: "", unknown: [] });
+  });
+
+  it("names what means nothing here, and no tracking nor what others answer for", () => {
+    assert.deepEqual(read("temporary-chat=true&model=a&temporary-chat=1&hints=search").unknown, ["temporary-chat", "hints"]);
+    assert.deepEqual(read("Prompt=One&constructor=1&%20=2").unknown, ["Prompt", "constructor", " "]);
+    const quiet = ["utm_source=x&utm_campaign=y&fbclid=1&gclid=2&msclkid=3&mc_cid=4", "historypolicy=all&history_length=2", "agent=demo&debug=true", ""];
+    for (const query of quiet) assert.deepEqual(read(query).unknown, [], query);
   });
 
   it("never costs a draft that is there", () => {
@@ -25,13 +32,13 @@ describe("a link", () => {
   it("loses text and model once they are read, and nothing else", () => {
     globalThis.location = new URL("https://chat.example/chat?q=Hi&model=a%3Ab&historyPolicy=all&debug=true");
     globalThis.history = { state: null, replaceState: (state, _, url) => (globalThis.location = new URL(url, location)) };
-    assert.deepEqual(takeLink(false), { text: "Hi", model: "a:b", agent: "" });
+    assert.deepEqual(takeLink(false), { text: "Hi", model: "a:b", agent: "", unknown: [] });
     assert.equal(location.search, "?historyPolicy=all&debug=true");
   });
 
   it("loses an agent that isn't here, and says which it was", () => {
     globalThis.location = new URL("https://chat.example/chat?agent=nobody&debug=true");
-    assert.deepEqual(takeLink(true), { text: "", model: "", agent: "nobody" });
+    assert.deepEqual(takeLink(true), { text: "", model: "", agent: "nobody", unknown: [] });
     assert.equal(location.search, "?debug=true");
   });
 });

@@ -6,17 +6,19 @@ import { shorten } from "../state/format.js";
 import { say } from "../words/say.js";
 
 /**
+ * @import { Asked } from "../net/link.js"
  * @import { State } from "../types/state.js"
  * @import { Decision } from "../types/wire.js"
  */
 
 // A link may name anything; so much of a name is repeated.
 const LONGEST = 64;
+const MOST = 5;
 const REFUSED = ["bad", "not allowed", "locked"];
 
 export class LinkLine {
-  /** @param {string} agent that the link names and that isn't here; "": there is none */
-  constructor(agent) {
+  /** @param {Asked} asked */
+  constructor({ agent, unknown }) {
     this.line = byId("link-line");
     this.words = h("div", {});
     this.shown = "";
@@ -24,6 +26,10 @@ export class LinkLine {
     this.others = agent
       ? [say("Your link asked for the agent “{agent}”, which isn't here.", { agent: shorten(agent, LONGEST) })]
       : [];
+    if (unknown.length) {
+      const names = unknown.slice(0, MOST).map((name) => `“${shorten(name, LONGEST)}”`).join(", ");
+      this.others.push(say("Your link asked for {names}. That isn't known here and changes nothing.", { names }));
+    }
     const close = h("button", { type: "button", class: "icon", "aria-label": say("Dismiss") }, icon("close", 14));
     close.addEventListener("click", () => (this.line.hidden = true));
     setChildren(this.line, icon("warn", 14), this.words, close);

@@ -4,7 +4,15 @@
 const TEXT = ["prompt", "q"];
 const MODEL = "model";
 
-/** @typedef {{text: string, model: string, agent: string}} Asked "" for what the link doesn't say; `agent`: that isn't here */
+const KNOWN = [...TEXT, MODEL, "agent", "debug"];
+// The server names near misses of the history parameters itself, with what was probably meant.
+const HISTORY = ["historypolicy", "historylength", "historytokens", "historyselector"];
+// Where somebody came from: other sites and mails append these, and nobody asks for anything by them.
+const TRACKING =
+  /^(utm_|mtm_|pk_|piwik_|matomo_|hsa_|mc_|_hs|__hs|vero_|oly_)|^(fbclid|gclid|gclsrc|gbraid|wbraid|dclid|msclkid|yclid|twclid|ttclid|li_fat_id|igshid|igsh|mkt_tok|s_cid|ref|ref_src|source|_ga|_gl|srsltid|epik|wickedid|si)$/i;
+
+/** @typedef {{text: string, model: string, agent: string, unknown: string[]}} Asked "" for what the link doesn't say;
+ *   `agent`: that isn't here; `unknown`: the names that mean nothing here */
 
 /**
  * Reads the text and the model out of the address and takes them out of it, so that a reload doesn't fill the box again
@@ -29,8 +37,13 @@ export function takeLink(unknown) {
 export function readLink(parameters, unknown) {
   const text = TEXT.map((name) => parameters.get(name)).find((one) => one?.trim()) ?? "";
   const agent = unknown ? parameters.get("agent") ?? "" : "";
-  return { text, model: parameters.get(MODEL)?.trim() ?? "", agent };
+  const names = [...new Set(parameters.keys())].filter((name) => !isKnown(name));
+  return { text, model: parameters.get(MODEL)?.trim() ?? "", agent, unknown: names };
 }
+
+/** @param {string} name */
+const isKnown = (name) =>
+  KNOWN.includes(name) || TRACKING.test(name) || HISTORY.includes(name.toLowerCase().replace(/[^a-z]/g, ""));
 
 /**
  * The link's text below a draft that is there already; once where it is there from the same link before.
