@@ -140,14 +140,14 @@ async def test_signing_out_ends_the_session_under_the_former_name_too(server: Se
 async def test_the_names_stay_over_a_restart_and_are_the_administrators_where_set(
     tmp_path: Path,
 ) -> None:
-    async def named(**environment: str) -> set[str]:
-        with Server(tmp_path / "var", **environment) as running:
+    async def named(name: str = "") -> set[str]:
+        with Server(tmp_path / "var", COOKIE_NAME=name) as running:
             async with Person(running.url) as ada:
                 return set(jar_of(ada))
 
     first = await named()
     assert await named() == first
-    assert await named(COOKIE_NAME="chatsite_team-1") == {"chatsite_team-1", "chatsite_team-1_csrf"}
+    assert await named("chatsite_team-1") == {"chatsite_team-1", "chatsite_team-1_csrf"}
 
 
 def check(folder: Path, environment: Mapping[str, Any]) -> subprocess.CompletedProcess[str]:

@@ -16,7 +16,7 @@ from django.http import HttpResponse
 from django.http.cookie import parse_cookie
 
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
-Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+Send = Callable[[Mapping[str, Any]], Awaitable[None]]
 Scope = dict[str, Any]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
@@ -46,7 +46,7 @@ class FormerCookies:
             await self._app(scope, receive, send)
             return
 
-        async def answer(event: MutableMapping[str, Any]) -> None:
+        async def answer(event: Mapping[str, Any]) -> None:
             if event["type"] in ANSWERED:
                 event = {**event, "headers": [*event.get("headers", ()), *_missing(event, issued)]}
             await send(event)
