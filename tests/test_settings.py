@@ -41,7 +41,17 @@ def manage(folder: Path, *arguments: str, **environment: str) -> subprocess.Comp
     )
 
 
-READERS = ("text", "choice", "flag", "number", "folder", "networks", "address", "models_file")
+READERS = (
+    "text",
+    "choice",
+    "flag",
+    "number",
+    "folder",
+    "networks",
+    "address",
+    "models_file",
+    "cookie_name",
+)
 
 
 def read_names() -> set[str]:
