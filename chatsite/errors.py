@@ -69,9 +69,16 @@ class TooMany(Refused):
 
 
 class PromptTooLarge(ChatsiteError):
-    """The head and the current message alone are larger than the limit, so nothing was sent."""
+    """The head and the current message alone are larger than the limit, so nothing was sent.
+
+    `beforehand` says it to who hasn't tried yet, and sees the numbers beside it.
+    """
 
     code = "prompt_too_large"
+
+    def __init__(self, message: str, *, beforehand: str = "") -> None:
+        super().__init__(message)
+        self.beforehand = beforehand or message
 
 
 class BadRestore(ChatsiteError):

@@ -262,12 +262,14 @@ class Refusal(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Preview(Record):
-    """What the next message would be sent with. `decision` is None where it can't be sent."""
+    """What the next message would be sent with. `decision` is None where it can't be sent;
+    `too_large` is one with more tokens than its limit, where that is the reason."""
 
     type: ClassVar[str] = "preview"
     ref: str
     decision: Json | None
     problem: Problem | None = None
+    too_large: Json | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -160,6 +160,7 @@ EVENTS: tuple[Event | Reply, ...] = (
     Refusal(ref="7", problem=PROBLEM),
     Preview(ref="7", decision={"facts": {}}),
     Preview(ref="7", decision=None, problem=PROBLEM),
+    Preview(ref="7", decision=None, problem=PROBLEM, too_large={"facts": {}}),
     Engine(state="loading", sentence="The model is loading.", progress=0.5, provider={}),
 )
 

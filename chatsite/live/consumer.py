@@ -17,7 +17,7 @@ from pydantic_core import to_json
 from chatsite.channels.rooms import Reader
 from chatsite.conversations.values.owners import Owner
 from chatsite.conversations.values.rights import Rights
-from chatsite.errors import BadCommand, ChatsiteError, TooMany
+from chatsite.errors import BadCommand, ChatsiteError, PromptTooLarge, TooMany
 from chatsite.events import Event, Preview, Refusal, Reply, TurnStarted
 from chatsite.limits.addresses import address_of
 from chatsite.live.commands import (
@@ -266,15 +266,29 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
 
     async def _preview(self, command: AskPreview) -> None:
         try:
-            request = self._page_request(command, command.agent, model=command.model, reads=True)
-            decision = await self.site.drafts.preview(
-                replace(request, history=command.history),
-                command.draft,
-                reply_to=str(command.reply_to) if command.reply_to else None,
-                attachments=[str(id) for id in command.attachments],
-            )
+            shown = await self._shown_draft(command)
         except ChatsiteError as error:
             problem = Problem(code=error.code, message=error.message)
-            await self._send_event(Preview(ref=command.ref, decision=None, problem=problem))
-        else:
-            await self._send_event(Preview(ref=command.ref, decision=decision))
+            shown = Preview(ref=command.ref, decision=None, problem=problem)
+        await self._send_event(shown)
+
+    async def _shown_draft(self, command: AskPreview) -> Preview:
+        request = self._page_request(command, command.agent, model=command.model, reads=True)
+        request = replace(request, history=command.history)
+        reply_to = str(command.reply_to) if command.reply_to else None
+        attachments = [str(id) for id in command.attachments]
+        drafts, draft = self.site.drafts, command.draft
+        try:
+            decision = await drafts.preview(
+                request, draft, reply_to=reply_to, attachments=attachments
+            )
+        except PromptTooLarge as error:
+            return Preview(
+                ref=command.ref,
+                decision=None,
+                problem=Problem(code=error.code, message=error.beforehand),
+                too_large=await drafts.measure(
+                    request, draft, reply_to=reply_to, attachments=attachments
+                ),
+            )
+        return Preview(ref=command.ref, decision=decision)

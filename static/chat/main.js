@@ -406,7 +406,7 @@ function show(state, before) {
   notices.update(state, before);
   title(state);
   if (state.refusal && state.refusal !== before.refusal) composer.showNotice(state.refusal.message);
-  else if (state.problem !== before.problem) composer.showNotice(state.problem?.message ?? "", { quiet: true });
+  else if (state.problem !== before.problem && state.problem?.code !== "too_long") composer.showNotice(state.problem?.message ?? "", { quiet: true });
 }
 
 /**

@@ -296,6 +296,11 @@ class TestFailures:
                 preview = await page.preview(draft)
                 assert preview["decision"] is None
                 assert preview["problem"]["code"] == "prompt_too_large"
+                assert "Nothing was sent" not in preview["problem"]["message"]
+                would = preview["too_large"]
+                assert would["prompt_tokens"] > would["limit"] == 500
+                parts = {part["name"]: part["tokens"] for part in would["parts"]}
+                assert parts["current"] > 1_000 and parts["history"] == 0
                 await page.send(draft)
                 assert (await page.until("refused"))["code"] == "prompt_too_large"
                 assert len(fake.requests) == calls

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from chatsite.history.decision.compose import ComposedRequest, compose
 from chatsite.history.decision.decision_input import DecisionInput
@@ -17,7 +17,8 @@ from chatsite.history.path.quotes import Quotes, quote_notes
 from chatsite.history.path.room import RequestRoom
 from chatsite.history.path.talk_limit import within_talk_limit
 from chatsite.history.path.turn_verdicts import Path, PathVerdict, judge_current, judge_path
-from chatsite.history.policies.base import DecisionContext, Users
+from chatsite.history.policies.all import ALL
+from chatsite.history.policies.base import DecisionContext, Policy, Users
 from chatsite.history.settings.turn_settings import Settings
 from chatsite.history.values.counts import tokens_of
 from chatsite.history.values.evidence import NO_EVIDENCE, Evidence
@@ -36,6 +37,7 @@ def decide(
     evidence: Evidence = NO_EVIDENCE,
     agent: str,
     cleanup: Cleaner | None = None,
+    over_limit: bool = False,
 ) -> Decision:
     """Choose what the model gets to see of the path, whose last turn is the current one.
 
@@ -43,7 +45,8 @@ def decide(
     would leave it out; what `Decision.unloads` names must be marked so in storage.
 
     Every message must carry its tokens (else ValueError). Raises PromptTooLarge, naming the
-    largest part, when head and current turn alone don't fit.
+    largest part, when head and current turn alone don't fit. With `over_limit` such a turn is
+    measured instead: nothing older is sent, and the decision's tokens exceed its limit.
     """
     given = DecisionInput(
         transcript=within_talk_limit(transcript, settings.terms.talk_limit),
@@ -55,7 +58,13 @@ def decide(
         cleanup=cleanup,
     )
     given.require_valid()
-    return _run_policy(given, _prepare(given))
+    prepared = _prepare(given)
+    if not prepared.room.exceeded:
+        return _run_policy(given, prepared, policy=settings.active_policy)
+    if not over_limit:
+        raise prepared.room.refusal()
+    # Which turns a policy would choose says nothing where there is room for none of them.
+    return _run_policy(replace(given, cleanup=None), prepared, policy=ALL)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,7 +81,6 @@ class _Prepared:
 
 
 def _prepare(given: DecisionInput) -> _Prepared:
-    """Raises PromptTooLarge where what always stays doesn't fit."""
     path = Path.of(given.transcript)
     marker = remembered_from(given.transcript.entries)
     reasons = _system_reasons(path.system, marker)
@@ -84,7 +92,6 @@ def _prepare(given: DecisionInput) -> _Prepared:
         system=[entry.message for entry in instructions],
         current=judge_current(path.current).messages,
     )
-    room.require()
     answered = path.current.entries[0].message.reply_to
     reply_to = given.evidence.reply_to
     return _Prepared(
@@ -97,12 +104,11 @@ def _prepare(given: DecisionInput) -> _Prepared:
     )
 
 
-def _run_policy(given: DecisionInput, prepared: _Prepared) -> Decision:
-    policy = given.settings.active_policy
+def _run_policy(given: DecisionInput, prepared: _Prepared, *, policy: Policy) -> Decision:
     notes = given.settings.conversation.previous_tasks_count.value
     quotes = quote_notes(
         prepared.path,
-        most=0 if policy.only_current else notes,
+        most=0 if policy.only_current or prepared.room.exceeded else notes,
         marker=prepared.marker,
         reply_to=prepared.reply_to,
         available_tokens=prepared.room.available_tokens,
@@ -118,6 +124,7 @@ def _run_policy(given: DecisionInput, prepared: _Prepared) -> Decision:
     fitted = fit(
         verdict,
         given,
+        policy=policy,
         room=prepared.room,
         quotes=quotes,
         added_tokens=sum(tokens_of(text.message) for text in choice.texts),
@@ -145,7 +152,7 @@ def _context(given: DecisionInput, prepared: _Prepared, quotes: Quotes) -> Decis
         counted=counted,
         users_not_loaded=not_loaded.users - not_loaded.background,
         reached=isinstance(reach, Users) and len(counted) >= reach.users,
-        available_tokens=prepared.room.available_tokens - quotes.tokens,
+        available_tokens=max(0, prepared.room.available_tokens - quotes.tokens),
         overflow_reason=prepared.room.overflow_reason,
     )
 

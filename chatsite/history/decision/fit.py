@@ -17,6 +17,7 @@ def fit(
     verdict: PathVerdict,
     given: DecisionInput,
     *,
+    policy: Policy,
     room: RequestRoom,
     quotes: Quotes,
     added_tokens: int,
@@ -24,7 +25,6 @@ def fit(
     """Make it fit. `quotes` are sent whatever is dropped; so are a strategy's texts, which take
     `added_tokens`."""
     settings, not_loaded = given.settings, given.transcript.not_loaded
-    policy = settings.active_policy
     reach = policy.reach(settings.terms)
     wanted = _last_wanted(verdict, reach, not_loaded)
     reason = _not_loaded_reason(verdict, policy, reach, not_loaded)

@@ -92,24 +92,41 @@ class RequestRoom:
         """Tokens that are left for history."""
         return self.limit - self.fixed
 
+    @property
+    def exceeded(self) -> bool:
+        """Whether these parts alone don't fit."""
+        return self.fixed > self.limit
+
     def require(self) -> None:
         """Raise PromptTooLarge, naming the largest part, when these parts alone don't fit."""
-        if self.fixed <= self.limit:
-            return
+        if self.exceeded:
+            raise self.refusal()
+
+    def refusal(self) -> PromptTooLarge:
+        """The same fact in two sentences: for who tried to send it, and, beside the numbers, for
+        who is still writing."""
         parts = (self.system, self.prefilled, self.tools, self.current)
         largest = max(parts, key=lambda part: part.tokens)
-        raise PromptTooLarge(
+        bound, part, advice = self._bound(), say(_NAMES[largest.name]), say(_ADVICE[largest.name])
+        return PromptTooLarge(
             say(
                 "This message can't be sent: {fixed:,} tokens are needed and {allowed:,} are "
                 "allowed ({bound}). The largest part is {part}, with {tokens:,} tokens. "
                 "Nothing was sent and your text is kept. {advice}",
                 fixed=self.fixed,
                 allowed=max(0, self.limit),
-                bound=self._bound(),
-                part=say(_NAMES[largest.name]),
+                bound=bound,
+                part=part,
                 tokens=largest.tokens,
-                advice=say(_ADVICE[largest.name]),
-            )
+                advice=advice,
+            ),
+            beforehand=say(
+                "This is too long to be sent: the limit is {bound}, and most of it is taken by "
+                "{part}. {advice}",
+                bound=bound,
+                part=part,
+                advice=advice,
+            ),
         )
 
     def parts(
@@ -145,7 +162,7 @@ class RequestRoom:
 
 def rest_of(window: Window, used: Sequence[RequestPart]) -> tuple[RequestPart, RequestPart]:
     """What the `used` parts leave of the window: what is kept for the reply, and what is free."""
-    free = window.room - sum(part.tokens for part in used)
+    free = max(0, window.room - sum(part.tokens for part in used))
     basis = weakest(part.basis for part in used)
     return RequestPart("reply", window.reply, "counted"), RequestPart("free", free, basis)
 

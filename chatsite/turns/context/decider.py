@@ -113,6 +113,11 @@ class Decider:
         evidence = await self._collect_evidence(inputs)
         return await self._run_policy(inputs, evidence, loaded.receipt)
 
+    async def measure(self, context: TurnContext, loaded: LoadedPath) -> Decision:
+        """The same for a message that doesn't fit: what it would take, of how much."""
+        inputs = await self._inputs(context, loaded.transcript, preview=True)
+        return await self._run_policy(inputs, NO_EVIDENCE, loaded.receipt, over_limit=True)
+
     async def with_counts(self, context: TurnContext, loaded: LoadedPath) -> LoadedPath:
         """The path with every message counted, once for several decisions."""
         transcript = await self._count(context, loaded.transcript)
@@ -135,7 +140,12 @@ class Decider:
         return await gatherer.gather(inputs)
 
     async def _run_policy(
-        self, inputs: DecisionInputs, evidence: Evidence, previous: Mapping[str, Any] | None
+        self,
+        inputs: DecisionInputs,
+        evidence: Evidence,
+        previous: Mapping[str, Any] | None,
+        *,
+        over_limit: bool = False,
     ) -> Decision:
         """`previous` is the receipt of the request before this one."""
         context, transcript = inputs.context, inputs.transcript
@@ -150,6 +160,7 @@ class Decider:
             evidence=replace(evidence, previous=Previous.from_dict(previous) if previous else None),
             agent=context.agent.slug,
             cleanup=self._cleaner(context.agent) if context.agent.has_cache else None,
+            over_limit=over_limit,
         )
         # A long conversation takes 30 us a message, and would hold up everybody else's answers.
         long = len(transcript.entries) > LONG

@@ -45,12 +45,35 @@ class Drafts:
         reply_to: str | None = None,
         attachments: Sequence[str] = (),
     ) -> dict[str, Any]:
-        """What the page shows of the next request. `attachments` are ids of uploaded files."""
+        """What the page shows of the next request. `attachments` are ids of uploaded files.
+
+        Raises PromptTooLarge for one that can't be sent; `measure` then says what it would take.
+        """
+        context, draft = await self._draft(request, text, reply_to, attachments)
+        return self._shown(context, draft, await self.decide(context, draft))
+
+    async def measure(
+        self,
+        request: PageRequest,
+        text: str,
+        *,
+        reply_to: str | None = None,
+        attachments: Sequence[str] = (),
+    ) -> dict[str, Any]:
+        """The same of a request that is too large: its tokens exceed its limit."""
+        context, draft = await self._draft(request, text, reply_to, attachments)
+        loaded = await self.load(context, draft, context.reach)
+        return self._shown(context, draft, await self.decider.measure(context, loaded))
+
+    async def _draft(
+        self, request: PageRequest, text: str, reply_to: str | None, attachments: Sequence[str]
+    ) -> tuple[TurnContext, Draft]:
         context = await self.context(request)
         attached = await self.attachments(request, attachments)
-        draft = Draft(text=text, reply_to=reply_to, attachments=attached)
-        decision = await self.decide(context, draft)
-        notes = draft_file_notes(decision.request, attached, context.agent.model)
+        return context, Draft(text=text, reply_to=reply_to, attachments=attached)
+
+    def _shown(self, context: TurnContext, draft: Draft, decision: Decision) -> dict[str, Any]:
+        notes = draft_file_notes(decision.request, draft.attachments, context.agent.model)
         return decision.to_dict() | {
             "files": list(notes),
             "dropped": context.agent.asked["dropped"],

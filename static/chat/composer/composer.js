@@ -7,6 +7,7 @@ import { loadDraft, storeDraft } from "../net/drafts.js";
 import { byteLength, formatBytes } from "../state/format.js";
 import { describeFailed } from "./draft-file.js";
 import { onFilesChosen, onFilesDropped, onPaste, textFile } from "./file-intake.js";
+import { tokensTooMany } from "../state/state.js";
 import { say } from "../words/say.js";
 import { FileTray } from "./file-tray.js";
 import { ReplyBar } from "./reply.js";
@@ -14,7 +15,7 @@ import { ReplyBar } from "./reply.js";
 /**
  * @import { Page } from "../types/page.js"
  * @import { Draft, State } from "../types/state.js"
- * @import { Attachment, Quote } from "../types/wire.js"
+ * @import { Attachment, Decision, Quote } from "../types/wire.js"
  */
 
 const TALLEST = 240;
@@ -42,6 +43,8 @@ export class Composer {
     this.running = false;
     this.sending = false;
     this.closed = false;
+    /** @type {{decision: Decision|null, why: string, size: number, files: number}|null} the draft that can't be sent, and why */
+    this.tooLarge = null;
     // The message is sent by itself once its files are uploaded.
     this.waits = false;
     this.shown = "";
@@ -87,13 +90,32 @@ export class Composer {
     this.sending = state.pending.length > 0;
     this.closed = state.deleted || Boolean(state.agent?.broken);
     if (state.opened && !state.messages.length) this.reply.cancel();
+    this.#measured(state);
     const why = this.running || this.sending || this.waits;
-    if (!why && this.notice.classList.contains("quiet")) this.showNotice("");
+    if (!why && !state.problem && this.notice.classList.contains("quiet")) this.showNotice("");
     const placeholder = state.agent?.placeholder || say("Message {name}", { name });
     if (this.box.placeholder !== placeholder) this.box.placeholder = placeholder;
     setText(byId("draft-label"), say("Message {name}", { name }));
     this.tray.showForms(state.decision?.files ?? []);
     this.updateButtons();
+  }
+
+  /**
+   * Notes whether what is written has room. Before the next figures are here, less of it may have.
+   * @param {State} state
+   */
+  #measured({ opened, decision, problem }) {
+    const over = opened && problem && tokensTooMany(decision) > 0;
+    const known = this.tooLarge?.decision === decision;
+    if (!over) this.tooLarge = null;
+    else if (!known) this.tooLarge = { decision, why: problem.message, size: this.box.value.length, files: this.tray.attachments.length };
+  }
+
+  /** Why what is written can't be sent; "" where it can. */
+  get #obstacle() {
+    if (this.box.value.length > SHORT && !this.actions.fits(this.box.value)) return TOO_LONG;
+    const { tooLarge, box, tray } = this;
+    return tooLarge && box.value.length >= tooLarge.size && tray.attachments.length >= tooLarge.files ? tooLarge.why : "";
   }
 
   focus() {
@@ -202,6 +224,7 @@ export class Composer {
     const { text } = this.draft;
     if (this.closed || (!text.trim() && this.tray.empty)) return this.focus();
     if (!this.actions.fits(text)) return this.offerFile();
+    if (this.#obstacle) return this.showNotice(this.#obstacle, { quiet: true });
     if (this.tray.failed.length) return this.#offerWithout();
     if (this.tray.busy) return this.#wait(true);
     const { draft, busy } = this;
@@ -285,10 +308,11 @@ export class Composer {
     const { button } = this;
     this.stop.hidden = !this.running;
     setText(button, this.waits ? say("Waiting…") : this.busy ? say("Send next") : say("Send"));
-    button.title = this.waits ? say("Cancel sending") : this.busy
+    const obstacle = this.#obstacle;
+    button.title = obstacle ? obstacle : this.waits ? say("Cancel sending") : this.busy
       ? say("Send when the answer is complete (Enter)") : say("Send (Enter)");
     button.classList.toggle("next", this.busy);
-    button.disabled = this.closed || (!this.box.value.trim() && this.tray.empty);
+    button.disabled = this.closed || Boolean(obstacle) || (!this.box.value.trim() && this.tray.empty);
     this.box.readOnly = this.closed;
     this.file.disabled = this.closed;
   }

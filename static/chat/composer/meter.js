@@ -1,8 +1,8 @@
 /** How full the next request is: a bar, and the same in words. */
 
 import { byId, h, setChildren, setText } from "../elements/dom.js";
-import { formatNumber } from "../state/format.js";
-import { countSaid } from "../state/state.js";
+import { describeTooMany, formatNumber } from "../state/format.js";
+import { countSaid, tokensTooMany } from "../state/state.js";
 import { say, sayCount } from "../words/say.js";
 
 /** @import { State } from "../types/state.js" */
@@ -22,28 +22,32 @@ export class Meter {
    * @param {boolean} begun something was said or is being typed: before that there is nothing to measure
    */
   update(state, begun) {
-    const { decision } = state;
-    byId("meter").hidden = !decision || !begun;
+    const { decision, problem } = state;
+    byId("meter").hidden = !decision || !begun || problem?.code === "too_long";
     if (!decision) return;
     const { prompt_tokens: tokens, limit } = decision;
     const { sent, said } = countSaid(decision, state);
     const share = limit > 0 ? Math.min(1, tokens / limit) : 0;
     this.fill.style.width = `${(share * 100).toFixed(1)}%`;
     this.fill.classList.toggle("full", share > 0.9);
+    const tooMany = tokensTooMany(decision);
+    byId("meter").classList.toggle("over", tooMany > 0);
+    const numbers = { tokens: formatNumber(tokens), limit: formatNumber(limit) };
+    const room = tooMany ? describeTooMany(decision) : say("{tokens} of {limit} tokens", numbers);
     // Nothing is stored of a chat that hasn't begun.
-    const messages = said > 0 && (sent === said
+    const messages = said > 0 && !tooMany && (sent === said
       ? sayCount("{count} message", "all {count} messages", said)
       : say("{sent} of {messages}", { sent: formatNumber(sent), messages: sayCount("{count} message", "{count} messages", said) }));
     byId("meter").title = say("What your next message is sent with. A token is a piece of a word; the model takes {limit} of them.", { limit: formatNumber(limit) });
     setChildren(
       this.words,
-      h("span", {}, say("{tokens} of {limit} tokens", { tokens: formatNumber(tokens), limit: formatNumber(limit) })),
+      h("span", {}, room),
       messages && h("span", { class: "dot" }, " · "),
       messages && h("span", {}, messages),
     );
     const spoken = messages
-      ? say("Next request: {tokens} of {limit} tokens, {messages}.", { tokens: formatNumber(tokens), limit: formatNumber(limit), messages })
-      : say("Next request: {tokens} of {limit} tokens.", { tokens: formatNumber(tokens), limit: formatNumber(limit) });
+      ? say("Next request: {tokens} of {limit} tokens, {messages}.", { ...numbers, messages })
+      : say("Next request: {room}.", { room });
     setText(this.spoken, spoken);
     if (this.words instanceof HTMLButtonElement) this.words.setAttribute("aria-label", spoken);
     else this.words.setAttribute("aria-hidden", "true");

@@ -2,7 +2,7 @@
 
 import { apply, needsPreview } from "../state/apply.js";
 import { byteLength } from "../state/format.js";
-import { addEarlier, addPending, disconnect, expectPreview, initialState, lastSeq, removePending } from "../state/state.js";
+import { addEarlier, addPending, disconnect, expectPreview, initialState, lastSeq, refusePreview, removePending } from "../state/state.js";
 import { chatAddress, queryString, readAddress, useConversationAddress } from "./address.js";
 import { Connection } from "./connection.js";
 import * as drafts from "./drafts.js";
@@ -301,7 +301,11 @@ export class Session {
    */
   #sendPreview(ref) {
     const { draft, ...rest } = this.draftFields;
-    if (!this.state.opened || this.state.deleted || !this.fits(draft)) return false;
+    if (!this.state.opened || this.state.deleted) return false;
+    if (!this.fits(draft)) {
+      this.#setState(refusePreview(expectPreview(this.state, ref)));
+      return false;
+    }
     this.state = expectPreview(this.state, ref);
     return this.#command("preview", { agent: this.state.agentSlug, draft, ...rest, ...this.#firstChoice() }, ref);
   }

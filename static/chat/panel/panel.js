@@ -5,6 +5,7 @@ import { byId, h, setChildren } from "../elements/dom.js";
 import { icon } from "../elements/icons.js";
 import { getJson } from "../net/http.js";
 import { formatDuration } from "../state/format.js";
+import { tokensTooMany } from "../state/state.js";
 import { say } from "../words/say.js";
 import { CacheSection } from "./cache.js";
 import { ComparisonSection } from "./comparison.js";
@@ -153,7 +154,8 @@ export class Panel {
    * @returns {Decision|null}
    */
   #shown(state) {
-    return this.view === "next" ? state.decision : this.chosen ?? state.receipt;
+    if (this.view === "next") return state.problem?.code === "too_long" ? null : state.decision;
+    return this.chosen ?? state.receipt;
   }
 
   /** The record itself, as `manage.py replay_receipt` reads it. */
@@ -169,7 +171,8 @@ export class Panel {
    */
   #sayProblem(state, decision) {
     const words = this.failure
-      || (this.view === "next" ? state.problem?.message ?? "" : "")
+      // Of a message that is too long the sections below say all there is to say.
+      || (this.view === "next" && !tokensTooMany(decision) ? state.problem?.message ?? "" : "")
       || (decision ? "" : this.view === "next" ? say("Connecting…") : say("No answer yet."));
     this.problem.hidden = !words;
     this.problem.textContent = words;

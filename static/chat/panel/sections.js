@@ -1,8 +1,8 @@
 /** Sections made of a decision alone: facts, notes, parts of the prompt, the provider's numbers. */
 
 import { h } from "../elements/dom.js";
-import { formatDollars, formatDuration, formatNumber } from "../state/format.js";
-import { countGreetings } from "../state/state.js";
+import { describeTooMany, formatDollars, formatDuration, formatNumber } from "../state/format.js";
+import { countGreetings, tokensTooMany } from "../state/state.js";
 import { say, sayCount } from "../words/say.js";
 import { SOURCES } from "./settings.js";
 import { term } from "./terms.js";
@@ -28,12 +28,13 @@ const PARTS = {
 export function factsSection(decision, state) {
   const { facts, locked, lock_reason: reason } = decision;
   const current = decision.verdicts.find((one) => one.reason === "current")?.first ?? 0;
+  const tooMany = tokensTooMany(decision);
   const greetings = facts.stored > 0 ? countGreetings(decision, state) : 0;
   const quotes = decision.verdicts.filter((one) => one.quoted);
   const quoted = sumMessages(quotes);
   const stay = sumMessages(quotes.filter(({ before }) => before && before < current));
   return {
-    data: [facts, locked, reason, quoted, stay, greetings],
+    data: [facts, locked, reason, quoted, stay, greetings, tooMany > 0],
     draw: () => [
       h("dl", { class: "facts" },
         h("dt", {}, term("policy", say("Policy"))), h("dd", {}, facts.policy),
@@ -41,7 +42,7 @@ export function factsSection(decision, state) {
         h("dt", {}, term("source", say("Source"))),
         h("dd", {}, describeSource(facts.source), locked && " ", locked && h("span", { class: "lock" }, say("locked"))),
         h("dt", {}, term("messages", say("Messages"))),
-        h("dd", {}, describeMessages(facts), quoted > 0 && describeQuoted(quoted, stay))),
+        h("dd", {}, describeMessages(facts, tooMany > 0), quoted > 0 && describeQuoted(quoted, stay))),
       greetings > 0 && h("p", { class: "quiet" }, sayCount("{count} of them is the agent's greeting, which is never sent.",
         "{count} of them are the agent's greetings, which are never sent.", greetings)),
       locked && reason && h("p", { class: "reason" }, reason),
@@ -70,9 +71,11 @@ const sumMessages = (verdicts) => verdicts.reduce((sum, { messages }) => sum + m
 /**
  * How many messages are stored, and how many of them the request has; the draft isn't one of them.
  * @param {Facts} facts
+ * @param {boolean} tooLarge
  */
-function describeMessages({ stored, sent, draft }) {
+function describeMessages({ stored, sent, draft }, tooLarge) {
   const numbers = { stored: formatNumber(stored), sent: formatNumber(sent) };
+  if (tooLarge) return say("{stored} in the conversation, none can be sent with your draft", numbers);
   if (!draft) return say("{stored} in the conversation then, {sent} sent", numbers);
   const written = draft === "written";
   if (!stored && written) return say("{stored} in the conversation; your draft would be sent", numbers);
@@ -118,18 +121,21 @@ export function partsSection(decision, { next, before }) {
   });
   const counted = measured.filter((part) => part.tokens > 0);
   const sent = counted.filter((part) => part.name !== "free" && part.name !== "reply");
+  const tooMany = tokensTooMany(decision);
   const bases = new Set(sent.map((part) => part.basis));
   const one = bases.size === 1 ? [...bases][0] : null;
   return {
     data: [all, total, limit, leading, budget, size, reply, dropped, next, before],
     draw: () => [
-      h("h3", {}, next ? say("What would be sent") : say("What was sent"),
-        h("small", {}, say("{total} of {limit} tokens", { total: formatNumber(total), limit: formatNumber(limit) }))),
-      bar(counted, before ? leading : 0),
+      h("h3", {}, tooMany ? say("What it would take") : next ? say("What would be sent") : say("What was sent"),
+        tooMany
+          ? h("small", { class: "over" }, describeTooMany(decision))
+          : h("small", {}, say("{total} of {limit} tokens", { total: formatNumber(total), limit: formatNumber(limit) }))),
+      bar(counted, before && !tooMany ? leading : 0),
       h("ul", { class: "key" }, counted.map((part) =>
         h("li", {}, h("i", { class: `seg-${part.name}` }), term(part.name, PARTS[part.name] ?? part.name), ` ${formatNumber(part.tokens)}`,
           !one && part.basis && sent.includes(part) && h("small", {}, ` ${part.basis}`)))),
-      before && h("p", { class: "reuse" }, leading > 0 && h("i", {}), describeReuse(leading, total)),
+      before && !tooMany && h("p", { class: "reuse" }, leading > 0 && h("i", {}), describeReuse(leading, total)),
       h("p", { class: "quiet" }, [
         one ? BASES[one] ?? "" : "",
         budget

@@ -2,6 +2,7 @@
 
 import { h } from "../elements/dom.js";
 import { formatNumber, formatTime, shorten } from "../state/format.js";
+import { tokensTooMany } from "../state/state.js";
 import { describeCall } from "../state/tool-calls.js";
 import { say, sayCount } from "../words/say.js";
 import { term } from "./terms.js";
@@ -24,31 +25,33 @@ export function verdictsSection(decision, messages, next, toMessage) {
   // An empty draft is no message.
   const rows = decision.facts.draft === "empty" ? decision.verdicts.filter((one) => one.reason !== "current") : decision.verdicts;
   const last = messages.at(-1)?.seq ?? 0;
+  const over = tokensTooMany(decision) > 0;
   const current = decision.verdicts.find((one) => one.reason === "current")?.first ?? 0;
   return {
-    data: [rows, messages.length, last, next],
+    data: [rows, messages.length, last, next, over],
     draw: () => [
       h("h3", {}, term("verdicts", say("Each message")),
         h("small", {}, next ? say("as it would be sent, oldest first") : say("as it was sent, oldest first"))),
-      h("ul", { class: "fate" }, rows.map((one, index) => row(one, index, { messages, last, next, current, toMessage }))),
+      h("ul", { class: "fate" }, rows.map((one, index) => row(one, index, { messages, last, next, current, over, toMessage }))),
     ],
   };
 }
 
 /**
  * What the rows share: the loaded messages with the last one's number, whether this is the next
- * request, and the number of the message that it asks.
- * @typedef {{messages: Message[], last: number, next: boolean, current: number, toMessage: (seq: number) => void}} Shared
+ * request, the number of the message that it asks, and whether that is too long to be sent.
+ * @typedef {{messages: Message[], last: number, next: boolean, current: number, over: boolean, toMessage: (seq: number) => void}} Shared
  */
 
 /**
  * "quoted": sent as text before the current message, or before an earlier one, not in its place.
  * @param {Verdict} verdict
  * @param {number} current
+ * @param {boolean} over
  */
-function describeFate({ sent, quoted, before }, current) {
+function describeFate({ sent, quoted, before }, current, over) {
   if (quoted) return before && before < current ? say("still sent as a quote") : say("sent as a quote");
-  return sent ? say("sent") : say("not sent");
+  return sent ? over ? say("needed") : say("sent") : say("not sent");
 }
 
 /**
@@ -77,7 +80,7 @@ function describeRole({ reason, role, messages }, draft) {
  * @param {Shared} shared
  */
 function row(verdict, index, shared) {
-  const { messages, last, next, current } = shared;
+  const { messages, last, next, current, over } = shared;
   const { first, last: end, sent, quoted, sentence, tokens, basis } = verdict;
   const { spans = [[first, end]] } = verdict;
   const draft = next && first > last;
@@ -87,7 +90,7 @@ function row(verdict, index, shared) {
       h("summary", {},
         h("span", { class: "place" }, describePlace(verdict)),
         h("span", { class: "role" }, describeRole(verdict, draft)),
-        h("span", { class: "why" }, h("b", {}, describeFate(verdict, current)), `: ${sentence}`),
+        h("span", { class: "why" }, h("b", {}, describeFate(verdict, current, over)), `: ${sentence}`),
         h("span", { class: "n" }, formatNumber(tokens), h("span", { class: "hidden" }, ` ${say("tokens")}, ${BASES[basis] ?? basis}`))),
       h("div", { class: "inside" }, contents(verdict, inside, draft, shared))));
 }

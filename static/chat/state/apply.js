@@ -68,7 +68,7 @@ export function apply(state, event) {
       return refused(state, event);
     case "preview":
       if (event.ref !== state.previewRef) return state;
-      return { ...state, decision: event.decision ?? state.decision, problem: event.problem };
+      return { ...state, decision: event.decision ?? event.too_large ?? state.decision, problem: event.problem };
     case "engine":
       return engine(state, event);
     default:

@@ -117,3 +117,11 @@ export const describeWaiting = (sentence, seconds) =>
  * @param {string} text
  */
 export const withoutMarkup = (text) => text.replace(/\*\*|__|`+|^#+ /gmu, "");
+
+/**
+ * "4,027 of 3,840 tokens: 187 too many"
+ * @param {{prompt_tokens: number, limit: number}} decision
+ */
+export const describeTooMany = ({ prompt_tokens: tokens, limit }) => say("{tokens} of {limit} tokens: {more} too many", {
+  tokens: formatNumber(tokens), limit: formatNumber(Math.max(0, limit)), more: formatNumber(tokens - Math.max(0, limit)),
+});

@@ -1,5 +1,7 @@
 /** The state of the open conversation, and the changes that the page itself makes to it. Pure. */
 
+import { say } from "../words/say.js";
+
 /**
  * @import { RunningTurn, PendingMessage, State } from "../types/state.js"
  * @import { Agent, Decision, Message, Summary, Verdict } from "../types/wire.js"
@@ -79,6 +81,14 @@ export function removePending(state, clientId) {
 export const expectPreview = (state, ref) => ({ ...state, previewRef: ref });
 
 /**
+ * Notes that what is written is longer than one message can be: no preview is made of it.
+ * @param {State} state
+ * @returns {State}
+ */
+export const refusePreview = (state) => (state.problem?.code === "too_long" ? state
+  : { ...state, problem: { code: "too_long", message: say("What is written is longer than one message can be, so there are no numbers.") } });
+
+/**
  * Adds older messages above those that are loaded.
  * @param {State} state
  * @param {Message[]} messages
@@ -141,3 +151,9 @@ export function countSaid(decision, state) {
   const { sent, stored } = decision.facts;
   return { sent, said: Math.max(sent, stored - countGreetings(decision, state)) };
 }
+
+/**
+ * How many tokens the next message has above its limit; 0 where it can be sent.
+ * @param {Decision|null} decision
+ */
+export const tokensTooMany = (decision) => (decision ? Math.max(0, decision.prompt_tokens - decision.limit) : 0);

@@ -3,6 +3,7 @@
 import { h, reducedMotion, setChildren, setText } from "../elements/dom.js";
 import { Popover } from "../elements/popover.js";
 import { capitalize, formatNumber } from "../state/format.js";
+import { tokensTooMany } from "../state/state.js";
 import { say, sayCount } from "../words/say.js";
 
 /** @import { Decision } from "../types/wire.js" */
@@ -93,7 +94,8 @@ export class Horizon {
 }
 
 /** @param {Line} line "39 of 130 messages are sent" */
-function describeSent({ counted: { sent, said }, empty, summary }) {
+function describeSent({ counted: { sent, said }, empty, summary, decision }) {
+  if (tokensTooMany(decision)) return say("Your message doesn't fit, so nothing can be sent");
   if (empty && !sent) return summary.sent ? say("Only a summary and your new message are sent") : say("Only your new message is sent");
   const numbers = { sent: formatNumber(sent), said: formatNumber(said) };
   return summary.sent
@@ -102,7 +104,8 @@ function describeSent({ counted: { sent, said }, empty, summary }) {
 }
 
 /** @param {Line} line */
-function describeLine({ empty, marked, summary }) {
+function describeLine({ empty, marked, summary, decision }) {
+  if (tokensTooMany(decision)) return say("Nothing can be sent: your message doesn't fit.");
   if (summary.sent) return say("Of everything above this line the model sees only a summary.");
   if (marked > 0) {
     return sayCount("The model no longer sees anything above this line (but for {count} marked message).",
@@ -114,6 +117,10 @@ function describeLine({ empty, marked, summary }) {
 /** @param {Line} line the rule, and what counts */
 function explain(line) {
   const { decision } = line;
+  if (tokensTooMany(decision)) {
+    return [h("p", {}, h("b", {}, say("Your message alone is longer than what may be sent."))),
+      h("p", {}, say("Nothing of the chat fits beside it. Shorten it, and the line goes back to its place."))];
+  }
   return [
     h("p", {}, h("b", {}, describeLine(line))),
     h("p", {}, say("The rule: {rule}.", { rule: capitalize(decision.in_words) })),

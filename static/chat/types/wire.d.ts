@@ -433,7 +433,14 @@ export interface Import {
 }
 /** `seconds`: how long to wait before the command may work, 0 where time doesn't help. */
 export interface RefusedReply { type: "refused"; ref: string; code: string; message: string; seconds: number }
-export interface PreviewReply { type: "preview"; ref: string; decision: Decision | null; problem: Problem | null }
+/** `too_large` is a decision with more tokens than its limit, where `decision` is null for that reason. */
+export interface PreviewReply {
+  type: "preview";
+  ref: string;
+  decision: Decision | null;
+  problem: Problem | null;
+  too_large?: Decision | null;
+}
 export interface EngineReply {
   type: "engine";
   state: string;
