@@ -297,7 +297,7 @@ def test_the_shipped_agents_are_whole_and_show_the_policies() -> None:
     assert policies == shown | {("strategy", False)}
 
 
-# A number and, up to two words on, what a length or a budget counts: "your last 20 messages".
+# A number and, up to two words on, what a length or a budget counts: "your last 20 exchanges".
 COUNTED = re.compile(
     r"\b(\d[\d,]*|one|two|three|four|five|six|seven|eight|nine|ten|twelve|fifteen|twenty|thirty|fifty)"
     r"\b(\W+\w+){0,2}?\W+(messages?|turns?|questions?|answers?|tokens?)\b",
@@ -306,7 +306,7 @@ COUNTED = re.compile(
 
 
 def test_the_shipped_agents_promise_no_number_that_the_settings_may_overrule() -> None:
-    assert COUNTED.search("It remembers your last 20 messages.")
+    assert COUNTED.search("It remembers your last 20 exchanges.")
     assert COUNTED.search("I see our last five of your messages.")
     for agent in Catalogue(SHIPPED).all():
         assert isinstance(agent, Template)

@@ -39,7 +39,7 @@ def test_a_chosen_policy_is_there_again_after_leaving_and_coming_back(
     choose(chat, "Only your new message")
     expect(chat.chip).to_have_text("Only your new message")
     chat.page.locator("#new").click()
-    expect(chat.chip).to_have_text("Your last 20 messages")
+    expect(chat.chip).to_have_text("Your last 20 exchanges")
     chat.row("One.").locator("a.conv").click()
     expect(chat.chip).to_have_text("Only your new message")
     assert "history" not in chat.page.url
@@ -55,18 +55,18 @@ def test_what_is_chosen_before_the_first_message_is_kept_with_the_chat(
     visit: Visit, fake: FakeOpenAI
 ) -> None:
     chat = visit().open("/chat?agent=demo&historyPolicy=lastN&historyLength=2&historyTokens=3000")
-    expect(chat.chip).to_have_text("Your last 2 messages, up to 3,000 tokens")
+    expect(chat.chip).to_have_text("Your last 2 exchanges, up to 3,000 tokens")
     chat.chip.click()
     chat.popover.get_by_role("button", name="One more").click()
-    expect(chat.chip).to_have_text("Your last 3 messages, up to 3,000 tokens")
+    expect(chat.chip).to_have_text("Your last 3 exchanges, up to 3,000 tokens")
     assert "history" not in chat.page.url and "agent=demo" in chat.page.url
     chat.page.keyboard.press("Escape")
     chat.reload()
-    expect(chat.chip).to_have_text("Your last 3 messages, up to 3,000 tokens")
+    expect(chat.chip).to_have_text("Your last 3 exchanges, up to 3,000 tokens")
     chat.turns("One.", "Two.", "Three.", "Four.")
     sent = [one["content"] for one in fake.requests[-1]["messages"] if one["role"] == "user"]
     assert sent == ["Two.", "Three.", "Four."]
-    expect(chat.tab().chip).to_have_text("Your last 3 messages, up to 3,000 tokens")
+    expect(chat.tab().chip).to_have_text("Your last 3 exchanges, up to 3,000 tokens")
 
 
 def test_two_choices_in_a_row_are_both_kept(visit: Visit) -> None:
@@ -88,7 +88,7 @@ def test_another_open_page_of_the_same_chat_follows(visit: Visit) -> None:
     other.popover.get_by_role("button", name=BACK).click()
     expect(other.popover.get_by_role("button", name=BACK)).to_be_hidden()
     expect(other.popover).to_be_focused()
-    expect(chat.chip).to_have_text("Your last 20 messages")
+    expect(chat.chip).to_have_text("Your last 20 exchanges")
 
 
 def test_a_link_comes_before_the_choice_and_the_page_says_so(visit: Visit) -> None:
@@ -143,13 +143,13 @@ def test_a_number_that_is_none_is_refused_where_it_is_typed(visit: Visit) -> Non
     chat.chip.click()
     tokens = chat.popover.get_by_label("Token limit")
     tokens.fill("900")
-    expect(chat.chip).to_have_text("Your last 20 messages, up to 900 tokens")
+    expect(chat.chip).to_have_text("Your last 20 exchanges, up to 900 tokens")
     tokens.fill("0")
     expect(chat.popover.get_by_role("status")).to_have_text(
         "Enter a whole number from 1 to 1,000,000. The value before is kept."
     )
     tokens.fill("800")
-    expect(chat.chip).to_have_text("Your last 20 messages, up to 800 tokens")
+    expect(chat.chip).to_have_text("Your last 20 exchanges, up to 800 tokens")
     expect(chat.popover.get_by_role("status")).to_be_empty()
 
 
@@ -181,7 +181,7 @@ def test_the_environment_comes_before_the_choice_and_the_page_gives_the_reason(
     chat.page.get_by_label("Password").fill("engines-1843")
     chat.page.get_by_role("button", name="Sign in").click()
     chat.ready().row("One.").locator("a.conv").click()
-    expect(chat.chip).to_have_text("Your last 2 messages set by the administrator")
+    expect(chat.chip).to_have_text("Your last 2 exchanges set by the administrator")
     expect(chat.setting("policy", "conversation").locator("s")).to_have_text("all")
     why = (
         "the environment sets HISTORY_POLICY, so the choice kept with this conversation doesn't "

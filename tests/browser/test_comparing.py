@@ -56,7 +56,7 @@ def test_a_receipt_is_copied_as_it_is_stored(visit: Visit) -> None:
 def test_the_page_says_why_links_can_not_choose(visit: Visit, without_links: Server) -> None:
     chat = visit(base_url=without_links.url).open("/chat?historyPolicy=all&debug=true")
     chat.say("One.")
-    expect(chat.chip).to_have_text("Your last 20 messages")
+    expect(chat.chip).to_have_text("Your last 20 exchanges")
     row = chat.panel.locator("[data-section=compare] tbody tr").filter(has_text="none")
     expect(row).to_contain_text(
         "can't be chosen here: nothing can be chosen in the page on this server"

@@ -28,9 +28,9 @@ def test_the_line_shows_what_the_next_message_leaves_behind(four_turns: Chat) ->
     expect(chat.page.locator("article.out")).to_have_count(7)
     expect(chat.horizon.get_by_role("separator")).to_have_attribute(
         "aria-label",
-        "The model no longer sees anything above this line. 7 messages above will not be sent.",
+        "The model no longer sees anything above this line. 3 exchanges will not be sent.",
     )
-    expect(chat.meter).to_contain_text("2 of 8 messages")
+    expect(chat.meter).to_contain_text("1 of 4 exchanges")
 
 
 def test_the_line_moves_with_the_length_before_anything_is_sent(
@@ -40,8 +40,8 @@ def test_the_line_moves_with_the_length_before_anything_is_sent(
     chat.chip.click()
     chat.popover.get_by_role("button", name="One more").click()
     expect(chat.page.locator(".horizon-place + article")).to_contain_text("Three.")
-    expect(chat.chip).to_have_text("Your last 3 messages")
-    chat.popover.get_by_label("How many of your messages").fill("9")
+    expect(chat.chip).to_have_text("Your last 3 exchanges")
+    chat.popover.get_by_label("How many exchanges").fill("9")
     expect(chat.horizon).to_have_count(0)
     chat.popover.get_by_label("Only your new message").check()
     expect(chat.horizon).to_contain_text("Only your new message is sent")
@@ -62,10 +62,10 @@ def test_the_choice_is_kept_with_the_chat_and_a_reload_shows_it(four_turns: Chat
     chat.reload()
     assert "history" not in chat.page.url
     expect(chat.page.locator(".horizon-place + article")).to_contain_text("Three.")
-    expect(chat.chip).to_have_text("Your last 3 messages")
+    expect(chat.chip).to_have_text("Your last 3 exchanges")
     chat.chip.click()
     chat.popover.get_by_role("button", name="Reset to the agent's default").click()
-    expect(chat.chip).to_have_text("Your last 20 messages")
+    expect(chat.chip).to_have_text("Your last 20 exchanges")
     expect(chat.horizon).to_have_count(0)
     assert "history" not in chat.page.url
 
@@ -94,10 +94,10 @@ def test_links_elsewhere_leave_the_history_out_and_keep_the_panel(visit: Visit) 
 
 def test_the_line_says_how_much_is_sent_and_why_and_leads_to_the_choice(four_turns: Chat) -> None:
     chat = four_turns
-    expect(chat.horizon).to_contain_text("2 of 8 messages are sent · change · why")
+    expect(chat.horizon).to_contain_text("1 of 4 exchanges are sent · change · why")
     chat.horizon.get_by_role("button", name="why").click()
     why = chat.horizon.get_by_role("dialog")
-    expect(why).to_contain_text("The rule: Your last 2 messages.")
+    expect(why).to_contain_text("The rule: Your last 2 exchanges.")
     chat.page.keyboard.press("Escape")
     chat.horizon.get_by_role("button", name="change").click()
     expect(chat.popover).to_be_visible()
@@ -106,7 +106,7 @@ def test_the_line_says_how_much_is_sent_and_why_and_leads_to_the_choice(four_tur
     assert line and menu
     assert line["x"] + line["width"] < menu["x"], "the menu stands beside the line"
     chat.popover.get_by_role("button", name="One more").click()
-    expect(chat.horizon).to_contain_text("4 of 8 messages are sent")
+    expect(chat.horizon).to_contain_text("2 of 4 exchanges are sent")
 
 
 def test_policies_that_cant_be_chosen_say_why_in_place(four_turns: Chat) -> None:

@@ -39,7 +39,7 @@ def test_tab_reaches_every_part_of_the_page(visit: Visit) -> None:
     wanted = [
         "Skip to the message box", "Chatsite", "Hide the sidebar", "New chat",
         "Search conversations", "Where can I go?", "More for Where can I go?",
-        "Guest · 1 conversation", "Demo", "Your last 20 messages", "Debug panel", "Conversation",
+        "Guest · 1 conversation", "Demo", "Your last 20 exchanges", "Debug panel", "Conversation",
         "Copy", "Message Demo", "Send", "Close the debug panel",
         "Next message", "Last answer",
     ]  # fmt: skip
@@ -84,7 +84,7 @@ def test_the_policy_is_changed_by_keys_and_focus_returns(chat: Chat) -> None:
     keys = chat.page.keyboard
     chat.chip.focus()
     keys.press("Enter")
-    expect(chat.popover.get_by_label("Your last messages")).to_be_focused()
+    expect(chat.popover.get_by_label("Your last exchanges")).to_be_focused()
     keys.press("ArrowDown")
     expect(chat.chip).to_have_text("Everything")
     keys.press("Escape")
@@ -287,7 +287,7 @@ def test_what_was_forgotten_is_explained_and_pinned_by_keys(visit: Visit) -> Non
     keys.press("Enter")
     expect(window).to_be_hidden()
     expect(chat.users.first.locator(".mark")).to_contain_text("Still sent: its turn is pinned")
-    expect(chat.horizon).to_contain_text("2 of 6 messages are sent")
+    expect(chat.horizon).to_contain_text("0 of 3 exchanges + 1 pinned are sent")
 
 
 def test_an_answer_is_tried_again_with_another_memory_by_keys(chat: Chat) -> None:

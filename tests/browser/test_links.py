@@ -68,7 +68,7 @@ def test_what_a_link_asks_for_in_vain_is_said_under_the_header(
 ) -> None:
     chat = visit().open(f"/chat?{query}")
     expect(line(chat)).to_contain_text(said)
-    expect(chat.chip).to_have_text("Your last 20 messages")
+    expect(chat.chip).to_have_text("Your last 20 exchanges")
     expect(chat.say("Hello")).to_be_visible()  # the page works all the same
     line(chat).get_by_role("button", name="Dismiss").click()
     expect(line(chat)).to_be_hidden()
@@ -77,12 +77,12 @@ def test_what_a_link_asks_for_in_vain_is_said_under_the_header(
 def test_several_refusals_stand_in_one_line_and_what_applies_is_named(visit: Visit) -> None:
     chat = visit().open("/chat?historyPolicy=lastn&historyLength=abc&historyTokens=0")
     expect(line(chat).locator("p")).to_have_count(3)
-    expect(line(chat)).to_contain_text("What applies: your last 20 messages.")
+    expect(line(chat)).to_contain_text("What applies: your last 20 exchanges.")
 
 
 def test_a_link_that_is_followed_needs_no_words(visit: Visit) -> None:
     chat = visit().open("/chat?agent=demo&historyPolicy=lastN&historyLength=5&debug=true")
-    expect(chat.chip).to_contain_text("Your last 5 messages")
+    expect(chat.chip).to_contain_text("Your last 5 exchanges")
     expect(line(chat)).to_be_hidden()
 
 
@@ -111,6 +111,6 @@ def test_all_that_a_link_said_survives_signing_up(visit: Visit) -> None:
     chat.page.get_by_role("button", name="Create an account").click()
     chat.ready()
     expect(chat.draft).to_have_value("Keep this")
-    expect(chat.chip).to_contain_text("Your last 7 messages")
+    expect(chat.chip).to_contain_text("Your last 7 exchanges")
     expect(chat.page.locator("#panel")).to_be_visible()
     expect(chat.page.locator("#agent-name")).to_have_text("Archivist")

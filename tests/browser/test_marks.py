@@ -51,7 +51,7 @@ def test_the_page_explains_why_a_message_was_forgotten_and_a_pin_brings_it_back(
     dialog = chat.page.get_by_role("dialog", name="Why did it forget?")
     expect(dialog).to_contain_text(
         "It dropped out of the context at turn 3, 2 messages later, when you sent “And in "
-        "winter?”: older than your last 2 messages (set in the page's address)."
+        "winter?”: older than your last 2 exchanges (set in the page's address)."
     )
     expect(dialog).to_contain_text("It won't be sent with your next message either.")
     dialog.get_by_role("button", name="Pin it").click()

@@ -127,12 +127,12 @@ def test_the_line_moves_and_a_forgotten_fact_is_brought_back(
 
     # The line follows the policy.
     film.press(chat.chip)
-    length = chat.popover.get_by_label("How many of your messages")
+    length = chat.popover.get_by_label("How many exchanges")
     expect(length).to_be_visible()
     film.frame(GLANCE)
     for number in ("4", "3", "2"):
         length.fill(number)
-        expect(chat.chip).to_have_text(f"Your last {number} messages")
+        expect(chat.chip).to_have_text(f"Your last {number} exchanges")
         expect(chat.horizon).to_be_visible()
         film.frame(GLANCE)
     chat.page.keyboard.press("Escape")

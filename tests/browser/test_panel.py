@@ -53,7 +53,7 @@ def test_a_fresh_chat_holds_no_message_and_the_draft_is_named_apart(visit: Visit
     chat.turns("Sent now.")
     # The greeting, which no model gets, the message and its answer.
     expect(chat.fact("Messages")).to_have_text("3 in the conversation, 2 would be sent")
-    expect(chat.meter).to_contain_text("all 2 messages")
+    expect(chat.meter).to_contain_text("1 exchange")
     chat.draft.fill("And another.")
     with_draft = "3 in the conversation, 2 would be sent with your draft"
     expect(chat.fact("Messages")).to_have_text(with_draft)
@@ -114,7 +114,7 @@ def test_a_verdict_links_to_its_message(visit: Visit) -> None:
 
 def test_the_panel_measures_by_the_token_budget_where_it_is_the_limit(visit: Visit) -> None:
     chat = visit().open("/chat?historyTokens=1000&debug=true")
-    expect(chat.chip).to_have_text("Your last 20 messages, up to 1,000 tokens")
+    expect(chat.chip).to_have_text("Your last 20 exchanges, up to 1,000 tokens")
     expect(chat.setting("token budget", "URL").locator(".win")).to_have_text("1000")
     expect(chat.setting("token budget", "built in").locator("s")).to_have_text("none")
     total = chat.panel.locator("[data-section=parts] h3 small").inner_text()

@@ -58,7 +58,7 @@ def test_the_chip_of_a_locked_policy_shows_the_lock_and_the_reason(
     visit: Visit, locked: Server
 ) -> None:
     chat = visit(base_url=locked.url).open("/chat?historyLength=9")
-    expect(chat.chip).to_have_text("Your last 2 messages set by the administrator")
+    expect(chat.chip).to_have_text("Your last 2 exchanges set by the administrator")
     chat.chip.click()
     expect(chat.popover).to_contain_text(REASON)
     expect(chat.popover).to_contain_text("Set by HISTORY_POLICY, HISTORY_LENGTH")
@@ -68,7 +68,7 @@ def test_the_chip_of_a_locked_policy_shows_the_lock_and_the_reason(
 
 def test_a_link_overrules_the_template(visit: Visit) -> None:
     chat = visit().open("/chat?agent=demo&historyPolicy=lastN&historyLength=5&debug=true")
-    expect(chat.chip).to_have_text("Your last 5 messages")
+    expect(chat.chip).to_have_text("Your last 5 exchanges")
     expect(chat.fact("Source")).to_have_text("URL")
     expect(chat.setting("length", "URL").locator(".win")).to_have_text("5")
     expect(chat.setting("length", "template").locator("s")).to_have_text("20")
@@ -84,7 +84,7 @@ def test_the_template_decides_where_the_link_sets_nothing(visit: Visit) -> None:
 
 def test_the_built_in_values_apply_where_nothing_is_set(visit: Visit, bare: Server) -> None:
     chat = visit(base_url=bare.url).open("/chat?agent=bare&debug=true")
-    expect(chat.chip).to_have_text("Your last 20 messages")
+    expect(chat.chip).to_have_text("Your last 20 exchanges")
     expect(chat.fact("Source")).to_have_text("default")
     expect(chat.setting("policy", "template")).to_have_text("–")
 

@@ -40,7 +40,7 @@ def test_both_answers_stand_side_by_side_and_one_is_kept(
     before = window.get_by_role("region", name="Version 1")
     new = window.get_by_role("region", name="Version 2 · shown now")
     expect(window.locator("blockquote")).to_have_text("Two.")
-    expect(before).to_contain_text("Your last 20 messages", ignore_case=True)
+    expect(before).to_contain_text("Your last 20 exchanges", ignore_case=True)
     expect(new).to_contain_text("Only your new message", ignore_case=True)
     expect(before.locator(".md")).to_contain_text("w0")
     expect(window).to_contain_text("Sent only for version 1: 2 messages")
@@ -97,8 +97,8 @@ def test_the_versions_of_a_question_are_compared_with_their_answers(visit: Visit
     expect(second.locator("blockquote")).to_contain_text("How deep at low water? ")
     expect(second.locator(".md")).to_have_text("Three fathoms.")
     for side in (first, second):
-        expect(side.locator("dl")).to_contain_text("Your last 20 messages")
-        expect(side.locator("dl")).to_contain_text("1 of 1 sent")
+        expect(side.locator("dl")).to_contain_text("Your last 20 exchanges")
+        expect(side.locator("dl")).to_contain_text("Sent1 exchange")
     expect(window).to_contain_text("only your question differs.")
     assert violations_in_every_look(chat.page) == []
     first.get_by_role("button", name="Continue with this one").click()

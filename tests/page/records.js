@@ -37,7 +37,7 @@ export const turnView = (changes = {}) => ({
 /** A verdict on the messages from `first` to `last`. */
 export const verdict = (first, last, changes = {}) => ({
   first, last, messages: last - first + 1, role: null, sent: true, quoted: false, reason: "within_length",
-  sentence: "within your last 3 messages", tokens: 10, basis: "counted", ...changes,
+  sentence: "within your last 3 exchanges", tokens: 10, basis: "counted", ...changes,
 });
 
 /** A decision with these verdicts. */

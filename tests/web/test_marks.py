@@ -101,7 +101,7 @@ async def test_the_answer_tells_when_a_message_was_left_out_and_what_would_help(
         assert not told["sent"]
         assert told["sentences"] == [
             "It dropped out of the context at turn 3, 2 messages later, when you sent “Three”: "
-            "older than your last 2 messages (set in the page's address).",
+            "older than your last 2 exchanges (set in the page's address).",
             "It won't be sent with your next message either.",
         ]
         assert told["fixes"] == ["pin", "ask"]
@@ -109,7 +109,7 @@ async def test_the_answer_tells_when_a_message_was_left_out_and_what_would_help(
         assert receipt["facts"]["length"] == "2"
         assert (await ada.ask("GET", why(second, **asked)))["sentences"] == [
             "It was sent with your last message.",
-            "It won't be sent with your next one: older than your last 2 messages (set in the "
+            "It won't be sent with your next one: older than your last 2 exchanges (set in the "
             "page's address).",
         ]
         assert (await ada.ask("GET", why(third, **asked)))["sent"]

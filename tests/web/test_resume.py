@@ -70,20 +70,20 @@ def test_the_choice_in_the_file_comes_before_the_settings_of_its_last_turn(setti
         (
             {"HISTORY_POLICY": "none", "HISTORY_REASON": "Data protection."},
             saved_settings(length=3),
-            "Its last answer was decided under “your last 3 messages”. Here “only your new "
+            "Its last answer was decided under “your last 3 exchanges”. Here “only your new "
             "message” applies. Data protection.",
         ),
         (
             {"HISTORY_URL": "staff"},
             saved_settings("all"),
-            "Its last answer was decided under “everything”. Here “your last 20 messages” applies.",
+            "Its last answer was decided under “everything”. Here “your last 20 exchanges” applies.",
         ),
         (
             {"HISTORY_MAX_LENGTH": "20"},
             saved_settings(length=50),
-            "Here “your last 20 messages” applies.",
+            "Here “your last 20 exchanges” applies.",
         ),
-        ({}, saved_settings("strategy"), "Here “your last 20 messages” applies."),
+        ({}, saved_settings("strategy"), "Here “your last 20 exchanges” applies."),
         ({}, saved_settings("lastn"), "the policy 'lastn', which isn't known here"),
         ({"HISTORY_TOKENS": "500"}, saved_settings(), "up to 500 tokens"),
     ],

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from chatsite.history.decision.compose import ComposedRequest, compose
 from chatsite.history.decision.decision_input import DecisionInput
+from chatsite.history.decision.exchanges import Exchanges
 from chatsite.history.decision.fit import cut_key, fit
 from chatsite.history.decision.prefix import leading_tokens
 from chatsite.history.decision.receipt import Decision, DraftState
@@ -167,6 +168,7 @@ def _record(
 ) -> Decision:
     room, evidence, not_loaded = prepared.room, given.evidence, given.transcript.not_loaded
     findings = _findings(prepared, fitted)
+    horizon = _horizon(fitted.verdict, not_loaded)
     stored = [entry for entry in given.transcript.entries if not entry.draft]
     parts = room.parts(
         composed.history,
@@ -186,7 +188,8 @@ def _record(
         stored=len(stored) + not_loaded.messages,
         sent=sum(findings.reasons[entry.seq] in SENT for entry in stored),
         draft=_draft(prepared.path.current.entries[-1]),
-        horizon=_horizon(fitted.verdict, not_loaded),
+        exchanges=Exchanges.of(given, fitted, horizon),
+        horizon=horizon,
         leading=leading_tokens(
             evidence.previous, composed.layout, head=given.head, transcript=given.transcript
         ),

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from chatsite.history.decision.exchanges import Exchanges
 from chatsite.history.decision.shown_receipt import (
     VERSION,
     says_nothing,
@@ -36,9 +37,9 @@ class Decision:
     `limit` is what the prompt may take, `tokens` what it takes. `stored` counts the messages that
     are stored on the path, greetings and those not loaded included; `sent` those of them that are
     in the request, quoted ones too. Neither counts the head, nor the `draft`, which is the message
-    that a person is still writing ("" where the current message is stored). The model sees nothing
-    above the sequence number `horizon`; None draws no line. `leading` tokens at the beginning are
-    those of the previous request. `cut` is where the guard began the tail, None when it cut
+    that a person is still writing ("" where the current message is stored). `exchanges` counts as
+    people do. The model sees nothing above the sequence number `horizon`; None draws no line.
+    `leading` tokens at the beginning are those of the previous request. `cut` is where the guard began the tail, None when it cut
     nothing; `under` names the settings of that cut, so that the next decision knows whether it
     still applies.
     `cleanup` is what was unloaded instead, None for nothing. `layout` lists the request's items
@@ -59,6 +60,7 @@ class Decision:
     stored: int
     sent: int
     draft: DraftState
+    exchanges: Exchanges
     horizon: int | None
     leading: int
     head_hash: str
@@ -89,6 +91,7 @@ class Decision:
             "stored": self.stored,
             "sent": self.sent,
             "draft": self.draft,
+            "exchanges": self.exchanges.to_stored(),
             "verdicts": [verdict.to_stored(basis) for verdict in self.verdicts],
             "parts": store_parts(self.parts, basis),
             "basis": basis,

@@ -27,6 +27,7 @@ _DEFAULTS: Stored = {
     "locked": False,
     "lock_reason": "",
     "draft": "",
+    "exchanges": [],
     "basis": "counted",
     "limit": None,
     "horizon": None,
@@ -80,6 +81,7 @@ def show_receipt(stored: Stored) -> dict[str, Any]:
             "sent": whole["sent"],
             **({"draft": whole["draft"]} if whole["draft"] else {}),
         },
+        **_exchanges(whole["exchanges"]),
         "verdicts": disjoint_runs([show_verdict(one, bounds, basis) for one in whole["verdicts"]]),
         "parts": _show_parts(whole["parts"], window, basis),
         "window": window.size,
@@ -91,8 +93,14 @@ def show_receipt(stored: Stored) -> dict[str, Any]:
         "notes": [say(note) for note in whole["notes"] if note],
         "layout": [item.to_dict() for item in read_layout(whole["layout"])],
     }
-    told = {"stored", "sent", "draft", "basis", *shown}
+    told = {"stored", "sent", "draft", "exchanges", "basis", *shown}
     return shown | {name: value for name, value in stored.items() if name not in told}
+
+
+def _exchanges(counted: Sequence[int]) -> dict[str, Any]:
+    """Receipts of before lack them."""
+    names = ("stored", "sent", "pinned", "older")
+    return {"exchanges": dict(zip(names, counted, strict=True))} if counted else {}
 
 
 def _length_fact(settings: ShownSettings) -> str:

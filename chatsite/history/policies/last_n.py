@@ -7,25 +7,29 @@ from chatsite.history.policies.cuts import acting_length, choose_by_cut
 from chatsite.wording import later, say, say_count
 
 
-def _last_messages(terms: Terms) -> str:
+def _last_exchanges(terms: Terms) -> str:
+    """The newest is the one of the current message."""
     count = acting_length(terms.length)
-    return say_count("your last message", "your last {count} messages", count)
+    return say_count("this exchange", "your last {count} exchanges", count)
 
 
 def _words(terms: Terms) -> str:
-    step = min(terms.step, acting_length(terms.length))
+    most = acting_length(terms.length)
+    if most == 1:
+        return say("only this exchange")
+    step = min(terms.step, most)
     if step == 1:
-        return _last_messages(terms)
-    return say("{messages}, moving {step} at a time", messages=_last_messages(terms), step=step)
+        return _last_exchanges(terms)
+    return say("{exchanges}, moving {step} at a time", exchanges=_last_exchanges(terms), step=step)
 
 
 LAST_N = Policy(
     name="lastN",
-    title=later("Your last messages"),
-    about=later("With the replies to them."),
+    title=later("Your last exchanges"),
+    about=later("Each a message and its answer, the new one included."),
     label="lastN",
     words=_words,
-    scope=_last_messages,
+    scope=_last_exchanges,
     reach=lambda terms: Users(acting_length(terms.length)),
     choose=choose_by_cut("lastN", sent="within_length", left_out="over_length"),
     beyond_reach="over_length",

@@ -1,9 +1,10 @@
 /** How full the next request is: a bar, and the same in words. */
 
 import { byId, h, setChildren, setText } from "../elements/dom.js";
+import { describeExchanges } from "../state/exchanges.js";
 import { describeTooMany, formatNumber } from "../state/format.js";
-import { countSaid, tokensTooMany } from "../state/state.js";
-import { say, sayCount } from "../words/say.js";
+import { tokensTooMany } from "../state/state.js";
+import { say } from "../words/say.js";
 
 /** @import { State } from "../types/state.js" */
 
@@ -26,7 +27,6 @@ export class Meter {
     byId("meter").hidden = !decision || !begun || problem?.code === "too_long";
     if (!decision) return;
     const { prompt_tokens: tokens, limit } = decision;
-    const { sent, said } = countSaid(decision, state);
     const share = limit > 0 ? Math.min(1, tokens / limit) : 0;
     this.fill.style.width = `${(share * 100).toFixed(1)}%`;
     this.fill.classList.toggle("full", share > 0.9);
@@ -35,18 +35,16 @@ export class Meter {
     const numbers = { tokens: formatNumber(tokens), limit: formatNumber(limit) };
     const room = tooMany ? describeTooMany(decision) : say("{tokens} of {limit} tokens", numbers);
     // Nothing is stored of a chat that hasn't begun.
-    const messages = said > 0 && !tooMany && (sent === said
-      ? sayCount("{count} message", "all {count} messages", said)
-      : say("{sent} of {messages}", { sent: formatNumber(sent), messages: sayCount("{count} message", "{count} messages", said) }));
+    const exchanges = tooMany ? "" : describeExchanges(decision);
     byId("meter").title = say("What your next message is sent with. A token is a piece of a word; the model takes {limit} of them.", { limit: formatNumber(limit) });
     setChildren(
       this.words,
       h("span", {}, room),
-      messages && h("span", { class: "dot" }, " · "),
-      messages && h("span", {}, messages),
+      exchanges && h("span", { class: "dot" }, " · "),
+      exchanges && h("span", {}, exchanges),
     );
-    const spoken = messages
-      ? say("Next request: {tokens} of {limit} tokens, {messages}.", { ...numbers, messages })
+    const spoken = exchanges
+      ? say("Next request: {tokens} of {limit} tokens, {exchanges}.", { ...numbers, exchanges })
       : say("Next request: {room}.", { room });
     setText(this.spoken, spoken);
     if (this.words instanceof HTMLButtonElement) this.words.setAttribute("aria-label", spoken);

@@ -143,7 +143,7 @@ export class PolicyChip {
   #stepper(choice, decision, shut) {
     const input = h("input", {
       type: "number", min: "0", max: "1000000", step: "1", inputmode: "numeric", id: "policy-length", disabled: shut,
-      "aria-label": say("How many of your messages"),
+      "aria-label": say("How many exchanges"),
     });
     input.value = String(decision.settings.length.value);
     const applyLength = () => {

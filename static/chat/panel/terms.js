@@ -7,7 +7,7 @@ import { say } from "../words/say.js";
 /** @type {Record<string, string>} by the name of the word */
 const MEANINGS = {
   policy: say("The rule that chooses which messages are sent to the model. It never changes or deletes what is stored."),
-  length: say("How many of your messages are sent, the new one included, each with the replies to it."),
+  length: say("How many exchanges are sent: messages of yours, the new one included, each with the answer to it."),
   source: say("Where the policy comes from: the server's environment, the link, this chat, the agent, or the default."),
   messages: say("Messages stored in this chat, and how many of them are sent. What you are typing isn't one of them."),
   sources: say("The first source from the left that sets a value wins. A value that is struck through is overridden or ignored."),

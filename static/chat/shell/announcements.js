@@ -1,6 +1,7 @@
 /** Announcements of a turn to screen readers: its start, its tools, its end, its problems. Never the streamed text. */
 
 import { announce } from "../elements/announce.js";
+import { countLeftOut } from "../state/exchanges.js";
 import { countWords, describeWaiting, formatNumber } from "../state/format.js";
 import { say, sayCount } from "../words/say.js";
 
@@ -49,22 +50,13 @@ function startedTools(state, before) {
 function describeEnding({ turn, state: how, problem }, state, name) {
   const answer = state.messages.findLast((message) => message.role === "assistant" && message.turn === turn);
   const words = answer ? sayCount("{count} word", "{count} words", countWords(answer.content ?? "")) : "";
-  const left = countUnsent(state.receipt);
-  const unsent = sayCount("{count} earlier message", "{count} earlier messages", left);
+  const left = countLeftOut(state.receipt);
+  const unsent = sayCount("{count} earlier exchange", "{count} earlier exchanges", left);
   if (how === "complete") {
     return left > 0
-      ? say("Answer complete, {words}, {messages} not sent.", { words, messages: unsent })
+      ? say("Answer complete, {words}, {exchanges} not sent.", { words, exchanges: unsent })
       : say("Answer complete, {words}.", { words });
   }
   if (how === "stopped") return words ? say("Answer stopped after {words}.", { words }) : say("Answer stopped.");
   return problem?.message ?? say("{name}'s answer was not completed.", { name });
-}
-
-/**
- * How many messages weren't sent, for whatever reason. Greetings don't count: they never are.
- * @param {Decision|null} receipt
- */
-function countUnsent(receipt) {
-  const out = (receipt?.verdicts ?? []).filter((one) => !one.sent && one.first > 0 && one.reason !== "greeting");
-  return out.reduce((sum, one) => sum + one.messages, 0);
 }

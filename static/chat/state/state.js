@@ -142,17 +142,6 @@ export function countGreetings({ verdicts }, state) {
 }
 
 /**
- * How many messages were said, and how many of them the request has. Greetings are never sent, so whoever compares the
- * two numbers would look for a message that is missing.
- * @param {Decision} decision
- * @param {Pick<State, "messages"|"earlier"|"greetings">} [state]
- */
-export function countSaid(decision, state) {
-  const { sent, stored } = decision.facts;
-  return { sent, said: Math.max(sent, stored - countGreetings(decision, state)) };
-}
-
-/**
  * How many tokens the next message has above its limit; 0 where it can be sent.
  * @param {Decision|null} decision
  */

@@ -2,7 +2,8 @@
 
 import { h, reducedMotion, setChildren, setText } from "../elements/dom.js";
 import { Popover } from "../elements/popover.js";
-import { capitalize, formatNumber } from "../state/format.js";
+import { countLeftOut, describeExchanges } from "../state/exchanges.js";
+import { capitalize } from "../state/format.js";
 import { tokensTooMany } from "../state/state.js";
 import { say, sayCount } from "../words/say.js";
 
@@ -11,10 +12,9 @@ import { say, sayCount } from "../words/say.js";
 const MOVE = 260;
 
 /**
- * What the line says. `above`: messages above it that aren't sent, `marked`: messages above it that are; `empty`: nothing
- * of the conversation is below it; `summary`: the label of its control, "" for none, and whether a summary is sent.
- * @typedef {{above: number, marked: number, empty: boolean, summary: {words: string, sent: boolean},
- *   counted: {sent: number, said: number}, decision: Decision}} Line
+ * What the line says. `empty`: nothing of the conversation is below it; `summary`: the label of its control, "" for none,
+ * and whether a summary is sent.
+ * @typedef {{empty: boolean, summary: {words: string, sent: boolean}, decision: Decision}} Line
  */
 
 export class Horizon {
@@ -50,11 +50,11 @@ export class Horizon {
    */
   place(column, next, what) {
     this.what = what;
-    const { above, summary } = what;
+    const { summary, decision } = what;
     setText(this.summary, summary.words);
     this.summary.hidden = !summary.words;
     setText(this.words, describeSent(what));
-    this.line.setAttribute("aria-label", `${describeLine(what)} ${sayCount("{count} message above will not be sent.", "{count} messages above will not be sent.", above)}`);
+    this.line.setAttribute("aria-label", `${describeLine(what)} ${sayCount("{count} exchange will not be sent.", "{count} exchanges will not be sent.", countLeftOut(decision))}`);
     if (this.element.parentNode === column && this.element.nextElementSibling === next) return;
     const from = this.element.isConnected ? this.element.getBoundingClientRect().top : null;
     column.insertBefore(this.element, next);
@@ -93,23 +93,28 @@ export class Horizon {
   }
 }
 
-/** @param {Line} line "39 of 130 messages are sent" */
-function describeSent({ counted: { sent, said }, empty, summary, decision }) {
-  if (tokensTooMany(decision)) return say("Your message doesn't fit, so nothing can be sent");
-  if (empty && !sent) return summary.sent ? say("Only a summary and your new message are sent") : say("Only your new message is sent");
-  const numbers = { sent: formatNumber(sent), said: formatNumber(said) };
-  return summary.sent
-    ? say("{sent} of {said} messages and a summary are sent", numbers)
-    : say("{sent} of {said} messages are sent", numbers);
+/** @param {Line} line "19 of 47 exchanges + 1 pinned are sent" */
+function describeSent({ empty, summary, decision }) {
+  const exchanges = describeExchanges(decision);
+  if (tokensTooMany(decision)) return say("Nothing above has room beside your message");
+  if (empty && !countAbove(decision) && !decision.exchanges?.sent) return summary.sent ? say("Only a summary and your new message are sent") : say("Only your new message is sent");
+  return summary.sent ? say("{exchanges} and a summary are sent", { exchanges }) : say("{exchanges} are sent", { exchanges });
 }
 
+/**
+ * How many exchanges above the line are sent nevertheless.
+ * @param {Decision} decision
+ */
+const countAbove = ({ exchanges }) => (exchanges ? exchanges.pinned + exchanges.older : 0);
+
 /** @param {Line} line */
-function describeLine({ empty, marked, summary, decision }) {
+function describeLine({ empty, summary, decision }) {
+  const marked = countAbove(decision);
   if (tokensTooMany(decision)) return say("Nothing can be sent: your message doesn't fit.");
   if (summary.sent) return say("Of everything above this line the model sees only a summary.");
   if (marked > 0) {
-    return sayCount("The model no longer sees anything above this line (but for {count} marked message).",
-      "The model no longer sees anything above this line (but for {count} marked messages).", marked);
+    return sayCount("The model no longer sees anything above this line (but for {count} exchange).",
+      "The model no longer sees anything above this line (but for {count} exchanges).", marked);
   }
   return empty ? say("The model sees nothing above this line, only your new message.") : say("The model no longer sees anything above this line.");
 }
@@ -125,6 +130,6 @@ function explain(line) {
     h("p", {}, h("b", {}, describeLine(line))),
     h("p", {}, say("The rule: {rule}.", { rule: capitalize(decision.in_words) })),
     decision.locked && h("p", {}, decision.lock_reason || say("The administrator decides this here.")),
-    h("p", {}, say("The numbers count your messages and the answers in this chat. The one that you are writing is sent as well. Nothing is deleted: another rule brings older messages back.")),
+    h("p", {}, say("An exchange is a message of yours with the answer to it. The one that you are writing is sent as well; a rule counts it too. Nothing is deleted: another rule brings older messages back.")),
   ];
 }

@@ -10,7 +10,7 @@ import { say } from "../words/say.js";
 const MESSAGES = [["asked", 34], ["answered", 62], ["asked", 46], ["answered", 74], ["asked", 28], ["answered", 55]];
 
 export function lineDrawing() {
-  const memories = [say("Your last message"), say("Your last 2 messages"), say("Everything")];
+  const memories = [say("Your last exchange"), say("Your last 2 exchanges"), say("Everything")];
   return h("div", { class: "drawing", role: "img", "aria-label": say(
     "A drawing of six messages and a dashed line. With another memory the line moves. The model sees what is below it.") },
     h("div", { class: "drawing-chat" },

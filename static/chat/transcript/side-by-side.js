@@ -4,7 +4,8 @@ import { h, setChildren } from "../elements/dom.js";
 import { showError } from "../elements/toast.js";
 import { getJson } from "../net/http.js";
 import { capitalize, formatDollars, formatDuration, formatNumber, formatTime, shorten } from "../state/format.js";
-import { countSaid, findVerdict } from "../state/state.js";
+import { describeExchanges } from "../state/exchanges.js";
+import { findVerdict } from "../state/state.js";
 import { FormattedText } from "../text/formatted-text.js";
 import { say, sayCount } from "../words/say.js";
 
@@ -132,19 +133,13 @@ function facts({ version, receipt }) {
   /** @type {[string, string|null][]} */
   const rows = [
     [say("Memory"), receipt && capitalize(receipt.in_words)],
-    [say("Messages"), receipt && describeCount(receipt)],
+    [say("Sent"), (receipt && describeExchanges(receipt)) || null],
     [say("Request"), receipt && sayCount("{count} token", "{count} tokens", reported?.prompt ?? receipt.prompt_tokens)],
     [say("Answer"), typeof tokens === "number" ? sayCount("{count} token", "{count} tokens", tokens) : null],
     [say("Cost"), typeof cost === "number" ? formatDollars(cost) : null],
     [say("First word"), typeof first === "number" ? say("after {time}", { time: formatDuration(first) }) : null],
   ];
   return rows.filter(([, value]) => value !== null).flatMap(([name, value]) => [h("dt", {}, name), h("dd", {}, value)]);
-}
-
-/** @param {Decision} receipt */
-function describeCount(receipt) {
-  const { sent, said } = countSaid(receipt);
-  return say("{sent} of {said} sent", { sent: formatNumber(sent), said: formatNumber(said) });
 }
 
 /**

@@ -5,7 +5,6 @@ import { keepFocus } from "../elements/focus-place.js";
 import { icon } from "../elements/icons.js";
 import { MessageRow } from "../message/row.js";
 import { groupItems, newestGroup, sameItems } from "../state/items.js";
-import { countSaid } from "../state/state.js";
 import { describeSummary, sendsSummary } from "../state/summary.js";
 import { ClearLine } from "./clear-line.js";
 import { drawEmptyChat } from "./empty-chat.js";
@@ -21,7 +20,6 @@ import { say } from "../words/say.js";
  * @import { Actions } from "../message/row.js"
  * @import { ItemGroup } from "../state/items.js"
  * @import { State } from "../types/state.js"
- * @import { Decision } from "../types/wire.js"
  */
 
 const NEAR = 48;
@@ -295,10 +293,8 @@ export class Transcript {
       return this.horizon.remove();
     }
     const next = this.#firstBelow(line);
-    const { above, marked } = countAbove(decision, line);
     const summary = { words: describeSummary(state, this.withSummary), sent: sendsSummary(decision) };
-    const counted = countSaid(decision, state);
-    this.horizon.place(this.column, next, { above, marked, empty: !next && !turn && !pending.length, summary, counted, decision });
+    this.horizon.place(this.column, next, { empty: !next && !turn && !pending.length, summary, decision });
     this.horizon.point(this.log);
     this.clearLine.update();
   }
@@ -347,18 +343,6 @@ export class Transcript {
       this.#scrolled();
     }
   }
-}
-
-/**
- * How many messages above the line aren't sent, and how many are, because they are marked or quoted.
- * @param {Decision} decision
- * @param {number} line
- */
-function countAbove({ verdicts }, line) {
-  const all = verdicts.filter((one) => one.first > 0 && one.last < line);
-  /** @param {boolean} sent */
-  const count = (sent) => all.filter((one) => one.sent === sent).reduce((sum, one) => sum + one.messages, 0);
-  return { above: count(false), marked: count(true) };
 }
 
 /**

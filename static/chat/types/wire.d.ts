@@ -319,6 +319,8 @@ export interface Decision {
   lock_reason: string;
   in_words: string;
   facts: Facts;
+  /** Receipts of before lack them. `sent` are below the line; above it `pinned` and `older` ones are sent as well. */
+  exchanges?: { stored: number; sent: number; pinned: number; older: number };
   verdicts: Verdict[];
   parts: Part[];
   /** In tokens, as are all numbers below. */

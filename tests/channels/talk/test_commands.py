@@ -27,7 +27,7 @@ async def test_policy_says_what_is_remembered_who_decided_it_and_who_may_change_
     async with Running(world, talk, desk, files, rooms=[SHORT]) as rooms:
         asked = talk.say(TOKEN, "ada", "/policy")
         assert await noted(rooms, talk) == (
-            "I remember your last 2 messages. Source: room. "
+            "I remember your last 2 exchanges. Source: room. "
             "The administrator may change it, in the file of the rooms."
         )
         assert talk.raw_posts(TOKEN, tag="progress")[0]["parent"]["id"] == asked["id"]
@@ -47,7 +47,7 @@ async def test_why_says_how_much_was_sent_and_what_was_left_out(
         talk.say(TOKEN, "bob", "@assistant /WHY")
         first, *more = (await noted(rooms, talk, 2)).splitlines()
         assert first == "For my last answer I got 2 of 6 messages."
-        assert more == ["Left out:", "- 4: older than your last 2 messages"]
+        assert more == ["Left out:", "- 4: older than your last 2 exchanges"]
 
 
 async def test_why_is_answered_while_an_answer_is_written(

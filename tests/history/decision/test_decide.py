@@ -339,7 +339,7 @@ def test_messages_that_were_not_loaded_are_one_verdict() -> None:
     run = decision.verdicts[1]
     assert (run.first, run.last, run.messages, run.tokens, run.role) == (1, 8, 8, 310, None)
     assert (run.reason, run.sent) == ("over_length", False)
-    assert decision.to_dict()["verdicts"][1]["sentence"] == "older than your last 2 messages"
+    assert decision.to_dict()["verdicts"][1]["sentence"] == "older than your last 2 exchanges"
     assert decision.horizon == 9
     assert decision.stored == 11
 

@@ -66,7 +66,7 @@ def test_a_receipt_is_json_and_holds_everything_the_page_reads() -> None:
         *("version", "agent", "settings", "locked", "lock_reason", "in_words", "facts"),
         *("verdicts", "parts", "window", "reply", "budget", "limit", "prompt_tokens"),
         *("horizon", "leading", "head", "cut", "under", "cleanup", "layout", "quoted"),
-        *("notes", "reports"),
+        *("notes", "reports", "exchanges"),
     }
     assert set(receipt["settings"]) == {
         *("policy", "length", "tokens", "low_water", "step", "selector", "summary_model"),
@@ -78,7 +78,7 @@ def test_a_receipt_is_json_and_holds_everything_the_page_reads() -> None:
     ]
     assert sum(part["tokens"] for part in receipt["parts"]) == receipt["window"] == 4_096
     assert receipt["limit"] == 3_840
-    assert receipt["in_words"] == decision.settings.words == "your last 20 messages"
+    assert receipt["in_words"] == decision.settings.words == "your last 20 exchanges"
     assert receipt["head"] == {"hash": counted_head().hash, "messages": 1}
     assert set(receipt["verdicts"][0]) == {
         *("first", "last", "messages", "role", "sent", "quoted", "before", "reason", "sentence"),

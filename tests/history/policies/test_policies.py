@@ -119,7 +119,7 @@ class TestStep:
 
     def test_the_words_of_the_settings_name_the_step(self) -> None:
         decision = decision_on(chat(3), "lastN", length=5, step=3)
-        assert decision.settings.words == "your last 5 messages, moving 3 at a time"
+        assert decision.settings.words == "your last 5 exchanges, moving 3 at a time"
 
 
 class TestTokens:

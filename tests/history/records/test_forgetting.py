@@ -15,8 +15,8 @@ from chatsite.history.records.forgetting import (
 from tests.pseudo_language import is_said, pseudo_language
 
 SEQ = 5
-OLDER = "older than your last 5 messages"
-WITHIN = "within your last 5 messages"
+OLDER = "older than your last 5 exchanges"
+WITHIN = "within your last 5 exchanges"
 
 
 def receipt(

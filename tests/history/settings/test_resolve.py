@@ -340,9 +340,9 @@ def test_every_bad_variable_stops_the_start_by_its_name(name: str, value: str) -
 
 
 def test_the_words_that_describe_the_settings() -> None:
-    assert resolved().words == "your last 20 messages"
-    assert resolved(url="historyLength=1").words == "your last message"
-    assert resolved(url="historyLength=0").words == "your last message"
+    assert resolved().words == "your last 20 exchanges"
+    assert resolved(url="historyLength=1").words == "only this exchange"
+    assert resolved(url="historyLength=0").words == "only this exchange"
     assert resolved(url="historyPolicy=none").words == "only your new message"
     words = resolved(url="historyPolicy=all&historyTokens=2000").words
     assert words == "everything, up to 2,000 tokens"

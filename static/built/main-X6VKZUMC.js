@@ -1,0 +1,1 @@
+import"./chunk-HM4QIR4B.js";

@@ -1,0 +1,32 @@
+/** How many exchanges a request has, in words. An exchange is a message with what answers it. Pure. */
+
+import { formatNumber } from "./format.js";
+import { say, sayCount } from "../words/say.js";
+
+/** @import { Decision } from "../types/wire.js" */
+
+/**
+ * "19 of 47 exchanges + 1 pinned", "all 3 exchanges"; "" where there are none yet, or the receipt doesn't say.
+ * @param {Decision} decision
+ */
+export function describeExchanges({ exchanges }) {
+  if (!exchanges?.stored) return "";
+  const { stored, sent, pinned, older } = exchanges;
+  const words = sent === stored
+    ? sayCount("{count} exchange", "all {count} exchanges", stored)
+    : say("{sent} of {exchanges}", { sent: formatNumber(sent), exchanges: sayCount("{count} exchange", "{count} exchanges", stored) });
+  return [
+    words,
+    pinned > 0 ? say("{count} pinned", { count: formatNumber(pinned) }) : "",
+    older > 0 ? say("{count} older", { count: formatNumber(older) }) : "",
+  ].filter(Boolean).join(" + ");
+}
+
+/**
+ * How many exchanges aren't sent, for whatever reason.
+ * @param {Decision|null} decision
+ */
+export function countLeftOut(decision) {
+  const { stored, sent, pinned, older } = decision?.exchanges ?? { stored: 0, sent: 0, pinned: 0, older: 0 };
+  return Math.max(0, stored - sent - pinned - older);
+}
