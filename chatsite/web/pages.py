@@ -19,6 +19,8 @@ from chatsite.conversations import store
 from chatsite.errors import NotFound
 from chatsite.history import POLICIES
 from chatsite.history.policies.triage import TRIAGE
+from chatsite.history.settings.resolve import may_use_url
+from chatsite.history.settings.rules import ChoiceRules
 from chatsite.language import page_catalogue
 from chatsite.messages import MAX_ATTACHMENT_BYTES, MAX_ATTACHMENTS
 from chatsite.web.people import (
@@ -136,6 +138,7 @@ async def _page(
             "import_progress": reverse("import-progress"),
         },
         "policies": policy_facts(),
+        "memory": _who_chooses(staff=staff),
         "static": {
             "highlight": highlight_modules(),
             "worker": staticfiles_storage.url(WORKER),
@@ -151,6 +154,15 @@ async def _is_restoring(request: HttpRequest) -> bool:
     owner = await known_person(request)
     found = site_of(request).imports.of(owner) if owner else None
     return found is not None and not found.ended
+
+
+def _who_chooses(*, staff: bool) -> str:
+    """Who decides what the model remembers: "page" where the page can choose, "administrator"
+    where the environment locks it, "agent" where nobody may choose."""
+    environment = settings.HISTORY_ENVIRONMENT
+    if ChoiceRules.read(environment).locked_by:
+        return "administrator"
+    return "page" if may_use_url(environment, staff=staff) else "agent"
 
 
 def policy_facts() -> dict[str, Any]:

@@ -140,7 +140,7 @@ const transcript = new Transcript({
   suggest: (text) => composer.suggest(text),
   otherModel: () => models.other(),
   betterModel: () => void models.openBetter(),
-}, page.policies.with_summary);
+}, page);
 const why = new Late(async () => {
   const { WhyWindow } = await import("./message/why-window.js");
   return new WhyWindow({

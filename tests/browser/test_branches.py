@@ -180,6 +180,19 @@ def test_a_deleted_message_is_not_sent_and_comes_back_by_undo(talk: Chat, fake: 
         assert user_texts(tab) == [FIRST, SECOND, THIRD, "Go on."]
 
 
+def test_deleting_the_last_answer_alarms_nobody(talk: Chat) -> None:
+    before = talk.answers.count()
+    choose(talk.answers.last, "Delete")
+    expect(talk.answers).to_have_count(before - 1)
+    expect(talk.toasts).to_contain_text("Answer deleted.")
+    expect(talk.page.locator("#col .ending.bad")).to_have_count(0)
+    expect(talk.page.locator("#col")).not_to_contain_text("was not answered")
+    talk.reload()
+    expect(talk.endings).to_contain_text("There is no answer here.")
+    expect(talk.page.locator("#col .ending.bad")).to_have_count(0)
+    expect(talk.endings.get_by_role("button", name="Try again")).to_be_visible()
+
+
 def test_another_model_answers_once_and_the_old_answer_stays(talk: Chat) -> None:
     last, model = talk.answers.last, talk.page.locator("#model").inner_text()
     last.hover()

@@ -88,3 +88,32 @@ def test_another_model_is_offered_and_answers(
     expect(chat.receipt_buttons).to_have_count(1)
     expect(chat.endings).to_have_count(0)
     expect(chat.page.locator("#model")).to_have_text("gpt-6-luna")  # for this answer alone
+
+
+def test_after_a_failed_first_question_nothing_looks_forgotten(chat: Chat) -> None:
+    chat.write("Is it there? [[mode=401]]")
+    expect(chat.endings).to_have_count(1)
+    expect(chat.meter).to_contain_text("nothing earlier to send")
+    expect(chat.horizon).to_have_count(0)
+    expect(chat.page.get_by_role("button", name="Why did it forget?")).to_have_count(0)
+    chat.say("And now?")
+    expect(chat.meter).to_contain_text("1 exchange")
+    expect(chat.horizon).to_have_count(0)
+    expect(chat.page.get_by_role("button", name="Why did it forget?")).to_have_count(0)
+
+
+@pytest.mark.parametrize(
+    ("mode", "words"),
+    [("cut;at=7", "The connection broke here."), ("malformed;at=7", "couldn't be read further.")],
+)
+def test_an_older_broken_answer_advises_nothing_that_is_gone(
+    chat: Chat, mode: str, words: str
+) -> None:
+    chat.write(f"It breaks. [[mode={mode}]]")
+    expect(chat.answers.last.locator(".ending:visible")).to_contain_text("Continue it")
+    chat.say("Another question.")
+    ending = chat.answers.nth(1).locator(".ending:visible")
+    expect(ending).to_contain_text(words)
+    expect(ending).to_contain_text("The part received is kept.")
+    expect(ending).not_to_contain_text("Continue")
+    expect(ending).not_to_contain_text("try again")

@@ -100,3 +100,16 @@ def test_a_bad_value_in_a_link_is_passed_over_and_the_page_says_why(visit: Visit
     chat.chip.click()
     expect(chat.popover).to_contain_text("historyPolicy=lastn")
     expect(chat.popover).to_contain_text("historyLength=2.5")
+
+
+@pytest.mark.parametrize("size", [(1280, 800), (400, 800)])
+def test_the_first_page_promises_no_choice_under_a_lock(
+    visit: Visit, locked: Server, size: tuple[int, int]
+) -> None:
+    width, height = size
+    chat = visit(base_url=locked.url, viewport={"width": width, "height": height}).open()
+    title = "You see what the model remembers. Here it is set by the administrator."
+    expect(chat.page.get_by_role("heading", name=title)).to_be_in_viewport()
+    expect(chat.page.locator(".drawing")).to_be_visible()
+    expect(chat.page.locator("#col")).not_to_contain_text("choose what the model remembers")
+    expect(chat.page.locator("#col")).not_to_contain_text("Move it whenever you like")

@@ -76,7 +76,8 @@ def test_the_choice_in_the_file_comes_before_the_settings_of_its_last_turn(setti
         (
             {"HISTORY_URL": "staff"},
             saved_settings("all"),
-            "Its last answer was decided under “everything”. Here “your last 20 exchanges” applies.",
+            "Its last answer was decided under “everything”. "
+            "Here “your last 20 exchanges” applies.",
         ),
         (
             {"HISTORY_MAX_LENGTH": "20"},

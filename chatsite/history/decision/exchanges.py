@@ -14,7 +14,8 @@ class Exchanges:
     """Of the `stored` exchanges `sent` are below the line and in the request. Above it `pinned`
     ones are sent in their place, and `older` ones for another reason or as quotes.
 
-    Greetings belong to none, a draft isn't stored yet, and a background task's turn isn't one.
+    Greetings belong to none, and a draft isn't stored yet. A message whose answer failed isn't
+    one, and no more is a background task's turn.
     """
 
     stored: int
@@ -24,7 +25,11 @@ class Exchanges:
 
     @classmethod
     def of(cls, given: DecisionInput, fitted: FittedPath, horizon: int | None) -> Exchanges:
-        turns = [turn for turn in fitted.verdict.older if not is_background(turn.turn)]
+        turns = [
+            turn
+            for turn in fitted.verdict.older
+            if turn.reason != "unanswered" and not is_background(turn.turn)
+        ]
         quoted = {
             seq for quotes in (*fitted.earlier_quotes, fitted.quotes) for seq in quotes.reasons
         }

@@ -39,9 +39,9 @@ class Decision:
     in the request, quoted ones too. Neither counts the head, nor the `draft`, which is the message
     that a person is still writing ("" where the current message is stored). `exchanges` counts as
     people do. The model sees nothing above the sequence number `horizon`; None draws no line.
-    `leading` tokens at the beginning are those of the previous request. `cut` is where the guard began the tail, None when it cut
-    nothing; `under` names the settings of that cut, so that the next decision knows whether it
-    still applies.
+    `leading` tokens at the beginning are those of the previous request. `cut` is where the guard
+    began the tail, None when it cut nothing; `under` names the settings of that cut, so that the
+    next decision knows whether it still applies.
     `cleanup` is what was unloaded instead, None for nothing. `layout` lists the request's items
     after its head; `quoted` are the messages that are quoted before the current one, by sequence
     number, which are stored with its answer and stay in their place; `notes` tell a reader what

@@ -45,6 +45,12 @@ const isMine = ({ item }) => item.role === "user" && !item.background;
  */
 const isSaid = ({ item }) => item.id !== null && !item.greets;
 
+/**
+ * What was never answered wasn't forgotten.
+ * @param {About} about
+ */
+const isFailure = ({ item, verdict }) => verdict?.reason === "unanswered" || Boolean(item.problem) || item.failed;
+
 /** @param {Item} item */
 const idOf = ({ id }) => /** @type {string} */ (id);
 
@@ -108,9 +114,9 @@ export const ACTIONS = [
   },
   {
     // Beside a message that isn't sent, where somebody asks for it; otherwise in the menu.
-    name: "why", reads: true, label: ({ verdict }) => (verdict?.sent ? say("Why is this sent?") : say("Why did it forget?")),
+    name: "why", reads: true, label: (about) => (about.verdict?.sent ? say("Why is this sent?") : isFailure(about) ? say("Why isn't this sent?") : say("Why did it forget?")),
     // The menu has a part for each tool call, the row has one for all of them.
-    drawing: ({ item, verdict }) => (verdict && !verdict.sent && !item.calls.length ? "slash" : null), words: () => true,
+    drawing: (about) => (about.verdict && !about.verdict.sent && !about.item.calls.length && !isFailure(about) ? "slash" : null), words: () => true,
     offered: isSaid, act: ({ item }, { why }) => why(item),
   },
   {

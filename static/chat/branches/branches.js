@@ -197,7 +197,9 @@ export class Branches {
   async remove(id) {
     const path = `${this.page.urls.messages}/${id}`;
     const { messages } = this.wiring.state();
-    const next = messages[messages.findIndex((one) => one.id === id) + 1];
+    const place = messages.findIndex((one) => one.id === id);
+    const next = messages[place + 1];
+    const what = messages[place]?.role === "assistant" ? say("Answer deleted.") : say("Message deleted.");
     try {
       await this.wiring.change("DELETE", path);
     } catch (error) {
@@ -205,7 +207,7 @@ export class Branches {
     }
     announce(say("The message was deleted."));
     (next && this.wiring.place(next.seq) || byId("draft")).focus({ preventScroll: true });
-    toast(say("Message deleted. It isn't sent or found any more."), {
+    toast(say("{what} It isn't sent or found any more.", { what }), {
       label: say("Undo"), seconds: UNDO_SECONDS, about: `deleted-${id}`, act: () => void this.#restore(path),
     });
   }

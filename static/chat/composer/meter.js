@@ -35,7 +35,7 @@ export class Meter {
     const numbers = { tokens: formatNumber(tokens), limit: formatNumber(limit) };
     const room = tooMany ? describeTooMany(decision) : say("{tokens} of {limit} tokens", numbers);
     // Nothing is stored of a chat that hasn't begun.
-    const exchanges = tooMany ? "" : describeExchanges(decision);
+    const exchanges = tooMany ? "" : describeExchanges(decision) || (isAsked(state) ? say("nothing earlier to send") : "");
     byId("meter").title = say("What your next message is sent with. A token is a piece of a word; the model takes {limit} of them.", { limit: formatNumber(limit) });
     setChildren(
       this.words,
@@ -51,3 +51,6 @@ export class Meter {
     else this.words.setAttribute("aria-hidden", "true");
   }
 }
+
+/** @param {State} state */
+const isAsked = ({ messages }) => messages.some(({ role }) => role === "user");

@@ -12,7 +12,8 @@ import { say } from "../words/say.js";
 
 /**
  * @typedef {"reuse"|"continue"|"again"} Choice the first one offered is the button, the others are links
- * @typedef {{text: string, bad: boolean, choices: Choice[], seconds: number}|null} Ended `seconds`: so long a new
+ * @typedef {{text: string, bad: boolean, quiet?: boolean, choices: Choice[], seconds: number}|null} Ended `quiet`: nothing
+ *   went wrong, so that a line is enough; `seconds`: so long a new
  *   attempt is refused; 0: not known
  * @typedef {Record<"reuse"|"continue", () => void>
  *   & {again: (model?: string) => void, other: () => Promise<Model|null>}} EndingActs `other`: a model that could answer instead
@@ -26,6 +27,17 @@ const ENDINGS = {
   stopped: say("Stopped. What was written is kept."),
   interrupted: say("Interrupted. What was written is kept."),
   failed: say("The answer failed. What was written is kept."),
+};
+/**
+ * By the codes of problems in the middle of an answer: what is said where something follows it. Their own sentences
+ * advise to continue it, which isn't offered there any more.
+ * @type {Record<string, string>}
+ */
+const BROKEN = {
+  interrupted: say("The connection broke here. The part received is kept."),
+  timeout: say("The provider fell silent here. The part received is kept."),
+  failed_midway: say("The provider reported an error here. The part received is kept."),
+  malformed: say("The provider's answer couldn't be read further. The part received is kept."),
 };
 /** @type {Record<string, string>} */
 const FINISHES = {
@@ -45,7 +57,9 @@ export function describeEnding({ items, last }) {
   if (item.writing) return null;
   const unfinished = item.calls.length > 0 && last ? say("This message has no answer.") : "";
   const cut = ENDINGS[item.state];
-  const text = cut ? item.problem?.message ?? cut : FINISHES[item.finish] ?? unfinished;
+  // What its problem advises is no longer offered once something follows.
+  const told = last ? undefined : BROKEN[item.problem?.code ?? ""];
+  const text = cut ? told ?? item.problem?.message ?? cut : FINISHES[item.finish] ?? unfinished;
   if (!text) return null;
   const open = Boolean(cut) || item.finish === "length";
   const longer = last && open && Boolean(item.content.trim()) && !item.calls.length;
@@ -61,7 +75,9 @@ export function describeEnding({ items, last }) {
  */
 function describeUserEnding({ problem, failed }, last) {
   if (!problem && !failed) return null;
-  const text = problem?.message ?? say("This message was not answered.");
+  // Its answer was deleted, or never asked for.
+  if (!problem) return { text: say("There is no answer here."), bad: false, quiet: true, choices: last ? ["again", "reuse"] : ["reuse"], seconds: 0 };
+  const text = problem.message;
   const open = failed && last;
   return { text, bad: true, choices: open ? ["again", "reuse"] : ["reuse"], seconds: (open && problem?.seconds) || 0 };
 }
@@ -84,14 +100,14 @@ export class Ending {
     this.drawn = drawn;
     clearInterval(this.timer);
     this.element.hidden = !ended;
-    const open = Boolean(ended?.choices.includes("again") || ended?.choices.includes("continue"));
+    const open = !ended?.quiet && Boolean(ended?.choices.includes("again") || ended?.choices.includes("continue"));
     this.element.classList.toggle("bad", Boolean(ended?.bad && open));
     this.folded = !open;
     this.element.classList.toggle("folded", this.folded);
     if (!ended) return setChildren(this.element);
     const [first, ...rest] = ended.choices;
     const acts = h("div", { class: "ending-acts" }, first && this.#button(first, open), rest.map((one) => this.#button(one, false)));
-    setChildren(this.element, icon("warn", 15), h("span", { class: "ending-words" }, ended.text), acts);
+    setChildren(this.element, !ended.quiet && icon("warn", 15), h("span", { class: "ending-words" }, ended.text), acts);
     if (ended.bad && open) void this.#offerOther(acts, drawn);
     if (ended.seconds > LONGEST) {
       acts.before(h("span", { class: "ending-wait" }, say("It asks to wait {minutes} minutes.", { minutes: Math.ceil(ended.seconds / 60) })));

@@ -5,15 +5,25 @@ import { h, setChildren } from "../elements/dom.js";
 import { say } from "../words/say.js";
 import { lineDrawing } from "./line-drawing.js";
 
-/** @import { State } from "../types/state.js" */
+/**
+ * @import { Page } from "../types/page.js"
+ * @import { State } from "../types/state.js"
+ */
+
+/** @type {Record<Page["memory"], string>} */
+const TITLES = {
+  page: say("You see and choose what the model remembers."),
+  administrator: say("You see what the model remembers. Here it is set by the administrator."),
+  agent: say("You see what the model remembers. Here it is set by the agent."),
+};
 
 /**
  * @param {HTMLElement} intro is above the greeting
  * @param {HTMLElement} prompts is below it
  * @param {State} state
- * @param {{suggest: (text: string) => void, betterModel: () => void}} actions
+ * @param {{suggest: (text: string) => void, betterModel: () => void, memory: Page["memory"]}} actions
  */
-export function drawEmptyChat(intro, prompts, state, { suggest, betterModel }) {
+export function drawEmptyChat(intro, prompts, state, { suggest, betterModel, memory }) {
   const { agent } = state;
   const drawn = JSON.stringify(agent);
   if (intro.dataset.drawn === drawn) return; // the drawing goes on moving, and the focus stays
@@ -26,8 +36,8 @@ export function drawEmptyChat(intro, prompts, state, { suggest, betterModel }) {
   const { provider } = agent;
   setChildren(
     intro,
-    h("h2", { class: "intro-title" }, say("You see and choose what the model remembers.")),
-    lineDrawing(),
+    h("h2", { class: "intro-title" }, TITLES[memory]),
+    lineDrawing(memory === "page"),
     agent.description && h("p", { class: "intro-about" }, agent.description),
     provider?.note && h("p", { class: "intro-model" }, provider.note, " ", provider.demonstration
       && h("button", { type: "button", class: "link", on: { click: betterModel } }, say("Use a better model"))),

@@ -9,7 +9,8 @@ import { say } from "../words/say.js";
 // How wide each message is drawn, and which it is.
 const MESSAGES = [["asked", 34], ["answered", 62], ["asked", 46], ["answered", 74], ["asked", 28], ["answered", 55]];
 
-export function lineDrawing() {
+/** @param {boolean} moves whether the person who looks can move the line */
+export function lineDrawing(moves) {
   const memories = [say("Your last exchange"), say("Your last 2 exchanges"), say("Everything")];
   return h("div", { class: "drawing", role: "img", "aria-label": say(
     "A drawing of six messages and a dashed line. With another memory the line moves. The model sees what is below it.") },
@@ -19,5 +20,6 @@ export function lineDrawing() {
       h("i", { class: "drawing-line" })),
     h("div", { class: "drawing-memories" },
       memories.map((words, index) => h("span", { class: `drawing-memory at-${index}` }, words)),
-      h("p", { class: "drawing-words" }, say("The model sees what is below the line. Move it whenever you like."))));
+      h("p", { class: "drawing-words" },
+        moves ? say("The model sees what is below the line. Move it whenever you like.") : say("The model sees what is below the line."))));
 }

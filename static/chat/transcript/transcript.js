@@ -19,10 +19,13 @@ import { say } from "../words/say.js";
  * @import { ViewMemory } from "../message/reasoning.js"
  * @import { Actions } from "../message/row.js"
  * @import { ItemGroup } from "../state/items.js"
+ * @import { Page } from "../types/page.js"
  * @import { State } from "../types/state.js"
+ * @import { Decision } from "../types/wire.js"
  */
 
 const NEAR = 48;
+const ALONE = ["unanswered", "greeting", "excluded", "background"];
 // In ms: long enough for the eye to find it after the way there.
 const POINTED_OUT = 2_500;
 const FURTHEST = 40;
@@ -33,10 +36,11 @@ export class Transcript {
   /**
    * @param {Omit<Actions, "memory"> & {earlier: (until?: number) => Promise<void>,
    *   suggest: (text: string) => void, betterModel: () => void, remember: () => void, summary: () => void, policy: () => void}} actions
-   * @param {string[]} withSummary the policies that send a running summary
+   * @param {Pick<Page, "policies"|"memory">} page
    */
-  constructor(actions, withSummary) {
-    this.withSummary = withSummary;
+  constructor(actions, page) {
+    this.withSummary = page.policies.with_summary;
+    this.who = page.memory;
     /** @type {ViewMemory} */
     const memory = { open: new Set(), took: new Map() };
     this.actions = { ...actions, memory };
@@ -226,7 +230,7 @@ export class Transcript {
       ...elements,
       ...(begun ? [] : [this.prompts]),
     ]);
-    if (!begun) drawEmptyChat(this.intro, this.prompts, state, this.actions);
+    if (!begun) drawEmptyChat(this.intro, this.prompts, state, { ...this.actions, memory: this.who });
   }
 
   /**
@@ -289,7 +293,7 @@ export class Transcript {
     const { decision, messages, earlier, turn, pending } = state;
     const line = decision?.horizon ?? null;
     const loaded = messages[0]?.seq ?? 0;
-    if (!decision || line === null || !messages.length || (earlier && line < loaded)) {
+    if (!decision || line === null || !messages.length || !divides(decision, line) || (earlier && line < loaded)) {
       return this.horizon.remove();
     }
     const next = this.#firstBelow(line);
@@ -344,6 +348,13 @@ export class Transcript {
     }
   }
 }
+
+/**
+ * Whether something above the line could be sent. What was left out by itself carries a mark of its own.
+ * @param {Decision} decision
+ * @param {number} line
+ */
+const divides = ({ verdicts }, line) => verdicts.some(({ first, sent, reason }) => first > 0 && first < line && !sent && !ALONE.includes(reason));
 
 /**
  * Shows for a moment which message was looked for.

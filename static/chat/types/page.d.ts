@@ -28,6 +28,8 @@ export interface Page {
   max_attachment_bytes: number;
   urls: Record<string, string>;
   policies: PolicyFacts;
+  /** Who decides what the model remembers. */
+  memory: "page" | "administrator" | "agent";
   /** Addresses of modules that are loaded when first needed. */
   static: { highlight?: Record<string, string>; worker?: string; maths: { script: string; style: string } };
 }

@@ -1,0 +1,1 @@
+import"./chunk-5Y5FJCQZ.js";
