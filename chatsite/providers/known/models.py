@@ -97,7 +97,7 @@ class ModelTable:
         if reported is None:
             return facts
         least = reported.least or ASSUMED_WINDOW
-        facts = facts or ModelFacts(window=least, assumed=True)
+        facts = facts or _of_its_maker(model) or ModelFacts(window=least, assumed=True)
         if reported.window:
             facts = replace(facts, window=reported.window, assumed=False)
         if reported.takes is not None:
@@ -117,11 +117,7 @@ def known_facts(server: str, model: str) -> ModelFacts | None:
     for the price, and takes images at most."""
     if server == "openrouter":
         maker, _, name = model.partition("/")
-        passed = known_facts(_MAKERS.get(maker, ""), name)
-        if passed is None:
-            return None
-        takes = passed.takes & _IMAGES
-        return replace(passed, takes=takes, price=None, o200k=False, effort_with_tools="")
+        return _passed_on(known_facts(_MAKERS.get(maker, ""), name))
     if server == "anthropic":
         model = claude_name(model)
     families = _table().get(server, {})
@@ -131,6 +127,20 @@ def known_facts(server: str, model: str) -> ModelFacts | None:
     family = max(fitting, key=len)
     facts = families[family]
     return facts if family in (model, _DATE.sub("", model)) else replace(facts, price=None)
+
+
+def _of_its_maker(model: str) -> ModelFacts | None:
+    """A gateway names every model that it lists with its maker, as OpenRouter does."""
+    maker, _, name = model.rpartition("/")
+    return _passed_on(known_facts(_MAKERS.get(maker, ""), name))
+
+
+def _passed_on(facts: ModelFacts | None) -> ModelFacts | None:
+    """What is left of the maker's facts where somebody else passes the requests on."""
+    if facts is None:
+        return None
+    takes = facts.takes & _IMAGES
+    return replace(facts, takes=takes, price=None, o200k=False, effort_with_tools="")
 
 
 def _is_of(name: str, family: str) -> bool:

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from chatsite.providers.base.model import Medium
+from chatsite.providers.known.chat_models import is_chat_model
 from chatsite.providers.known.facts import ReportedModel
 from chatsite.providers.known.json_client import JsonClient
 from chatsite.providers.known.servers import Server
@@ -39,7 +40,7 @@ async def read_server_models(
     listed = _listed(await questions.get(f"{server.base_url}/models", key=key))
     if listed is None:
         return None
-    found = {name: _plain(entry) for name, entry in listed.items()}
+    found = {name: _plain(entry) for name, entry in listed.items() if is_chat_model(name, entry)}
     if not found or all(facts.window for facts in found.values()) or server.name == "openrouter":
         return found
     root = server.base_url.removesuffix("/v1")
