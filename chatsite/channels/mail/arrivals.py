@@ -11,7 +11,7 @@ from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 
 from chatsite.channels.channel import Trouble
-from chatsite.channels.mail.incoming.admission import Admission, admit
+from chatsite.channels.mail.incoming.admission import Admission, Kind, admit
 from chatsite.channels.mail.incoming.authentication import own_results
 from chatsite.channels.mail.incoming.contents_reader import ContentsReader, Unreadable
 from chatsite.channels.mail.incoming.reading import BROKEN, MailHead, read_head
@@ -96,6 +96,10 @@ class Arrivals:
         if data is None:
             return None
         contents = await self.reader.read(data)
+        if contents.is_encrypted:
+            # A stranger who waits for a decision is told nothing.
+            kind: Kind = "refuse" if admission.kind == "hold" else "encrypted"
+            return await self._without_conversation(coming, Admission(kind, "it is encrypted"))
         coming = replace(coming, text=contents.text, has_files=bool(contents.files))
         if admission.kind == "hold":
             await self._held(coming, admission)
@@ -166,6 +170,12 @@ class Arrivals:
                 return say(
                     "Your mail is larger than {megabytes} MB, so it wasn't read.",
                     megabytes=self.account.most_mb,
+                )
+        elif admission.kind == "encrypted":
+            if await self._told(coming, timedelta(hours=1)) < self.account.hourly:
+                return say(
+                    "Your mail is encrypted or signed in a way that can't be read here (S/MIME or "
+                    "PGP). Send it again without that."
                 )
         elif admission.kind == "explain" and not await self._told(coming, EXPLAINED_ONCE):
             return say(

@@ -14,9 +14,10 @@ from typing import ParamSpec, TypeVar
 from chatsite.channels.channel import Answer, Question, Trouble
 from chatsite.channels.mail.arrivals import Arrivals
 from chatsite.channels.mail.attached import AttachedFiles
-from chatsite.channels.mail.incoming.quoted import own_words
+from chatsite.channels.mail.incoming.quotes.held import Held
+from chatsite.channels.mail.incoming.quotes.quoted import own_words
 from chatsite.channels.mail.mailbox import IDLE_SECONDS, POLL_SECONDS, OpenMailbox
-from chatsite.channels.mail.outgoing.replies import answer_reply
+from chatsite.channels.mail.outgoing.replies import answer_reply, remembered_words
 from chatsite.channels.mail.outgoing.sending import Undeliverable, send
 from chatsite.channels.mail.ports import Ask, MailRows
 from chatsite.conversations.values.mail_records import MailboxPlace, TakenMail
@@ -150,7 +151,7 @@ class MailChannel:
                 user=current.user, conversation=current.conversation, agent=current.agent
             ),
             client_id=current.id,
-            text=await asyncio.to_thread(asked_text, current),
+            text=asked_text(current, await self._words(current)),
             source="email",
             speaker=external_speaker(sender) if sender else "",
             id=current.id,
@@ -159,6 +160,16 @@ class MailChannel:
             ),
             attachments=files.ids,
             person=f"mail:{sender}" if sender else "",
+        )
+
+    async def _words(self, mail: TakenMail) -> str:
+        """What the sender wrote, without what the conversation holds already."""
+        texts = await self.run(
+            self.rows.thread_texts, conversation=mail.conversation, besides=mail.id
+        )
+        footer = (f"{self.account.site}/chat/{mail.conversation}", remembered_words())
+        return await asyncio.to_thread(
+            lambda: own_words(mail.text, Held(texts, footer=footer), subject=mail.subject)
         )
 
     async def _is_over(self, mail: TakenMail) -> bool:
@@ -171,7 +182,7 @@ class MailChannel:
                 self.rows.leave_unanswered,
                 mail=mail.id,
                 conversation=mail.conversation,
-                text=asked_text(mail) or mail.subject or "-",
+                text=asked_text(mail, await self._words(mail)) or mail.subject or "-",
                 speaker=external_speaker(mail.sender) if mail.external else "",
             )
         except TurnRunning:
@@ -197,6 +208,7 @@ class MailChannel:
             answer_reply,
             current,
             answer,
+            words=await self._words(current),
             own=self.account.address,
             site=self.account.site,
             now=datetime.now(UTC),
@@ -224,9 +236,8 @@ class MailChannel:
             await asyncio.to_thread(self._thread.shutdown)
 
 
-def asked_text(mail: TakenMail) -> str:
+def asked_text(mail: TakenMail, words: str) -> str:
     """What the model reads: a thread's first mail with its subject, which may be the question."""
-    words = own_words(mail.text)
     head = f"Subject: {mail.subject}" if mail.first and mail.subject else ""
     return "\n\n".join(part for part in (head, words) if part)
 

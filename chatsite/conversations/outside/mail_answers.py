@@ -17,6 +17,8 @@ from chatsite.conversations.values.mail_records import MailState
 
 # Its answer was sent, or is on its way.
 ANSWERED = ("sending", "answered", "undeliverable")
+# Of a thread's messages: older ones are hardly quoted.
+MOST_TEXTS = 200
 
 
 def answers_of_hour(*, conversation: str) -> int:
@@ -32,6 +34,18 @@ def notices_to(*, sender: str, within: timedelta) -> int:
     since = timezone.now() - within
     sent = Mail.objects.filter(sender=sender, conversation=None, state__in=ANSWERED)
     return sent.filter(received__gte=since).count()
+
+
+def thread_texts(*, conversation: str, besides: str) -> list[str]:
+    """What a conversation holds besides this mail, the newest first: what was said, and its mails
+    as they came, with what was said about their files."""
+    said = Message.objects.filter(conversation=uuid.UUID(conversation)).exclude(id=besides)
+    texts = list(said.order_by("-seq").values_list("content", flat=True)[:MOST_TEXTS])
+    mails = Mail.objects.filter(conversation=uuid.UUID(conversation)).exclude(id=besides)
+    newest = mails.order_by("-received").values_list("text", "refused")[:MOST_TEXTS]
+    for text, refused in newest:
+        texts += [text, *refused]
+    return [text for text in texts if text]
 
 
 def replied_message(*, conversation: str, ids: Sequence[str]) -> str | None:

@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chatsite.channels.mail.incoming.quoted import own_words
+from chatsite.channels.mail.incoming.quotes.held import Held
+from chatsite.channels.mail.incoming.quotes.quoted import own_words
 from chatsite.channels.mail.incoming.reading import read_head
 from chatsite.channels.mail.incoming.threads import answered_ids, chosen_thread, subject_key
 from tests.channels.mail.broken_mails import BROKEN, MULTIPART, read_mail
@@ -104,16 +105,19 @@ def test_a_charset_is_what_mail_programs_mean_by_its_name(
     assert read_mail(head + text.encode(codec)).text == text
 
 
-def test_an_attached_mail_is_a_file() -> None:
+def test_an_attached_mail_is_read_as_what_is_forwarded_with_its_files() -> None:
     inner = built(subject="Inner")
     inner.set_content("Inside")
+    inner.add_attachment(b"%PDF-1.4", maintype="application", subtype="pdf", filename="Kai.pdf")
     made = built()
     made.set_content("See below")
     made.add_attachment(inner)
     found = read_mail(made.as_bytes())
-    assert found.text == "See below"
-    assert [one.type for one in found.files] == ["message/rfc822"]
-    assert b"Inside" in found.files[0].data
+    assert found.text == (
+        "See below\n\nForwarded message:\nFrom: Ada <ada@example.org>\nSubject: Inner\n\nInside"
+    )
+    assert own_words(found.text, Held(["Inside"])) == found.text
+    assert [one.name for one in found.files] == ["Kai.pdf"]
 
 
 def test_a_mail_without_an_id_gets_one_of_its_head() -> None:

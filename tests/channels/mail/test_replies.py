@@ -13,10 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chatsite.channels.channel import Answer
-from chatsite.channels.mail.incoming.quoted import own_words
+from chatsite.channels.mail.incoming.quotes.held import Held
+from chatsite.channels.mail.incoming.quotes.quoted import own_words
 from chatsite.channels.mail.incoming.reading import read_head
 from chatsite.channels.mail.outgoing.markup import html_of
-from chatsite.channels.mail.outgoing.replies import LONGEST_CHAIN, answer_reply
+from chatsite.channels.mail.outgoing.replies import LONGEST_CHAIN, answer_reply, remembered_words
 from chatsite.conversations.values.mail_records import TakenMail
 from chatsite.views import Problem
 from tests.fakes.smtp_sink import text_of
@@ -42,7 +43,7 @@ ANSWER = Answer(turn="turn-1", state="complete", text="40 m.", problem=None, rec
 
 
 def reply(mail: TakenMail = MAIL, answer: Answer = ANSWER) -> EmailMessage:
-    data = answer_reply(mail, answer, own=OWN, site=SITE, now=NOW).data
+    data = answer_reply(mail, answer, words=mail.text, own=OWN, site=SITE, now=NOW).data
     return message_from_bytes(data, policy=policy.default)
 
 
@@ -71,10 +72,17 @@ def test_its_last_lines_say_what_was_remembered_and_where_the_receipt_is() -> No
     assert "4 of 12 messages" in html(reply()) and f'href="{SITE}/chat/' in html(reply())
 
 
-def test_an_answer_to_the_reply_is_its_senders_words_alone() -> None:
+@pytest.mark.parametrize(
+    "mail",
+    [MAIL, replace(MAIL, external=True), replace(MAIL, refused=("a.exe was not taken: why",))],
+)
+def test_an_answer_to_the_reply_is_its_senders_words_alone(mail: TakenMail) -> None:
     """What we send is cut again when it comes back as a quote."""
-    quote = "\n".join(f"> {line}" for line in text_of(reply()).splitlines())
-    assert own_words(f"Thanks.\n\nOn Wed, The Harbour wrote:\n{quote}\n") == "Thanks."
+    quote = "\n".join(f"> {line}" for line in text_of(reply(mail)).splitlines())
+    answer = f"Thanks.\n\nOn Wed, The Harbour wrote:\n{quote}\n"
+    footer = (f"{SITE}/chat/{mail.conversation}", remembered_words())
+    held = Held(["40 m.", mail.text, *mail.refused], footer=footer)
+    assert own_words(answer, held) == "Thanks."
 
 
 def test_the_same_turn_gives_the_same_message_id_and_a_refused_one_its_own() -> None:
@@ -111,7 +119,12 @@ def test_ids_are_written_as_they_came_however_long(length: int) -> None:
     """Outlook's are longer than a line of the standard library, which encodes them."""
     ids = [f"{letter * length}@mail.example.org" for letter in "abc"]
     lines = answer_reply(
-        replace(MAIL, message_id=ids[2], chain=tuple(ids[:2])), ANSWER, own=OWN, site=SITE, now=NOW
+        replace(MAIL, message_id=ids[2], chain=tuple(ids[:2])),
+        ANSWER,
+        words="",
+        own=OWN,
+        site=SITE,
+        now=NOW,
     ).data.split(b"\r\n")
     assert f"In-Reply-To: <{ids[2]}>".encode() in lines
     at = lines.index(f"References: <{ids[0]}>".encode())

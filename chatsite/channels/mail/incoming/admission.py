@@ -12,8 +12,11 @@ from chatsite.mail_account import MailAccount
 
 MEGABYTE = 1024 * 1024
 # As the account's words, as a stranger's, as nobody's for now, or not at all; "explain": the sender
-# is who they say, and is told how to verify the address; "too_large": the sender is told.
-Kind = Literal["account", "external", "hold", "refuse", "ignore", "explain", "too_large"]
+# is who they say, and is told how to verify the address; "too_large", "encrypted": the sender is
+# told.
+Kind = Literal[
+    "account", "external", "hold", "refuse", "ignore", "explain", "too_large", "encrypted"
+]
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,8 @@ _BOUNDARY = re.compile(rb"boundary\s*=\s*(\"(?:[^\"\\]|\\.)*\"|[^\s;\"]+)", flag
 _DASHED = re.compile(rb"^--([^\r\n]*)", flags=re.MULTILINE)
 _LONE_CR = re.compile(rb"\r(?!\n)")
 _END = re.compile(rb"\r?\n\r?\n")
+# UTF-8's mark of a file's beginning: the header behind it would have another name.
+_BOM = re.compile(rb"^\xef\xbb\xbf(?=[!-9;-~]+:)", flags=re.MULTILINE)
 
 
 def bounded(data: bytes) -> tuple[bytes, bool]:
@@ -28,6 +30,8 @@ def bounded(data: bytes) -> tuple[bytes, bool]:
     end = _END.search(data, 0, LONGEST_HEADERS)
     if end is None and len(data) > LONGEST_HEADERS:
         data, end = data[:LONGEST_HEADERS], None
+    head = data[: end.start() if end else LONGEST_HEADERS]
+    data = _BOM.sub(b"", head) + data[len(head) :]
     readable = (end is not None or len(data) < LONGEST_HEADERS) and _parts(data) <= MOST_BOUNDARIES
     return _CONTENT_HEADER.sub(_cut, data), readable
 

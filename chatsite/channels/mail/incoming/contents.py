@@ -2,37 +2,36 @@
 
 from __future__ import annotations
 
-import codecs
 import contextlib
-from collections.abc import Iterator
+import html as html_entities
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from email import policy
 from email.message import Message
 from email.parser import BytesParser
 
 from chatsite.channels.mail.incoming.bounds import bounded
-from chatsite.channels.mail.incoming.html.text import text_of_html
-from chatsite.channels.mail.incoming.reading import BROKEN, text_only, type_of
+from chatsite.channels.mail.incoming.html.text import own_pictures, text_of_html
+from chatsite.channels.mail.incoming.parts import (
+    MOST_CHARACTERS,
+    Leaf,
+    bytes_of,
+    is_encrypted,
+    leaves_of,
+)
+from chatsite.channels.mail.incoming.reading import BROKEN, text_only
 
-# A tree with more parts is an attack; the first ones are read.
-MOST_PARTS = 200
-# Of the text. A message that long is refused anyway.
-MOST_CHARACTERS = 1_000_000
-# Python's codecs for names of hosts and for its own source: the first two take quadratic time, and
-# no mail is written in any of them.
-_NO_CHARSETS = {"idna", "punycode", "unicode-escape", "raw-unicode-escape", "undefined"}
-# What these names mean in the field: their supersets, as encoding.spec.whatwg.org lists them.
-_MEANT = {
-    "ascii": "cp1252",
-    "iso8859-1": "cp1252",
-    "iso8859-9": "cp1254",
-    "tis-620": "cp874",
-    "gb2312": "gb18030",
-    "gbk": "gb18030",
-    "shift-jis": "cp932",
-    "euc-kr": "cp949",
-}
-_ALSO_NAMED = {"iso-8859-8-i": "iso-8859-8", "iso-8859-8-e": "iso-8859-8", "cp-1251": "cp1251"}
+# A picture in the text with fewer bytes is a logo, an icon or a smile.
+SMALL_PICTURE = 10 * 1024
+# So much of the plain form's words stand in the other form, where they say the same.
+SAME = 0.5
+_TAG = re.compile(r"<[^<>]*>")
+_WORD = re.compile(r"\w{1,40}")
+_STUB = re.compile(r"html|viewer|client|browser|e-?mail program|mailprogramm", re.IGNORECASE)
+LONGEST_STUB = 300
+_ARMOUR = "-----BEGIN PGP "
+_SIGNED = re.compile(_ARMOUR + r"SIGNED MESSAGE-----\n(?:[\w-]{1,30}: [^\n]*\n)*\n")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,39 +43,45 @@ class AttachedFile:
 
 @dataclass(frozen=True, slots=True)
 class Contents:
-    """What a mail says, with what it quotes, and its files."""
+    """What a mail says, with what it quotes, and its files. Of one that `is_encrypted` nothing can
+    be read."""
 
     text: str = field(repr=False)
     files: tuple[AttachedFile, ...] = ()
+    is_encrypted: bool = False
 
 
 class HasHtml(Exception):
-    """Text of the mail stands in HTML alone."""
+    """Something stands in HTML alone."""
 
 
 def read_contents(data: bytes, *, html: bool = True) -> Contents:
     """The contents of the mail in these bytes. Without `html` raises HasHtml, should some have to
     be read: that may take seconds and hundreds of megabytes."""
-    texts: list[tuple[bool, str, Message | None]] = []
-    files: list[AttachedFile] = []
     tree = _tree(data)
-    for number, (part, choice) in enumerate(_parts(tree) if tree is not None else (), start=1):
-        kind = type_of(part)
-        if kind in ("text/plain", "text/html") and not _is_file(part):
-            texts.append((kind == "text/html", _decoded(part), choice))
-        elif found := _bytes(part):
-            files.append(AttachedFile(name=_name(part, number), type=kind, data=found))
-    # One alternative is enough, and the plain one is what its sender wrote.
-    plain = {choice for is_html, said, choice in texts if choice and not is_html and said.strip()}
-    if not html and any(is_html and choice not in plain for is_html, _, choice in texts):
+    if tree is None:
+        return Contents("")
+    leaves = list(leaves_of(tree))
+    if is_encrypted(tree, leaves):
+        return Contents("", is_encrypted=True)
+    said = [(leaf, leaf.text()) for leaf in leaves if leaf.is_text]
+    read = _read(said)
+    files = [leaf for leaf in leaves if not (leaf.is_text or leaf.heading or leaf.is_needless)]
+    pages = [text for leaf, text in said if leaf.type == "text/html"]
+    pictures = [leaf for leaf in files if _is_of(leaf, pages)]
+    if not html and (pictures or any(leaf.type == "text/html" for leaf, _ in read)):
         raise HasHtml
-    said = [
-        text_of_html(said) if is_html else said
-        for is_html, said, choice in texts
-        if not is_html or choice not in plain
-    ]
-    text = "\n\n".join(one.strip() for one in said if one.strip())
-    return Contents(text_only(text.replace("\r\n", "\n"))[:MOST_CHARACTERS], tuple(files))
+    texts = {
+        id(leaf): text_of_html(text) if leaf.type == "text/html" else text for leaf, text in read
+    }
+    in_order = (leaf.heading or texts.get(id(leaf), "") for leaf in leaves)
+    text = "\n\n".join(one.strip("\n") for one in in_order if one.strip())
+    text = _unsigned(text_only(text.replace("\r\n", "\n")).strip())[:MOST_CHARACTERS]
+    if text.startswith(_ARMOUR + "MESSAGE-----"):
+        return Contents("", is_encrypted=True)
+    shown = own_pictures(pages) if pictures else frozenset()
+    kept = [leaf for leaf in files if leaf not in pictures or _is_shown(leaf, shown)]
+    return Contents(text, tuple(_files(kept)))
 
 
 def _tree(data: bytes) -> Message | None:
@@ -89,63 +94,72 @@ def _tree(data: bytes) -> Message | None:
     return None
 
 
-def _parts(tree: Message) -> Iterator[tuple[Message, Message | None]]:
-    """The leaves of the tree in order, each with the outermost multipart/alternative that it is in;
-    an attached mail is one leaf."""
-    waiting: list[tuple[Message, Message | None]] = [(tree, None)]
-    seen = 0
-    while waiting and seen < MOST_PARTS:
-        (part, choice), seen = waiting.pop(0), seen + 1
-        kind = type_of(part)
-        if part.is_multipart() and not kind.startswith("message/"):
-            within = choice or (part if kind == "multipart/alternative" else None)
-            waiting[:0] = [(one, within) for one in _inner(part)]
-        else:
-            yield part, choice
+# ---- alternatives ------------------------------------------------------------------------------
+def _read(said: Sequence[tuple[Leaf, str]]) -> list[tuple[Leaf, str]]:
+    """Of the forms of one text that which says it."""
+    chosen: dict[int, str] = {}
+    for choice in {id(leaf.choice): leaf.choice for leaf, _ in said if leaf.choice is not None}:
+        forms = {"text/plain": "", "text/html": ""}
+        for leaf, text in said:
+            if id(leaf.choice) == choice:
+                forms[leaf.type] += f"{text}\n"
+        chosen[choice] = _form(forms["text/plain"], forms["text/html"])
+    return [
+        (leaf, text) for leaf, text in said if chosen.get(id(leaf.choice), leaf.type) == leaf.type
+    ]
 
 
-def _inner(part: Message) -> list[Message]:
-    """Only of a part that holds others: of a text this call decodes it by the named charset."""
-    return [one for one in part.get_payload() if isinstance(one, Message)]
+def _form(plain: str, html: str) -> str:
+    """The plain one is what its sender wrote, where it isn't a stub: a sentence about programs that
+    show no HTML, or the footer that a gateway put in its place."""
+    written = _WORD.findall(plain.lower())
+    other = _WORD.findall(_without_tags(html).lower())
+    if not written or not other:
+        return "text/plain" if written or not html.strip() else "text/html"
+    known = set(other)
+    if sum(word in known for word in written) >= SAME * len(written):
+        # The beginning alone, or all of it.
+        return "text/plain" if len(written) * 2 >= len(other) else "text/html"
+    is_stub = len(plain.strip()) <= LONGEST_STUB and _STUB.search(plain)
+    is_longer = len("".join(written)) >= len("".join(other))
+    return "text/plain" if is_longer and not is_stub else "text/html"
 
 
-def _is_file(part: Message) -> bool:
-    try:
-        return part.get_content_disposition() == "attachment" or bool(part.get_filename())
-    except BROKEN:
-        return True
+def _without_tags(html: str) -> str:
+    """Nearly its text, in no time."""
+    pieces, at = [], 0
+    small = html.lower()
+    while (start := small.find("<style", at)) >= 0 and (end := small.find("</style", start)) >= 0:
+        pieces.append(html[at:start])
+        at = end
+    pieces.append(html[at:])
+    return html_entities.unescape(_TAG.sub(" ", " ".join(pieces)))
 
 
-def _bytes(part: Message) -> bytes:
-    try:
-        if part.is_multipart():  # an attached mail
-            return b"\n".join(one.as_bytes() for one in _inner(part))
-        data = part.get_payload(decode=True)
-    except BROKEN:
-        return b""
-    return data if isinstance(data, bytes) else b""
+def _unsigned(text: str) -> str:
+    """The text that stands in a signature of PGP."""
+    begin = _SIGNED.search(text)
+    end = text.find(f"\n{_ARMOUR}SIGNATURE-----", begin.end()) if begin else -1
+    if begin is None or end < 0:
+        return text
+    lines = text[begin.end() : end].split("\n")
+    return text[: begin.start()] + "\n".join(line.removeprefix("- ") for line in lines)
 
 
-def _decoded(part: Message) -> str:
-    data = _bytes(part)[: MOST_CHARACTERS * 4]
-    try:
-        return data.decode(_charset(part), errors="replace")
-    except BROKEN:
-        return data.decode("utf-8", errors="replace")
+# ---- files -------------------------------------------------------------------------------------
+def _is_of(leaf: Leaf, pages: Sequence[str]) -> bool:
+    """A picture that the text shows."""
+    id = leaf.content_id
+    return bool(id) and leaf.type.startswith("image/") and any(f"cid:{id}" in one for one in pages)
 
 
-def _charset(part: Message) -> str:
-    """The declared one, where it is one; raises LookupError for a codec that isn't for mails."""
-    said = part.get_content_charset() or "utf-8"
-    name = codecs.lookup(_ALSO_NAMED.get(said, said)).name.replace("_", "-")
-    if name in _NO_CHARSETS:
-        raise LookupError(name)
-    return _MEANT.get(name, name)
+def _is_shown(leaf: Leaf, shown: frozenset[str]) -> bool:
+    """Whether its sender put it there to be looked at: it isn't a logo of a signature, and none of
+    what is quoted."""
+    return leaf.content_id in shown and len(bytes_of(leaf.part)) >= SMALL_PICTURE
 
 
-def _name(part: Message, number: int) -> str:
-    try:
-        name = part.get_filename()
-    except BROKEN:
-        name = None
-    return text_only(str(name)) if name else f"attachment {number}"
+def _files(leaves: Sequence[Leaf]) -> Iterator[AttachedFile]:
+    for leaf in leaves:
+        if data := bytes_of(leaf.part):
+            yield AttachedFile(name=leaf.name(), type=leaf.type, data=data)

@@ -1,8 +1,8 @@
 """Reads contents of mails, long ones and HTML in a process of their own: `python -m` this module.
 
 A mail of 50 MB took its reader a gigabyte of memory. The process reads the mail from its standard
-input; it prints a line of JSON (text, and name, type and size of each file) and then the bytes of
-the files, one behind the other.
+input; it prints a line of JSON (text, whether it is encrypted, and name, type and size of each
+file) and then the bytes of the files, one behind the other.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class ContentsReader:
             for name, type, size in found["files"]:
                 files.append(AttachedFile(name=name, type=type, data=data[start : start + size]))
                 start += size
-            return Contents(found["text"], tuple(files))
+            return Contents(found["text"], tuple(files), found["is_encrypted"])
         except (ValueError, KeyError, TypeError):
             raise Unreadable from None
 
@@ -80,7 +80,8 @@ def print_contents() -> None:
     found = read_contents(sys.stdin.buffer.read())
     files = [(file.name, file.type, len(file.data)) for file in found.files]
     out = sys.stdout.buffer
-    out.write(json.dumps({"text": found.text, "files": files}).encode() + b"\n")
+    line = {"text": found.text, "files": files, "is_encrypted": found.is_encrypted}
+    out.write(json.dumps(line).encode() + b"\n")
     for file in found.files:
         out.write(file.data)
     out.flush()

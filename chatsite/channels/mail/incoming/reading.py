@@ -14,6 +14,7 @@ from email.utils import getaddresses, parsedate_to_datetime
 from hashlib import sha256
 
 from chatsite.channels.mail.incoming.bounds import bounded
+from chatsite.channels.mail.incoming.encoded_words import decoded_header
 from chatsite.messages import UNSOUND
 
 # Python's parser takes quadratic time on long headers.
@@ -61,7 +62,7 @@ def read_head(data: bytes) -> MailHead:
     return MailHead(
         id=_own_id(headers, data),
         sender=_sender(tree, headers),
-        subject=_subject(tree),
+        subject=header_text(first_header(tree, "subject"))[:LONGEST_SUBJECT],
         date=_date(headers),
         replied=_ids(headers.get("in-reply-to", ())),
         chain=_ids(headers.get("references", ())),
@@ -95,23 +96,22 @@ def _traces(tree: Message) -> tuple[tuple[str, str], ...]:
     return tuple(one for one in named if one[0] in TRACES)
 
 
+def first_header(tree: Message, name: str) -> str:
+    """As it is written; "" for none."""
+    return next((str(value) for key, value in tree.raw_items() if key.lower() == name), "")
+
+
+def header_text(value: str) -> str:
+    """What a header says, in one line of what can be stored."""
+    return text_only(" ".join(decoded_header(value[:LONGEST_HEADER]).split()))
+
+
 def _parsed(tree: Message, name: str) -> object:
     """The first such header as the standard library reads it; None where it can't."""
-    for key, value in tree.raw_items():
-        if key.lower() == name:
-            try:
-                return policy.default.header_fetch_parse(key, str(value)[:LONGEST_HEADER])
-            except BROKEN:
-                return None
-    return None
-
-
-def _subject(tree: Message) -> str:
     try:
-        said = str(_parsed(tree, "subject") or "")
+        return policy.default.header_fetch_parse(name, first_header(tree, name)[:LONGEST_HEADER])
     except BROKEN:
-        return ""
-    return text_only(" ".join(said.split()))[:LONGEST_SUBJECT]
+        return None
 
 
 def _sender(tree: Message, headers: Mapping[str, tuple[str, ...]]) -> str:

@@ -11,7 +11,8 @@ from chatsite.channels.mail.incoming.reading import MailHead
 # So long the same subject goes on with a thread, where no header says which.
 SAME_SUBJECT = timedelta(days=30)
 _PREFIX = re.compile(
-    r"^\s*(?:(?:re|aw|antw|wg|fwd?|sv|vs|vb|rif|res|enc|odp|tr|ref|回复|答复|转发)"
+    r"^\s*(?:(?:re|aw|antw|wg|fwd?|sv|vs|vb|rif|res|enc|odp|tr|ref|"
+    r"vl|pd|rv|ynt|ilt|atb|r|i|回复|答复|转发|回覆|轉寄|返信|転送|답장|전달)"
     r"(?:\s?\[\d{1,3}\]|\(\d{1,3}\))?\s?[:：]|\[[^\[\]]{1,40}\])\s*",
     flags=re.IGNORECASE,
 )

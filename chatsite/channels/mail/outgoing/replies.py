@@ -13,7 +13,6 @@ from html import escape
 from typing import Any
 
 from chatsite.channels.channel import Answer
-from chatsite.channels.mail.incoming.quoted import own_words
 from chatsite.channels.mail.incoming.reading import shortened_id
 from chatsite.channels.mail.incoming.threads import subject_key
 from chatsite.channels.mail.outgoing.markup import html_of
@@ -40,8 +39,11 @@ class Reply:
     data: bytes
 
 
-def answer_reply(mail: TakenMail, answer: Answer, *, own: str, site: str, now: datetime) -> Reply:
-    """The reply that carries an answer. The same turn always gives the same Message-ID."""
+def answer_reply(
+    mail: TakenMail, answer: Answer, *, words: str, own: str, site: str, now: datetime
+) -> Reply:
+    """The reply that carries an answer to these words of the sender. The same turn always gives
+    the same Message-ID."""
     problem = answer.problem.message if answer.problem else ""
     parts = [*mail.refused, answer.text, problem if answer.state != "complete" else ""]
     said = "\n\n".join(part for part in parts if part)
@@ -53,6 +55,7 @@ def answer_reply(mail: TakenMail, answer: Answer, *, own: str, site: str, now: d
     return _reply(
         mail,
         text=said or say("There is no answer."),
+        words=words,
         below=below,
         id=f"{answer.turn or f'refused.{mail.id}'}@{own.rpartition('@')[2]}",
         own=own,
@@ -63,7 +66,7 @@ def answer_reply(mail: TakenMail, answer: Answer, *, own: str, site: str, now: d
 def notice(mail: ComingMail, text: str, *, own: str, now: datetime) -> Reply:
     """A reply with a fixed text, to a mail that no agent reads."""
     id = f"notice.{mail.id}@{own.rpartition('@')[2]}"
-    return _reply(mail, text=text, below=(), id=id, own=own, now=now)
+    return _reply(mail, text=text, words="", below=(), id=id, own=own, now=now)
 
 
 def verification(address: str, *, account: str, link: str, own: str, now: datetime) -> bytes:
@@ -83,11 +86,22 @@ def verification(address: str, *, account: str, link: str, own: str, now: dateti
 def remembered(receipt: Mapping[str, Any]) -> str:
     """What was remembered, in one line."""
     facts = receipt.get("facts", {})
+    return _remembered(
+        facts.get("sent", 0), facts.get("stored", 0), str(receipt.get("in_words", ""))
+    )
+
+
+def remembered_words() -> str:
+    """What is the same in all these lines."""
+    return max(_remembered("\n", "\n", "\n").split("\n"), key=len)
+
+
+def _remembered(sent: int | str, stored: int | str, policy: str) -> str:
     return say(
         "{sent} of {stored} messages of this thread were sent to the model ({policy}).",
-        sent=facts.get("sent", 0),
-        stored=facts.get("stored", 0),
-        policy=receipt.get("in_words", ""),
+        sent=sent,
+        stored=stored,
+        policy=policy,
     )
 
 
@@ -95,6 +109,7 @@ def _reply(
     mail: TakenMail | ComingMail,
     *,
     text: str,
+    words: str,
     below: Sequence[str],
     id: str,
     own: str,
@@ -103,7 +118,7 @@ def _reply(
     subject = mail.subject if subject_key(mail.subject) != mail.subject.casefold() else ""
     made = _head(own, mail.sender, subject or f"Re: {mail.subject}".strip(), now)
     made["Message-ID"] = f"<{id}>"
-    quote = _quoted(mail.text)
+    quote = _quoted(words)
     made.set_content("\n\n".join(part for part in (text, quote, _signature(below)) if part))
     html = [html_of(text)]
     if quote:
@@ -139,8 +154,8 @@ def _head(own: str, to: str, subject: str, now: datetime) -> EmailMessage:
     return made
 
 
-def _quoted(text: str) -> str:
-    words = " \n".join(own_words(text).splitlines())[:QUOTED_CHARACTERS]
+def _quoted(words: str) -> str:
+    words = " \n".join(words.splitlines())[:QUOTED_CHARACTERS]
     lines = [line.rstrip() for line in words.split("\n")]
     return "\n".join(f"> {line}".rstrip() for line in lines[:QUOTED_LINES]) if words else ""
 

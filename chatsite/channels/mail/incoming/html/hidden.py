@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 
 from selectolax.lexbor import LexborNode
 
+from chatsite.channels.mail.incoming.html.drawings import SAYING, is_undrawn
 from chatsite.channels.mail.incoming.html.places import FAINTEST, SMALLEST, is_out_of_sight
 from chatsite.channels.mail.incoming.html.rules import Weight
 from chatsite.channels.mail.incoming.html.sheets import Element, apply_sheets, elements_of
@@ -30,8 +31,9 @@ from chatsite.channels.mail.incoming.html.styles import (
 )
 
 UNSEEN = frozenset(
-    "head template noscript script style object audio video svg title datalist canvas iframe"
-    " noframes noembed progress meter".split()
+    "head template noscript script style object audio video title datalist canvas iframe"
+    " noframes noembed progress meter defs symbol clippath mask pattern marker desc"
+    " metadata".split()
 )
 # Of 255 for each colour: nobody tells these two apart.
 NEAR = 16
@@ -56,6 +58,7 @@ class Look:
     seen: bool = True
     opacity: float = 1.0
     is_closed: bool = False
+    is_drawn: bool = False
 
     @property
     def is_read(self) -> bool:
@@ -94,7 +97,7 @@ def seen_parts(root: LexborNode) -> Iterator[Start | End | str]:
         _, look, is_read = opened[-1] if opened else (0, Look(), True)
         if (element := elements.get(node.mem_id)) is None:
             if node.is_text_node and (text := node.text_content) and not look.is_closed:
-                yield text if is_read else " "
+                yield text if is_read and not look.is_drawn else " "
             continue
         is_summary = look.is_closed and element.tag == "summary" and above not in summaries
         if is_summary:
@@ -127,12 +130,17 @@ class _Known:
     def look(self, element: Element, style: Style, above: Look) -> Look | None:
         """None where it is gone."""
         attributes = element.attributes
-        said = tuple(attributes.get(name, _ABSENT) for name in _READ) if attributes else ()
+        tag = element.tag.lower()
+        is_drawn = above.is_drawn or tag == "svg"
+        names = (*_READ, *SAYING) if is_drawn else _READ
+        said = tuple(attributes.get(name, _ABSENT) for name in names) if attributes else ()
         key = (element.tag, id(style), id(above), said)
         if key not in self._looks:
             size = _size(style, above)
-            is_gone = _is_gone(element, style, size)
-            look = None if is_gone else _look(element, style, replace(above, size=size))
+            is_gone = _is_gone(element, style, size) or (is_drawn and is_undrawn(attributes))
+            # Of a drawing only the HTML in it is text.
+            base = replace(above, size=size, is_drawn=is_drawn and tag != "foreignobject")
+            look = None if is_gone else _look(element, style, base)
             self._looks[key] = (style, above, above if look == above else look)
         return self._looks[key][2]
 
@@ -154,7 +162,7 @@ def _style(element: Element) -> Style:
 # ---- what is gone with all that is in it -------------------------------------------------------
 def _is_gone(element: Element, style: Style, size: float) -> bool:
     attributes = element.attributes
-    if element.tag in UNSEEN or "hidden" in attributes or "popover" in attributes:
+    if element.tag.lower() in UNSEEN or "hidden" in attributes or "popover" in attributes:
         return True
     if element.tag == "dialog" and "open" not in attributes:
         return True

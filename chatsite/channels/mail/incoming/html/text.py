@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
+from collections.abc import Iterable, Iterator
 
 from inscriptis import Inscriptis
 from inscriptis.css_profiles import CSS_PROFILES
@@ -12,6 +14,7 @@ from selectolax.lexbor import LexborHTMLParser
 
 from chatsite.channels.mail.incoming.html.cost import is_too_costly
 from chatsite.channels.mail.incoming.html.hidden import Start, seen_parts
+from chatsite.channels.mail.incoming.html.quoting import ALL, ends_of, written
 from chatsite.channels.mail.incoming.html.styles import words
 
 # Of a newsletter's HTML without its pictures; what is longer is an attack.
@@ -22,8 +25,8 @@ _CONFIG = ParserConfig(css=CSS_PROFILES["strict"])
 _PICTURE = re.compile(r"data:image/[^\"'<>()\s]{1000,}", re.IGNORECASE)
 _SHEET = re.compile(r"<style", re.IGNORECASE)
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
-# What lxml refuses.
-_NO_TEXT = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
+# What lxml refuses, and the marks of quotes.
+_NO_TEXT = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ufdd0-\ufdd4\ufffe\uffff]")
 # The elements that say how text is laid out. The others are left out around their text.
 _LAID_OUT = frozenset(
     "p figure h1 h2 h3 h4 h5 h6 ul ol li address article aside div footer header hgroup main nav"
@@ -55,11 +58,38 @@ def text_of_html(html: str) -> str:
         return UNREADABLE
 
 
+def own_pictures(pages: Iterable[str]) -> frozenset[str]:
+    """The content ids of the pictures that stand in what the sender wrote: in no quote, no
+    signature, and not below the line of an answered mail. Never raises."""
+    found: set[str] = set()
+    for html in pages:
+        with contextlib.suppress(Exception):
+            if len(html) <= MOST_CHARACTERS and not is_too_costly(html):
+                found |= set(_pictures(html))
+    return frozenset(found)
+
+
+def _pictures(html: str) -> Iterator[str]:
+    root = LexborHTMLParser(html).root
+    ends: list[str] = []
+    for part in seen_parts(root) if root is not None else ():
+        if isinstance(part, Start):
+            begin, end = ends_of(part)
+            if begin and not end:
+                return
+            ends.append(end)
+            source = part.attributes.get("src") or ""
+            if part.tag == "img" and source.startswith("cid:") and not any(ends):
+                yield source.removeprefix("cid:")
+        elif not isinstance(part, str):
+            ends.pop()
+
+
 def _laid_out(html: str) -> etree._Element:
     """A tree of what is seen, for Inscriptis."""
     builder = etree.TreeBuilder()
     builder.start("body", {})
-    opened: list[str] = []
+    opened: list[tuple[str, str]] = []
     depth = lists = 0
     root = LexborHTMLParser(html).root
     for part in seen_parts(root) if root is not None else ():
@@ -70,21 +100,27 @@ def _laid_out(html: str) -> etree._Element:
             is_list = tag in ("ul", "ol")
             if depth >= DEEPEST or (is_list and lists >= DEEPEST_LISTS):
                 tag = "br" if tag == "br" else ""
-            # An HTML reply marks its quote by an element alone, which would be lost: who quotes
-            # ends with it, and a line of ">" is what the text of a mail has in its place.
-            if part.tag == "blockquote":
-                builder.start("p", {})
-                builder.data("> ")
-                builder.end("p")
+            begin, end = ends_of(part)
+            _line(builder, begin)
             if tag:
                 builder.start(tag, _attributes(part))
                 depth, lists = depth + 1, lists + is_list
-            opened.append(tag)
-        elif tag := opened.pop():
-            builder.end(tag)
-            depth, lists = depth - 1, lists - (tag in ("ul", "ol"))
+            opened.append((tag, end))
+        else:
+            tag, end = opened.pop()
+            if tag:
+                builder.end(tag)
+                depth, lists = depth - 1, lists - (tag in ("ul", "ol"))
+            _line(builder, end)
     builder.end("body")
     return builder.close()
+
+
+def _line(builder: etree.TreeBuilder, mark: str) -> None:
+    if mark:
+        builder.start("p", {})
+        builder.data(mark)
+        builder.end("p")
 
 
 def _tag(part: Start) -> str:
@@ -117,7 +153,8 @@ def _written(tree: etree._Element) -> str:
             for one in table.iter("table", "tr", "td", "th"):
                 one.tag = "div"
     text = str(Inscriptis(tree, _CONFIG).get_text())
-    return "\n".join(_BLANKS.sub(" " * 20, line.rstrip()) for line in text.split("\n"))
+    lines = (_BLANKS.sub(" " * 20, line.rstrip()) for line in text.split("\n"))
+    return "\n".join(written(lines))
 
 
 def _is_wide(table: etree._Element) -> bool:
@@ -131,6 +168,10 @@ def _is_wide(table: etree._Element) -> bool:
         lines, cells = 1, 0
         for cell in row.iterchildren("td", "th"):
             text = "".join(cell.itertext())
+            if ALL.search(text):
+                return True
+            if ALL.search(text):
+                return True
             total += len(text)
             width = max(width, len(text))
             lines = max(lines, text.count("\n") + sum(1 for _ in cell.iter()))

@@ -1,0 +1,153 @@
+"""Takes a mail apart: which of its parts say something, which are files, and which are neither."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from email.message import Message
+
+from chatsite.channels.mail.incoming.charsets import decoded
+from chatsite.channels.mail.incoming.quotes.flowed import joined
+from chatsite.channels.mail.incoming.reading import (
+    BROKEN,
+    first_header,
+    header_text,
+    text_only,
+    type_of,
+)
+
+# A tree with more parts is an attack; the first ones are read.
+MOST_PARTS = 200
+# Of the text. A message that long is refused anyway.
+MOST_CHARACTERS = 1_000_000
+# The types and names of signatures, of their keys, and of what a program adds for other programs.
+_NEEDLESS = {
+    *("application/pkcs7-signature", "application/x-pkcs7-signature", "text/x-amp-html"),
+    *("application/pgp-signature", "application/pgp-keys", "message/delivery-status"),
+}
+_NEEDLESS_NAMES = ("smime.p7s", "signature.asc", "publickey.asc")
+_ENCRYPTED = ("application/pkcs7-mime", "application/x-pkcs7-mime")
+_META = re.compile(rb"<meta[^<>]{0,300}?charset\s*=\s*[\"']?\s*([\w.:-]{1,40})", re.IGNORECASE)
+_RAW_NAME = re.compile(r"\bname\s*=\s*(?:\"([^\"]*)\"|([^;\s]+))", re.IGNORECASE)
+# What is written above a mail that is attached, or one of a digest.
+_SHOWN = ("From", "Date", "To", "Subject")
+FORWARDED = "Forwarded message:"
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """A part without others in it. `choice` is the outermost multipart/alternative around it;
+    `heading` stands above the text of an attached mail, and is empty for other parts."""
+
+    part: Message
+    type: str
+    number: int
+    choice: Message | None = None
+    heading: str = ""
+
+    @property
+    def is_text(self) -> bool:
+        return self.type in ("text/plain", "text/html") and not _is_file(self.part)
+
+    @property
+    def is_needless(self) -> bool:
+        """Neither text nor a file of the sender's."""
+        if self.type in _NEEDLESS or (self.type == "text/calendar" and self.choice is not None):
+            return True
+        return name_of(self.part).lower() in _NEEDLESS_NAMES
+
+    @property
+    def content_id(self) -> str:
+        return first_header(self.part, "content-id").strip().strip("<>")
+
+    def name(self) -> str:
+        kind = ".ics" if self.type == "text/calendar" else ""
+        return name_of(self.part) or f"attachment {self.number}{kind}"
+
+    def text(self) -> str:
+        """Of plain text and of HTML as it is written."""
+        data = bytes_of(self.part)[: MOST_CHARACTERS * 4]
+        try:
+            charset = self.part.get_content_charset()
+        except BROKEN:
+            charset = None
+        if charset is None and self.type == "text/html" and (meta := _META.search(data[:4_000])):
+            charset = meta[1].decode("ascii", "ignore")
+        text = decoded(data, charset)
+        if self.type == "text/plain" and _parameter(self.part, "format") == "flowed":
+            return joined(text, delsp=_parameter(self.part, "delsp") == "yes")
+        return text
+
+
+def leaves_of(tree: Message) -> Iterator[Leaf]:
+    """In their order, with those of attached mails."""
+    waiting: list[tuple[Message, Message | None]] = [(tree, None)]
+    seen = 0
+    while waiting and seen < MOST_PARTS:
+        (part, choice), seen = waiting.pop(0), seen + 1
+        kind = type_of(part)
+        if not part.is_multipart() or kind == "message/delivery-status":
+            yield Leaf(part, kind, seen, choice)
+        elif kind.startswith("message/"):
+            for one in inner(part):
+                yield Leaf(one, kind, seen, heading=_heading(one))
+                waiting.insert(0, (one, None))
+        else:
+            within = choice or (part if kind == "multipart/alternative" else None)
+            waiting[:0] = [(one, within) for one in inner(part)]
+
+
+def inner(part: Message) -> list[Message]:
+    """Only of a part that holds others: of a text this call decodes it by the named charset."""
+    return [one for one in part.get_payload() if isinstance(one, Message)]
+
+
+def is_encrypted(tree: Message, leaves: list[Leaf]) -> bool:
+    """S/MIME in one piece, also where it is only signed, and PGP: nothing of it can be read."""
+    if type_of(tree) == "multipart/encrypted" or (leaves and leaves[0].type in _ENCRYPTED):
+        return True
+    if leaves and name_of(leaves[0].part).lower() == "smime.p7m":
+        return True
+    return any(leaf.type == "application/pgp-encrypted" for leaf in leaves)
+
+
+def bytes_of(part: Message) -> bytes:
+    try:
+        data = part.get_payload(decode=True)
+    except BROKEN:
+        return b""
+    return data if isinstance(data, bytes) else b""
+
+
+def name_of(part: Message) -> str:
+    """Its file name; "" for none."""
+    try:
+        name = str(part.get_filename() or "")
+    except BROKEN:
+        name = ""
+    if "\ufffd" in name or not name.isprintable():
+        # Bytes as they are, or in another character set than is said.
+        for header in ("content-disposition", "content-type"):
+            if found := _RAW_NAME.search(first_header(part, header)[:1_000].replace("file", "")):
+                return header_text(found[1] or found[2] or "") or text_only(name)
+    return text_only(name)
+
+
+def _is_file(part: Message) -> bool:
+    try:
+        return part.get_content_disposition() == "attachment" or bool(part.get_filename())
+    except BROKEN:
+        return True
+
+
+def _parameter(part: Message, name: str) -> str:
+    try:
+        return str(part.get_param(name) or "").lower()
+    except BROKEN:
+        return ""
+
+
+def _heading(mail: Message) -> str:
+    shown = ((name, header_text(first_header(mail, name.lower()))) for name in _SHOWN)
+    return "\n".join((FORWARDED, *(f"{name}: {text}" for name, text in shown if text)))

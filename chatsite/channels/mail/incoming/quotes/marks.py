@@ -1,0 +1,119 @@
+"""The lines that mail programs write above what they quote or forward.
+
+Most are told by their form, which is the same in all languages. Words are looked for only where the
+form alone could be somebody's own sentence.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+# What is longer was not written by a mail program.
+LONGEST_LINE = 500
+LONGEST_LEAD = 300
+_DEPTH = re.compile(r"(?:\s{0,3}>)+\s?")
+# "wrote", as the attribution of a quote has it where it names no address and no time.
+_WROTE = re.compile(
+    r"\b(?:wrote|schrieb|geschrieben|écrit|escribió|escrito|escribiu|va escriure|scritto|scrisse|"
+    r"escreveu|schreef|geschreven|skrev|skreiv|kirjoitti|napisał\w*|pisze|napsala?|napísala?|"
+    r"написала?|пишет|написав|пише|yazdı|írta|scris|έγραψε|napisao|rašė|rakstīja|kirjutas|"
+    r"menulis|đã viết|viết|कहा|כתב|كتب)\b|写道|寫道|のメール|さんは書きました|작성",
+    flags=re.IGNORECASE,
+)
+_OPENS = re.compile(r"(?:On|Am|Le|El|Il|Em|Op|Den|W dniu|Dnia|Dne|Dňa|På|Vào|Pada|Dana|Στις)\b")
+_WHO = re.compile(r"\S@\S")
+_TIME = re.compile(r"\b\d{1,2}[:.h]\d{2}\b")
+_DATE = re.compile(r"\b(?:19|20)\d{2}\b|\b\d{1,2}[./-]\d{1,2}[./-]\d{2,4}")
+# "-----Original Message-----" and its translations; with the other words it is a forward.
+_ORIGINAL = re.compile(
+    r"origin|ursprüngl|oprindelig|opprinnelig|ursprung|alkuperäi|oorspronkelijk|původní|pôvodn|"
+    r"oryginaln|pierwotn|исходн|оригинал|eredeti|orijinal|özgün|πρωτότυπο|元のメッセージ|原始|原邮件|"
+    r"原郵件|원본|replied message|antwort",
+    flags=re.IGNORECASE,
+)
+_FORWARD = re.compile(
+    r"forwarded (?:message|mail|email|by)|forward message|weitergeleitete|transféré|réexpédi|"
+    r"réacheminé|reenviado|inoltrat|encaminhad|doorgestuurd|vidarebefordra|videresend|"
+    r"edelleen ?lähetetty|välitetty|przekazan|přeposlan|preposlan|пересыла|переслан|перенаправл|"
+    r"перенаслан|yönlendiril|iletilen|továbbított|redirec[tț]ionat|προωθημένο|препрат|proslijeđen|"
+    r"posredovan|persiųst|pārsūtīt|edastatud|diteruskan|chuyển tiếp|转发|轉寄|轉發|転送|전달|"
+    r"הועבר|إعادة توجيه|رسالة محولة|reenviat|birtokolt",
+    flags=re.IGNORECASE,
+)
+_DASHED = re.compile(r"\s{0,9}-{2,}[^-].{2,80}?-{2,}\s*")
+_RULE = re.compile(r"\s{0,9}(?:_{20,}|-{20,})\s*")
+# "From: Ada", as lines of a block: the name of a field has no digits, and few words.
+_FIELD = re.compile(
+    r"\s{0,9}[*_]{0,2}([^\W\d_][^:：\d\n]{0,28}?)\s?[*_]{0,2}[:：][*_]{0,2}(?:\s|$)"
+)
+_FROM = frozenset(
+    "from von de da van från fra od lähettäjä feladó от від kimden 差出人 发件人 寄件者 寄件人"
+    " 发信人 보낸사람 מאת من από из saatja odesílatel odesilatel expeditor expéditeur remitente"
+    " mittente absender afsender avsender nadawca pošiljatelj nuo no dari gönderen откого".split()
+)
+# Below a line that says what is there fewer are enough.
+FEWEST_FIELDS = 3
+_SUBJECTS = re.compile(
+    r"\s*(?:fwd?|wg|tr|rv|i|enc|vs|vl|vb|doorst|pd|továbbítás|转发|轉寄|転送|전달|yön|ilt)\s?[:：]",
+    flags=re.IGNORECASE,
+)
+
+
+def depth_of(line: str) -> tuple[int, str]:
+    """How often a line is quoted, and what is quoted."""
+    found = _DEPTH.match(line)
+    return (found[0].count(">"), line[found.end() :]) if found else (0, line)
+
+
+def is_forwarded_subject(subject: str) -> bool:
+    return _SUBJECTS.match(subject) is not None
+
+
+def is_forward_mark(line: str) -> bool:
+    line = _plain(line)
+    if len(line) > LONGEST_LEAD or not _FORWARD.search(line):
+        return False
+    return _DASHED.fullmatch(line) is not None or (line.endswith((":", "：")) and len(line) <= 60)
+
+
+def is_original_mark(line: str) -> bool:
+    line = _plain(line)
+    return _DASHED.fullmatch(line) is not None and _ORIGINAL.search(line) is not None
+
+
+def is_rule(line: str) -> bool:
+    return _RULE.fullmatch(line[:LONGEST_LINE]) is not None
+
+
+def is_lead(line: str) -> bool:
+    """ "On Tuesday Ada wrote:" in any language: who and when is said before the colon."""
+    line = _plain(line)
+    if not line.endswith((":", "：")) or len(line) > LONGEST_LEAD:
+        return False
+    wrote, who = bool(_WROTE.search(line)), bool(_WHO.search(line))
+    time, date = bool(_TIME.search(line)), bool(_DATE.search(line))
+    return wrote + who + time + date >= 2 or (wrote and _OPENS.match(line) is not None)
+
+
+def begins_lead(line: str) -> bool:
+    line = _plain(line)
+    return any(one.search(line) for one in (_TIME, _DATE)) or _OPENS.match(line) is not None
+
+
+def field_of(line: str) -> str:
+    """The name of the field that a line of a header block has, in small letters; "" for none."""
+    found = _FIELD.match(line[:LONGEST_LINE])
+    return found[1].strip("*_ ").casefold() if found and found[1].count(" ") <= 3 else ""
+
+
+def is_from(field: str) -> bool:
+    return field.replace(" ", "") in _FROM
+
+
+def _plain(line: str) -> str:
+    """Without the marks of a direction that a mail program sets."""
+    line = line[:LONGEST_LINE].strip()
+    if line.isascii():
+        return line
+    return "".join(one for one in line if unicodedata.category(one) != "Cf").strip()

@@ -1,0 +1,192 @@
+"""Cuts what a mail quotes of its own conversation, and its signature.
+
+The model has read the one and needs no other. What a person forwards, or quotes of somebody else,
+is what the mail is about: it stays, also where the thread began without the agent.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from chatsite.channels.mail.incoming.quotes import marks
+from chatsite.channels.mail.incoming.quotes.flowed import SIGNATURE
+from chatsite.channels.mail.incoming.quotes.held import Held
+
+# Lines that a program adds, and nobody writes.
+_SENT_WITH = re.compile(
+    r"\s{0,9}(?:Sent from (?:my|Outlook|Mail|Yahoo|Proton)|Sent with|Gesendet (?:von|mit) |"
+    r"Von meinem .{1,40} gesendet|Envoyé (?:de mon|depuis)|Enviado (?:desde mi|do meu)|"
+    r"Get Outlook for|Outlook für|Télécharger Outlook|Inviato da|Verstuurd vanaf|Verzonden vanaf|"
+    r"Skickat från|Sendt fra|Lähetetty|Wysłan[eo] z|Odesláno z|Odoslané z|Отправлено (?:с|из)|"
+    r"Надіслано з|Gönderildi|发自我的|從我的|从我的|.{1,20}から送信).{0,60}",
+    flags=re.IGNORECASE,
+)
+# What is longer was not written by hand; it is kept whole.
+MOST_LINES = 5_000
+LONGEST_SIGNATURE = 20
+NOTHING_HELD = Held()
+
+
+def own_words(text: str, held: Held = NOTHING_HELD, *, subject: str = "") -> str:
+    """What the sender wrote, and what they quote that the conversation doesn't hold. Answers
+    between quotes keep the quotes that they answer. Where nothing else is left, the whole text."""
+    lines = text.split("\n")
+    if len(lines) > MOST_LINES:
+        return text.strip()
+    lines = _without_signature(lines, _read(lines))
+    mail = _read(lines)
+    if held and not marks.is_forwarded_subject(subject):
+        lines = lines[: _held_from(mail, held)]
+    last = min(len(lines), mail.forwards, mail.below)
+    return "\n".join(_without_program(lines, last)).strip() or text.strip()
+
+
+@dataclass(slots=True)
+class _Mail:
+    """For each line how often it is quoted, what it says, and how many lines the mark takes that
+    ends with it. `forwards` is where what is forwarded begins, `below` the first mark that stands
+    in no quote: all that follows may be quoted."""
+
+    depths: list[int]
+    said: list[str]
+    marked: list[int] = field(default_factory=list)
+    forwards: int = 0
+    below: int = 0
+
+
+def _read(lines: Sequence[str]) -> _Mail:
+    both = [marks.depth_of(line) for line in lines]
+    mail = _Mail([depth for depth, _ in both], [said for _, said in both])
+    mail.marked = [0] * len(lines)
+    mail.forwards = mail.below = len(lines)
+    block, fewest = 0, marks.FEWEST_FIELDS
+    for number, line in enumerate(mail.said):
+        if number >= block:
+            block = _after_block(mail, number, fewest)
+        is_above = number < block or marks.is_original_mark(line)
+        lead = 0 if is_above else _lead(mail, number)
+        mail.marked[number] = lead or (is_above or marks.is_rule(line))
+        if line.strip():
+            is_line = marks.is_original_mark(line) or marks.is_rule(line)
+            fewest = 1 if is_line else marks.FEWEST_FIELDS
+        is_tail = (lead and not _is_above_quote(mail, number)) or (
+            is_above and (number >= block or marks.is_from(marks.field_of(line)))
+        )
+        if is_tail and not mail.depths[number]:
+            mail.below = min(mail.below, number - max(lead, 1) + 1)
+        if number <= mail.below and marks.is_forward_mark(line) and _begins(mail, number):
+            mail.forwards = min(mail.forwards, number)
+    return mail
+
+
+def _lead(mail: _Mail, number: int) -> int:
+    """How many lines "On Tuesday Ada wrote:" takes that ends here, up to three."""
+    found = 0
+    for count in (1, 2, 3):
+        first = number - count + 1
+        if first < 0 or not mail.said[first].strip() or mail.depths[first] != mail.depths[number]:
+            break
+        joined = " ".join(mail.said[first : number + 1])[: marks.LONGEST_LINE]
+        if marks.is_lead(joined):
+            found = found or count
+            if marks.begins_lead(mail.said[first]):
+                return count
+    return found
+
+
+def _after_block(mail: _Mail, number: int, fewest: int) -> int:
+    """The line behind Outlook's From, Sent, To, Subject; 0 for fewer."""
+    fields, at = 0, number
+    while at < len(mail.said) and at < number + 12 and (line := mail.said[at]).strip():
+        is_field = bool(marks.field_of(line)) and mail.depths[at] == mail.depths[number]
+        # A long list of recipients goes on in the next line.
+        if not is_field and not (fields and "@" in line[: marks.LONGEST_LINE]):
+            break
+        fields, at = fields + is_field, at + 1
+    return at if fields >= fewest else 0
+
+
+def _is_above_quote(mail: _Mail, number: int) -> bool:
+    below = number + 1
+    while below < len(mail.said) and not (mail.depths[below] or mail.said[below].strip()):
+        below += 1
+    return below < len(mail.said) and mail.depths[below] > 0
+
+
+def _begins(mail: _Mail, number: int) -> bool:
+    """Whether it stands in no quote, or begins one without a line that says whose it is."""
+    above = number - 1
+    while above >= 0 and not mail.said[above].strip():
+        above -= 1
+    return not mail.depths[number] or above < 0 or not (mail.depths[above] or mail.marked[above])
+
+
+# ---- what is held ------------------------------------------------------------------------------
+def _held_from(mail: _Mail, held: Held) -> int:
+    """Where the quote begins that goes to the end of the mail and is held; the number of lines for
+    none. Text that stands in no quote and below no mark is never one."""
+    at = kept = len(mail.said)
+    if mail.forwards < at:
+        return at
+    known = _known(mail, held)
+    dropped = is_open = False
+    while at > 0:
+        number = at - 1
+        is_quote = mail.depths[number] > 0 or _wraps(mail, number)
+        if (mark := mail.marked[number]) and (dropped or is_quote):
+            at -= mark
+            is_open = is_open and is_quote
+        elif not mail.said[number].strip():
+            at -= 1
+        elif known[number]:
+            at, dropped, is_open = number, True, is_open or not is_quote
+        else:
+            break
+        kept = kept if is_open else at
+    return kept if dropped else len(mail.said)
+
+
+def _known(mail: _Mail, held: Held) -> list[bool]:
+    """With the paragraph that is below all answers of the agent."""
+    known = held.which(mail.said)
+    first = 0
+    for number in range(len(known) + 1):
+        if number == len(known) or not mail.said[number].strip():
+            if held.is_footer(" ".join(mail.said[first:number])):
+                known[first:number] = [True] * (number - first)
+            first = number + 1
+    return known
+
+
+def _wraps(mail: _Mail, number: int) -> bool:
+    """A program broke a long quoted line: between two quoted ones, without an empty line."""
+    return 0 < number < len(mail.said) - 1 and all(mail.depths[number + by] for by in (-1, 1))
+
+
+# ---- signatures ------------------------------------------------------------------------------
+def _without_signature(lines: list[str], mail: _Mail) -> list[str]:
+    """Without a signature of the sender: it ends with the text, or before what is quoted."""
+    end = min(mail.forwards, mail.below)
+    for number in reversed(range(end)):
+        if mail.depths[number]:
+            end = number
+        elif mail.marked[number] and _is_above_quote(mail, number):
+            end = number - mail.marked[number] + 1
+        elif lines[number] == SIGNATURE and _is_short(lines[number:end]):
+            lines, end = lines[:number] + lines[end:], number
+    return lines
+
+
+def _is_short(lines: Sequence[str]) -> bool:
+    return sum(bool(line.strip()) for line in lines) <= LONGEST_SIGNATURE
+
+
+def _without_program(lines: list[str], last: int) -> list[str]:
+    """The last line of the sender's own, where a program wrote it."""
+    at = min(last, len(lines))
+    while at and not lines[at - 1].strip():
+        at -= 1
+    is_one = at and _SENT_WITH.fullmatch(lines[at - 1][: marks.LONGEST_LINE])
+    return lines[: at - 1] + lines[at:] if is_one else lines
