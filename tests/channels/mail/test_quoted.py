@@ -112,6 +112,24 @@ def test_so_is_one_below_a_block_of_headers_in_any_language(block: str) -> None:
     assert own_words(text, HELD) == "And the crane?"
 
 
+def test_fields_of_the_senders_own_above_it_stay() -> None:
+    own = "Send it to:\nName: Ada\nStreet: Quay\nCity: Bremen"
+    for block in BLOCKS:
+        assert own_words(f"{own}\n\n{block}\n\n{PLAIN}", HELD) == own
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Find a train.\n\nFrom: Bremen\nTo: Oslo\nDate: 3 May\nPassengers: 2\n\nBest wishes\nAda",
+        "One\n____________________\nTwo",
+        "Meeting on 3.5.2026 at 10:30:\nWho comes, and with what?",
+    ],
+)
+def test_a_mail_that_is_sent_once_more_is_whole(text: str) -> None:
+    assert own_words(text, Held([ANSWERED, f"Subject: x\n\n{text}", text])) == text
+
+
 def test_so_is_a_quote_without_an_introduction() -> None:
     assert own_words(f"And the crane?\n\n{QUOTE}\n\n", HELD) == "And the crane?"
     wrapped = QUOTE.replace("> deep.", "deep.")
@@ -187,6 +205,9 @@ def test_the_subject_says_that_a_mail_is_forwarded(prefix: str) -> None:
         "Find a train.\n\nFrom: Bremen\nTo: Oslo\nDate: 3 May\nPassengers: 2",
         "From: Bremen\nTo: Oslo\nDate: 3 May\nSubject to change: yes\n\nThanks",
         "Von: Köln\nAn: Graz\nDatum: 3. Mai\n\nIch komme um 8:30.",
+        "A train!\n\nFrom: Bremen\nTo: Oslo\nDate: 3.5.2026 08:30\n\nMore is said in the survey.",
+        "Meet me at 10:30 on 3.5.2026:\n\nMore is said in the survey.\nAda",
+        f"Send it to:\nName: Ada\nStreet: Quay\nCity: Bremen\n\n{BLOCKS[0]}\n\nCan Bob come?",
         "Name: Ada\nStreet: Quay\nCity: Bremen\n\nWhere do I sign?",
         "One\n____________________\nTwo",
         "One\n________________________________\nTwo\n________________________________\nThree",

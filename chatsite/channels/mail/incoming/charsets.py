@@ -111,7 +111,7 @@ def codec_of(declared: str | None) -> str:
         except (LookupError, ValueError):
             continue
         known = info.name.replace("_", "-")
-        if known not in _NO_CHARSETS and info._is_text_encoding:  # type: ignore[attr-defined]
+        if known not in _NO_CHARSETS and info._is_text_encoding:
             known = _MEANT.get(known, known)
             return "utf-8" if known == "utf-8-sig" else known
     return ""

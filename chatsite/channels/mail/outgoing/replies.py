@@ -86,17 +86,17 @@ def verification(address: str, *, account: str, link: str, own: str, now: dateti
 def remembered(receipt: Mapping[str, Any]) -> str:
     """What was remembered, in one line."""
     facts = receipt.get("facts", {})
-    return _remembered(
+    return _receipt_line(
         facts.get("sent", 0), facts.get("stored", 0), str(receipt.get("in_words", ""))
     )
 
 
 def remembered_words() -> str:
     """What is the same in all these lines."""
-    return max(_remembered("\n", "\n", "\n").split("\n"), key=len)
+    return max(_receipt_line("\n", "\n", "\n").split("\n"), key=len)
 
 
-def _remembered(sent: int | str, stored: int | str, policy: str) -> str:
+def _receipt_line(sent: int | str, stored: int | str, policy: str) -> str:
     return say(
         "{sent} of {stored} messages of this thread were sent to the model ({policy}).",
         sent=sent,

@@ -24,17 +24,25 @@ class Held:
         self._footer = [letters(words) for words in footer]
         self._pieces: set[str] = set()
         self._lines: set[str] = set()
+        self._starts: set[str] = set()
         left = MOST_CHARACTERS
         for text in texts:
             text = text[:left]
             left -= len(text)
             self._lines.update(letters(line) for line in text.split("\n"))
             whole = letters(text)
+            self._starts.add(whole[:PIECE])
             self._pieces.update(whole[at : at + PIECE] for at in range(len(whole) - PIECE + 1))
         self._lines.discard("")
+        self._starts.discard("")
 
     def __bool__(self) -> bool:
         return bool(self._lines)
+
+    def begins_with(self, lines: Sequence[str]) -> bool:
+        """Whether one of the texts begins as these lines do."""
+        said = letters("".join(lines))
+        return said[:PIECE] in self._starts or letters("".join(lines[:1])) in self._starts
 
     def is_footer(self, paragraph: str) -> bool:
         said = letters(paragraph)

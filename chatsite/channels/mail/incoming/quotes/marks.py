@@ -8,6 +8,9 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Sequence
+
+from chatsite.channels.mail.incoming.threads import subject_key
 
 # What is longer was not written by a mail program.
 LONGEST_LINE = 500
@@ -82,6 +85,11 @@ def is_original_mark(line: str) -> bool:
     return _DASHED.fullmatch(line) is not None and _ORIGINAL.search(line) is not None
 
 
+def is_line(line: str) -> bool:
+    """Says nothing but that something else is below."""
+    return is_rule(line) or is_original_mark(line)
+
+
 def is_rule(line: str) -> bool:
     return _RULE.fullmatch(line[:LONGEST_LINE]) is not None
 
@@ -105,6 +113,15 @@ def field_of(line: str) -> str:
     """The name of the field that a line of a header block has, in small letters; "" for none."""
     found = _FIELD.match(line[:LONGEST_LINE])
     return found[1].strip("*_ ").casefold() if found and found[1].count(" ") <= 3 else ""
+
+
+def is_surely_block(lines: Sequence[str], subject: str) -> bool:
+    """Whether a block is of this mail's subject, or says who sent it from which address."""
+    if is_from(field_of(lines[0])) and _WHO.search(" ".join(lines)):
+        return True
+    key = subject_key(subject)
+    values = (re.split("[:：]", line[:LONGEST_LINE], maxsplit=1)[-1] for line in lines)
+    return bool(key) and any(subject_key(value.strip("* ")) == key for value in values)
 
 
 def is_from(field: str) -> bool:

@@ -35,8 +35,8 @@ def own_words(text: str, held: Held = NOTHING_HELD, *, subject: str = "") -> str
     lines = text.split("\n")
     if len(lines) > MOST_LINES:
         return text.strip()
-    lines = _without_signature(lines, _read(lines))
-    mail = _read(lines)
+    lines = _without_signature(lines, _read(lines, subject))
+    mail = _read(lines, subject)
     if held and not marks.is_forwarded_subject(subject):
         lines = lines[: _held_from(mail, held)]
     last = min(len(lines), mail.forwards, mail.below)
@@ -46,39 +46,43 @@ def own_words(text: str, held: Held = NOTHING_HELD, *, subject: str = "") -> str
 @dataclass(slots=True)
 class _Mail:
     """For each line how often it is quoted, what it says, and how many lines the mark takes that
-    ends with it. `forwards` is where what is forwarded begins, `below` the first mark that stands
-    in no quote: all that follows may be quoted."""
+    ends with it; `blocks` are the last lines of header blocks, and whether these are surely some.
+    `forwards` is where what is forwarded begins, `below` the first mark that stands in no quote:
+    all that follows may be quoted."""
 
     depths: list[int]
     said: list[str]
-    marked: list[int] = field(default_factory=list)
+    marked: list[int]
+    blocks: dict[int, bool] = field(default_factory=dict)
     forwards: int = 0
     below: int = 0
 
 
-def _read(lines: Sequence[str]) -> _Mail:
+def _read(lines: Sequence[str], subject: str) -> _Mail:
     both = [marks.depth_of(line) for line in lines]
-    mail = _Mail([depth for depth, _ in both], [said for _, said in both])
-    mail.marked = [0] * len(lines)
+    mail = _Mail([depth for depth, _ in both], [said for _, said in both], [0] * len(lines))
     mail.forwards = mail.below = len(lines)
     block, fewest = 0, marks.FEWEST_FIELDS
     for number, line in enumerate(mail.said):
-        if number >= block:
-            block = _after_block(mail, number, fewest)
-        is_above = number < block or marks.is_original_mark(line)
-        lead = 0 if is_above else _lead(mail, number)
-        mail.marked[number] = lead or (is_above or marks.is_rule(line))
+        is_line = marks.is_line(line)
+        if number >= block and (block := _after_block(mail, number, fewest)):
+            mail.marked[block - 1] = block - number
+            mail.blocks[block - 1] = marks.is_surely_block(mail.said[number:block], subject)
+            _note_tail(mail, number, marks.is_from(marks.field_of(line)))
+        elif number >= block:
+            mail.marked[number] = lead = _lead(mail, number) or is_line
+            is_tail = marks.is_original_mark(line) if is_line else lead > 0
+            _note_tail(mail, number - lead + 1, is_tail and not _is_above_quote(mail, number))
         if line.strip():
-            is_line = marks.is_original_mark(line) or marks.is_rule(line)
             fewest = 1 if is_line else marks.FEWEST_FIELDS
-        is_tail = (lead and not _is_above_quote(mail, number)) or (
-            is_above and (number >= block or marks.is_from(marks.field_of(line)))
-        )
-        if is_tail and not mail.depths[number]:
-            mail.below = min(mail.below, number - max(lead, 1) + 1)
         if number <= mail.below and marks.is_forward_mark(line) and _begins(mail, number):
             mail.forwards = min(mail.forwards, number)
     return mail
+
+
+def _note_tail(mail: _Mail, number: int, is_tail: bool) -> None:
+    if is_tail and not mail.depths[number]:
+        mail.below = min(mail.below, number)
 
 
 def _lead(mail: _Mail, number: int) -> int:
@@ -131,21 +135,35 @@ def _held_from(mail: _Mail, held: Held) -> int:
     if mail.forwards < at:
         return at
     known = _known(mail, held)
-    dropped = is_open = False
+    top, is_open, is_below_mark, dropped = -1, False, False, False
     while at > 0:
         number = at - 1
         is_quote = mail.depths[number] > 0 or _wraps(mail, number)
-        if (mark := mail.marked[number]) and (dropped or is_quote):
-            at -= mark
-            is_open = is_open and is_quote
-        elif not mail.said[number].strip():
+        is_line = marks.is_line(mail.said[number])
+        start = at - mail.marked[number]
+        is_mark = start < at and (is_line or not all(known[start:at]))
+        if not mail.said[number].strip():
             at -= 1
+        elif is_mark and is_quote and number not in mail.blocks:
+            at = start
+        elif is_mark and (
+            _introduces(mail, number, top, is_open, held) if top >= 0 else is_below_mark and is_line
+        ):
+            at, top, is_open, is_below_mark = start, -1, is_open and is_quote, True
         elif known[number]:
-            at, dropped, is_open = number, True, is_open or not is_quote
+            at, top, is_open, dropped = number, number, is_open or not is_quote, True
         else:
             break
         kept = kept if is_open else at
     return kept if dropped else len(mail.said)
+
+
+def _introduces(mail: _Mail, number: int, top: int, is_open: bool, held: Held) -> bool:
+    """Whether what is held from `top` on, and is `is_open` where no ">" marks it, is a mail below
+    this mark. A closing would be held as well, below fields or a time of the sender's own."""
+    if mail.blocks.get(number, False) or held.begins_with(mail.said[top : top + 3]):
+        return True
+    return not is_open and number not in mail.blocks
 
 
 def _known(mail: _Mail, held: Held) -> list[bool]:
