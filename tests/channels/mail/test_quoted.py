@@ -313,4 +313,4 @@ def test_no_text_takes_long(line: str) -> None:
         own_words(text)
         own_words(text, Held([text[:1_000_000], PLAIN]))
     own_words(line * 50_000, HELD)
-    assert time.monotonic() - began < 20
+    assert time.monotonic() - began < 60

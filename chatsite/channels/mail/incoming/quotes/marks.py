@@ -48,7 +48,7 @@ _DASHED = re.compile(r"\s{0,9}-{2,}[^-].{2,80}?-{2,}\s*")
 _RULE = re.compile(r"\s{0,9}(?:_{20,}|-{20,})\s*")
 # "From: Ada", as lines of a block: the name of a field has no digits, and few words.
 _FIELD = re.compile(
-    r"\s{0,9}[*_]{0,2}([^\W\d_][^:：\d\n]{0,28}?)\s?[*_]{0,2}[:：][*_]{0,2}(?:\s|$)"
+    r"\s{0,9}[*_]{0,2}([^\W\d_][^:：\d\n]{0,28}?)\s?[*_]{0,2}(?:：|:[*_]{0,2}(?:\s|$))"
 )
 _FROM = frozenset(
     "from von de da van från fra od lähettäjä feladó от від kimden 差出人 发件人 寄件者 寄件人"

@@ -18,9 +18,10 @@ from chatsite.channels.mail.incoming.quotes.held import Held
 _SENT_WITH = re.compile(
     r"\s{0,9}(?:Sent from (?:my|Outlook|Mail|Yahoo|Proton)|Sent with|Gesendet (?:von|mit) |"
     r"Von meinem .{1,40} gesendet|Envoyé (?:de mon|depuis)|Enviado (?:desde mi|do meu)|"
-    r"Get Outlook for|Outlook für|Télécharger Outlook|Inviato da|Verstuurd vanaf|Verzonden vanaf|"
+    r"Get Outlook for|Hent Outlook|Hämta Outlook|Outlook für|Télécharger Outlook|"
+    r"Inviato da|Verstuurd vanaf|Verzonden vanaf|"
     r"Skickat från|Sendt fra|Lähetetty|Wysłan[eo] z|Odesláno z|Odoslané z|Отправлено (?:с|из)|"
-    r"Надіслано з|Gönderildi|发自我的|從我的|从我的|.{1,20}から送信).{0,60}",
+    r"Надіслано з|Gönderildi|发自我的|從我的|从我的|.{1,20}から送信|내 .{1,20}에서 보냄).{0,60}",
     flags=re.IGNORECASE,
 )
 # What is longer was not written by hand; it is kept whole.
