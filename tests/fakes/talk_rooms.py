@@ -21,6 +21,7 @@ class Room:
     names: dict[str, str]
     messages: list[dict[str, Any]] = field(default_factory=list)
     read_only: bool = False
+    one_to_one: bool = False
 
 
 class TalkState:
@@ -31,6 +32,9 @@ class TalkState:
         self.files: dict[str, bytes] = {}
         # What is shared with which rooms: numbers of files and tokens, by the path.
         self.shares: dict[str, tuple[int, list[str]]] = {}
+        # Messages that are counted and given to nobody, and those that began a thread.
+        self.hidden: set[int] = set()
+        self.threads: set[int] = set()
         self._next = 100
 
     def add_room(self, token: str, *people: str, name: str = "Harbour works", bot: str) -> Room:
@@ -48,6 +52,8 @@ class TalkState:
         *,
         reply_to: int = 0,
         reference: str = "",
+        thread: int = 0,
+        hidden: bool = False,
         actor_type: str = "users",
         parameters: Mapping[str, Any] | None = None,
     ) -> dict[str, Any]:
@@ -56,9 +62,18 @@ class TalkState:
         text, mentioned = self._mentions(room, text)
         found = {**mentioned, **(parameters or {})}
         more: dict[str, Any] = {"referenceId": reference, "actorType": actor_type}
+        if hidden:
+            self.hidden.add(self._next + 2)
         if reply_to:
             more["parent"] = self._as_parent(room, reply_to)
+        thread = more.get("parent", {}).get("threadId", thread)
+        if thread:
+            more |= {"threadId": thread, "isThread": thread in self.threads}
         return self._append(room, who, text, parameters=found, more=more)
+
+    def begin_thread(self, token: str, who: str, text: str) -> int:
+        self.threads.add(self._next + 2)
+        return int(self.say(token, who, text)["id"])
 
     def share(self, token: str, who: str, name: str, content: bytes, text: str = "") -> int:
         """A file in the room, with a caption or none."""
@@ -139,6 +154,8 @@ class TalkState:
             "referenceId": "",
             "message": text,
             "messageParameters": dict(parameters or {}) or [],
+            "threadId": self._next,
+            "isThread": self._next in self.threads,
             "expirationTimestamp": 0,
             "reactions": [],
             "markdown": True,

@@ -6,8 +6,11 @@ deletions, reactions, files over WebDAV. It can be told to fail:
 withdraw()       the bot's password isn't accepted any more; `restore()` gives it back
 fail(503, 2)     the next two requests to a room get this status; `retry_after` is a header
 lose_answers(1)  the next post arrives, but its connection breaks before the answer
+header = "x"     stands above every page in place of the number of its last message
 gives_all        a page has all that is new, whatever is asked for
 holds_files      no file is given until it is False
+takes = 500      longer posts are refused with `refuses`, 413, whatever is said to be allowed
+file_answers["Talk/a.txt"] = 403   what is said of one file; `share_answers` the same of its shares
 takes_posts = 1  one more post is taken, then 503 for all; None takes all
 again(3)         every poll gives the three newest known messages once more
 stop(), start()  a restart on the same port; the rooms stay
@@ -59,6 +62,12 @@ class FakeTalk(TalkState):
         self._failures: deque[tuple[int, str, str]] = deque()
         self._lost = self._repeated = 0
         self.takes_posts: int | None = None
+        self.takes: int | None = None
+        self.refuses = 413
+        self.refused = 0
+        self.file_answers: dict[str, int] = {}
+        self.share_answers: dict[str, int] = {}
+        self.header: str | None = None
         self.holds_files = False
         self.gives_all = False
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -186,7 +195,7 @@ class FakeTalk(TalkState):
         limit = 1_000_000 if self.gives_all else min(int(asked.get("limit", "100")), 200)
         if asked["lookIntoFuture"] == "0":
             newest = self.rooms[token].messages[::-1][:limit]
-            return _page(newest) if newest else web.Response(status=304)
+            return self._page(newest) if newest else web.Response(status=304)
         known = int(asked["lastKnownMessageId"])
         if self._repeated:
             before = [one for one in self.rooms[token].messages if one["id"] <= known]
@@ -198,7 +207,13 @@ class FakeTalk(TalkState):
             found = await self._awaited(token, known, limit, float(asked.get("timeout", "30")))
         finally:
             self.polling -= 1
-        return _page(found) if found else web.Response(status=304)
+        return self._page(found) if found else web.Response(status=304)
+
+    def _page(self, messages: list[dict[str, Any]]) -> web.Response:
+        """As Talk does it: what is shown to nobody is left out, and counted in the header."""
+        shown = [one for one in messages if one["id"] not in self.hidden]
+        above = str(messages[-1]["id"]) if self.header is None else self.header
+        return _ocs(shown, headers={"X-Chat-Last-Given": above} if above else None)
 
     async def _awaited(
         self, token: str, known: int, limit: int, seconds: float
@@ -226,14 +241,18 @@ class FakeTalk(TalkState):
             self.takes_posts -= 1
         if not said["message"].strip():
             return _ocs({"error": "message"}, status=400)
-        if len(said["message"]) > self.longest:
-            return _ocs({"error": "message"}, status=413)
-        reply_to = int(said.get("replyTo", 0))
+        if len(said["message"]) > min(self.longest, self.takes or self.longest):
+            self.refused += 1
+            return _ocs({"error": "message"}, status=self.refuses)
+        reply_to, thread = int(said.get("replyTo", 0)), int(said.get("threadId", 0))
         if reply_to and not self.may_be_replied_to(token, reply_to):
+            return _ocs({"error": "reply-to"}, status=400)
+        if not reply_to and thread and thread not in self.threads:
             return _ocs({"error": "reply-to"}, status=400)
         reference = said.get("referenceId", "")[:64]
         text = said["message"].strip()
-        raw = self.say(token, BOT, text, reply_to=reply_to, reference=reference)
+        more = {"reply_to": reply_to, "thread": thread}
+        raw = self.say(token, BOT, text, reference=reference, **more)
         raw["silent"] = said.get("silent", False)
         if self._lost:
             self._lost -= 1
@@ -253,11 +272,13 @@ class FakeTalk(TalkState):
         room = self.rooms[request.match_info["token"]]
         last = room.messages[-1] if room.messages else []
         shown = {"token": room.token, "displayName": room.name, "lastMessage": last}
-        return _ocs(shown | {"readOnly": int(room.read_only)})
+        return _ocs(shown | {"readOnly": int(room.read_only), "type": 1 if room.one_to_one else 2})
 
     async def _shares(self, request: web.Request) -> web.StreamResponse:
         """As Nextcloud tells of one file what reaches the bot; 404 where there is no such file."""
         path = request.query["path"].strip("/")
+        if status := self.share_answers.get(path):
+            return web.Response(status=status)
         number, tokens = self.shares.get(path, (0, []))
         folder = any(one.startswith(f"{path}/") for one in self.files)
         if request.query.get("shared_with_me") != "true" or not (folder or path in self.files):
@@ -269,6 +290,8 @@ class FakeTalk(TalkState):
     async def _file(self, request: web.Request) -> web.StreamResponse:
         while self.holds_files:  # noqa: ASYNC110 - set by another thread
             await asyncio.sleep(0.01)
+        if status := self.file_answers.get(request.match_info["path"]):
+            return web.Response(status=status)
         content = self.files.get(request.match_info["path"])
         if content is None or request.match_info["user"] != BOT:
             return web.Response(status=404)
@@ -298,10 +321,6 @@ def _ocs(data: Any, *, status: int = 200, headers: dict[str, str] | None = None)
     meta = {"status": "ok" if status < 400 else "failure", "statuscode": status}
     found = {"ocs": {"meta": meta, "data": data}}
     return web.json_response(found, status=status, headers=headers)
-
-
-def _page(messages: list[dict[str, Any]]) -> web.Response:
-    return _ocs(messages, headers={"X-Chat-Last-Given": str(messages[-1]["id"])})
 
 
 def main() -> None:

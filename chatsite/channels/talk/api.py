@@ -9,16 +9,23 @@ from __future__ import annotations
 import base64
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote, urlsplit
 
 import aiohttp
 from yarl import URL
 
-from chatsite.channels.talk.contents import data, last_given, within
-from chatsite.channels.talk.refusals import TalkTrouble, TooLong, broken, no_talk, require_success
-from chatsite.channels.talk.text.messages import number
+from chatsite.channels.talk.contents import Page, data, is_with_room, last_given, steps, within
+from chatsite.channels.talk.refusals import (
+    OF_A_FILE,
+    TalkTrouble,
+    TooLong,
+    broken,
+    no_talk,
+    require_file,
+    require_success,
+)
+from chatsite.channels.talk.text.messages import number, thread_of
 from chatsite.conversations.values.room_records import RoomFile
 from chatsite.messages import MAX_ATTACHMENT_BYTES
 
@@ -29,18 +36,6 @@ FILE_SECONDS = 600.0
 PAGE = 20
 LONGEST_MESSAGE = 32_000
 _SHARES = "/ocs/v2.php/apps/files_sharing/api/v1/shares"
-# What Nextcloud's file sharing calls a share with a Talk room.
-ROOM_SHARE = 10
-
-
-@dataclass(frozen=True, slots=True)
-class Page:
-    """Messages of a room as they came, and the number of the last one that was given. `passed`:
-    the message up to there is longer than any answer may be, and isn't among them."""
-
-    messages: Sequence[Any]
-    last_given: int
-    passed: bool = False
 
 
 class TalkApi:
@@ -65,7 +60,8 @@ class TalkApi:
 
     # ---- rooms -------------------------------------------------------------------------------
     async def newest(self, token: str) -> int:
-        """The number of a room's newest message, 0 in an empty one."""
+        """The number of a room's newest message, 0 in an empty one. It may be one that is shown to
+        nobody: the page is empty then, and the number stands above it."""
         asked = {"lookIntoFuture": "0", "limit": "1", "setReadMarker": "0"}
         try:
             found = await self._page(token, asked)
@@ -74,7 +70,7 @@ class TalkApi:
                 raise
             return trouble.last_given
         numbers = [one.get("id") for one in found.messages if isinstance(one, dict)]
-        return max((one for one in numbers if isinstance(one, int)), default=0)
+        return max([found.last_given, *map(number, numbers)])
 
     async def poll(
         self, token: str, *, after: int, seconds: int = POLL_SECONDS, limit: int = PAGE
@@ -118,6 +114,13 @@ class TalkApi:
         """What the server says of a room."""
         return await self._object(f"/ocs/v2.php/apps/spreed/api/v4/room/{quote(token)}")
 
+    async def described(self, token: str) -> Mapping[str, Any]:
+        """The same; {} where that is too long, since its last message is in it."""
+        try:
+            return await self.room(token)
+        except TooLong:
+            return {}
+
     async def account(self) -> Mapping[str, Any]:
         """What the server says of the bot's account."""
         return await self._object("/ocs/v2.php/cloud/user")
@@ -134,40 +137,55 @@ class TalkApi:
         return most if isinstance(most, int) and most >= 100 else LONGEST_MESSAGE
 
     # ---- posts -------------------------------------------------------------------------------
+    async def thread_of(self, token: str, number: int) -> int:
+        """The thread that a message stands in, 0 for none."""
+        page = await self.poll(token, after=number - 1, seconds=0, limit=1)
+        return thread_of(page.messages[0], number) if page.messages else 0
+
     async def post(
-        self, token: str, text: str, *, reference: str, reply_to: int = 0, silent: bool = False
+        self,
+        token: str,
+        text: str,
+        *,
+        reference: str,
+        reply_to: int = 0,
+        thread: int = 0,
+        silent: bool = False,
     ) -> Any:
         """Post a message; what the server says of it then. A reply to what was deleted meanwhile
-        is posted without the reply. `silent`: nobody is notified."""
+        is posted without the reply, and where its thread is gone without that. `silent`: nobody is
+        notified."""
         body: dict[str, Any] = {"message": text, "referenceId": reference}
         if silent:
             body["silent"] = True
         if reply_to:
             body["replyTo"] = reply_to
+        elif thread:
+            body["threadId"] = thread
         async with self._asked("POST", _chat(token), body=body, may_fail=(400,)) as response:
             if response.status != 400:
                 return await data(response)
-        if not reply_to:
+        if not reply_to and not thread:
             raise TalkTrouble("the room doesn't take this message", concern="request")
-        return await self.post(token, text, reference=reference, silent=silent)
+        left = thread if reply_to else 0
+        return await self.post(token, text, reference=reference, thread=left, silent=silent)
 
     # ---- files -------------------------------------------------------------------------------
     async def is_shared(self, token: str, file: RoomFile) -> bool:
         """Whether the server has a share with this room for the file, or for a folder around it:
         the bot can read the files of all its rooms, and a message says what its sender likes.
         Raises TalkTrouble where there is no such file."""
-        parts = _steps(file.path)
+        parts = steps(file.path)
         for end in range(len(parts), 0, -1):
             asked = {"path": "/" + "/".join(parts[:end]), "shared_with_me": "true"}
-            async with self._asked("GET", _SHARES, asked=asked, may_fail=(404,)) as response:
-                if response.status == 404:
-                    raise TalkTrouble("there is no such file", concern="request")
+            async with self._asked("GET", _SHARES, asked=asked, may_fail=OF_A_FILE) as response:
+                require_file(response)
                 try:
                     found = await data(response)
                 except TooLong as trouble:  # it will be as long the next time
                     raise TalkTrouble(trouble.message, concern="request") from None
             shares = [one for one in found if isinstance(one, dict)] if found else []
-            with_room = [one for one in shares if _is_with_room(one, token)]
+            with_room = [one for one in shares if is_with_room(one, token)]
             if end == len(parts) and file.id:  # an earlier version stored none
                 with_room = [one for one in with_room if number(one.get("file_source")) == file.id]
             if with_room:
@@ -177,10 +195,11 @@ class TalkApi:
     async def download(self, path: str) -> AsyncGenerator[bytes, None]:
         """The bytes of a file that was shared with the bot; one block more than is allowed, so that
         who takes them sees that it is too large."""
-        parts = [quote(part, safe="") for part in _steps(path)]
+        parts = [quote(part, safe="") for part in steps(path)]
         place = f"/remote.php/dav/files/{quote(self.user, safe='')}/{'/'.join(parts)}"
         size = 0
-        async with self._asked("GET", place, seconds=FILE_SECONDS) as response:
+        async with self._asked("GET", place, seconds=FILE_SECONDS, may_fail=OF_A_FILE) as response:
+            require_file(response)
             async for block in response.content.iter_any():
                 yield block
                 size += len(block)
@@ -230,15 +249,6 @@ class TalkApi:
             why = "it doesn't answer in time" if isinstance(error, TimeoutError) else broken(error)
             host = urlsplit(self.server).netloc
             raise TalkTrouble(f"{host} can't be reached: {why}", concern="server") from None
-
-
-def _steps(path: str) -> list[str]:
-    """None of them leads out of the bot's own files."""
-    return [part for part in path.split("/") if part not in ("", ".", "..")]
-
-
-def _is_with_room(share: Mapping[str, Any], token: str) -> bool:
-    return number(share.get("share_type")) == ROOM_SHARE and share.get("share_with") == token
 
 
 def _chat(token: str) -> str:

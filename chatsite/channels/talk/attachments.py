@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from contextlib import aclosing
 from dataclasses import dataclass
 
@@ -14,6 +15,9 @@ from chatsite.files.intake import too_large
 from chatsite.files.names import safe_name
 from chatsite.messages import MAX_ATTACHMENT_BYTES, Attachment
 from chatsite.wording import say
+
+# What no file alone is to blame for.
+TO_WAIT_FOR = ("server", "busy", "account")
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,14 +36,30 @@ async def take_files(
     for file in files:
         name = safe_name(file.name)
         try:
-            taken.append(await _take(file, name, room, api, around))
+            taken.append(await _take_patiently(file, name, room, api, around))
         except TalkTrouble as trouble:
-            if trouble.concern in ("server", "busy", "account"):
+            if trouble.concern in TO_WAIT_FOR:
                 raise
             refused.append((name, say("This file can't be fetched.")))
         except ChatsiteError as error:
             refused.append((name, error.message))
     return FetchedFiles(tuple(taken), tuple(refused))
+
+
+async def _take_patiently(
+    file: RoomFile, name: str, room: TalkRoom, api: TalkApi, around: Surroundings
+) -> Attachment:
+    """One file may be out of order while all else works: its storage is away, or this account isn't
+    given it. Nobody's question waits for that longer than one more attempt."""
+    for _ in range(2):
+        try:
+            return await _take(file, name, room, api, around)
+        except TalkTrouble as trouble:
+            if trouble.concern not in TO_WAIT_FOR or trouble.seconds:
+                raise
+        await api.account()  # raises where the file isn't what is wrong
+        await asyncio.sleep(around.pace.first)
+    raise TalkTrouble("the file isn't given", concern="request")
 
 
 async def _take(

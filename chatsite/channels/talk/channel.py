@@ -8,23 +8,22 @@ from contextlib import suppress
 from typing import TypeVar
 
 from chatsite.channels.channel import Answer, Question, Trouble
-from chatsite.channels.talk.api import LONGEST_MESSAGE, TalkApi
+from chatsite.channels.talk.api import TalkApi
 from chatsite.channels.talk.attachments import take_files
 from chatsite.channels.talk.health import ACCOUNT, Health
-from chatsite.channels.talk.placing import Placing
+from chatsite.channels.talk.placing import Placing, open_room
 from chatsite.channels.talk.ports import Surroundings, TalkRoom
-from chatsite.channels.talk.reader import RoomReader, open_room
+from chatsite.channels.talk.posting import Posting
+from chatsite.channels.talk.reader import RoomReader
 from chatsite.channels.talk.refusals import TalkTrouble
 from chatsite.channels.talk.rooms_file import RoomsFile
-from chatsite.channels.talk.rules import FORGET, POLICY
 from chatsite.channels.talk.text.messages import id_of_actor, is_message, named_ids
-from chatsite.channels.talk.text.parts import cut
+from chatsite.channels.talk.text.rules import FORGET, POLICY
 from chatsite.channels.talk.text.words import (
     acknowledgement,
     answer_text,
     file_refused,
     forgotten,
-    rings,
     why_words,
 )
 from chatsite.conversations.values.room_records import (
@@ -49,7 +48,7 @@ class TalkChannel:
         self._placing = Placing(api=api, around=around)
         self._health = Health()
         self._readers: dict[str, RoomReader] = {}
-        self._most = 0
+        self._posting = Posting(self._readers, api=api, around=around)
 
     # ---- receiving -----------------------------------------------------------------------------
     async def receive(self) -> AsyncIterator[RoomArrival]:
@@ -135,7 +134,7 @@ class TalkChannel:
         files = await take_files(said.files, room, api=self._api, around=self._around)
         if files.refused:
             note = "\n".join(file_refused(name, why) for name, why in files.refused)
-            await self._post_once(room, note, Reference(taken.id, "progress"), reply_to=said.id)
+            await self._posting.say(room, note, Reference(taken.id, "progress"), reply_to=said.id)
         return Question(
             request=room.request(),
             client_id=f"talk:{said.id}",
@@ -164,8 +163,9 @@ class TalkChannel:
         room.turn = turn
         # The answer comes anyway, and says what is wrong until it does.
         with suppress(TalkTrouble):
-            reference = Reference(turn, "ack")
-            await self._post_once(room, acknowledgement(), reference, reply_to=arrival.id)
+            # Of the question, and not of the turn: after a crash it has a second one.
+            reference = Reference(self._stored_id(arrival), "ack")
+            await self._posting.once(room, acknowledgement(), reference, reply_to=arrival.id)
 
     async def say(self, arrival: RoomArrival, answer: Answer) -> None:
         await self._patiently(arrival, lambda: self._post_answer(arrival, answer))
@@ -173,15 +173,15 @@ class TalkChannel:
     async def _post_answer(self, arrival: RoomArrival, answer: Answer) -> None:
         room = self._readers[arrival.token].room
         room.asking = 0
-        message = stored_id(self._file.server, arrival.token, arrival.id)
+        message = self._stored_id(arrival)
         about = answer.turn or message
         text = answer_text(answer, about=room.about)
-        for number, part in enumerate(cut(text, await self._longest()), start=1):
-            if part.text.strip():
-                reply_to = arrival.id if number == 1 else 0
-                reference = Reference(about, "result", number)
-                await self._post_once(room, part.text, reference, reply_to=reply_to)
+        reference = Reference(about, "result")
+        await self._posting.say(room, text, reference, reply_to=arrival.id, about=room.about)
         await self._finish(room, arrival, asked=message if answer.turn else "")
+
+    def _stored_id(self, arrival: RoomArrival) -> str:
+        return stored_id(self._file.server, arrival.token, arrival.id)
 
     async def _finish(self, room: TalkRoom, arrival: RoomArrival, *, asked: str) -> None:
         await self._around.run(
@@ -193,19 +193,13 @@ class TalkChannel:
         )
         await self._placing.settle(room, up_to=arrival.id)
 
-    async def _longest(self) -> int:
-        """How many characters a post may have; asked once."""
-        if not self._most:
-            self._most = await self._api.longest_message() or LONGEST_MESSAGE
-        return self._most
-
     # ---- commands ------------------------------------------------------------------------------
     async def _follow_command(self, arrival: RoomArrival, room: TalkRoom) -> None:
         run, store, row = self._around.run, self._around.store, room.row
-        about = stored_id(self._file.server, arrival.token, arrival.id)
+        about = self._stored_id(arrival)
         text = await self._words(arrival, room)
         reference = Reference(about, "progress")
-        await self._post_once(room, text, reference, reply_to=arrival.id)
+        await self._posting.say(room, text, reference, reply_to=arrival.id)
         keep = self._around.keep
         await run(store.skip_messages, room=row.key, numbers=[arrival.id], keep=keep)
 
@@ -218,30 +212,3 @@ class TalkChannel:
             return why_words(receipt)
         await self._placing.settle(room, up_to=arrival.id)
         return forgotten(await self._placing.forget(room))
-
-    # ---- posting -------------------------------------------------------------------------------
-    async def _posted(self, room: TalkRoom, about: str) -> frozenset[str]:
-        """What was posted about a turn, also what arrived although nobody heard of it."""
-        if room.unsure:
-            await self._readers[room.entry.token].read_up(0)
-            room.unsure = False
-        return await self._around.run(self._around.store.posted, room=room.row.key, about=about)
-
-    async def _post_once(
-        self, room: TalkRoom, text: str, reference: Reference, *, reply_to: int
-    ) -> None:
-        """Raises TalkTrouble where it is to be tried again: it may have arrived all the same."""
-        if str(reference) in await self._posted(room, reference.about):
-            return
-        try:
-            raw = await self._api.post(
-                room.entry.token,
-                text,
-                reference=str(reference),
-                reply_to=reply_to,
-                silent=rings(text, about=room.about),
-            )
-        except TalkTrouble:
-            room.unsure = True
-            raise
-        await self._readers[room.entry.token].take_own(raw)

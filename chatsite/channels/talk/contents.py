@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import aiohttp
@@ -17,8 +19,21 @@ from chatsite.channels.talk.text.messages import number
 # cost everybody else another 0.4 s.
 LARGEST_ANSWER = 4 * 1024 * 1024
 
+# What Nextcloud's file sharing calls a share with a Talk room.
+ROOM_SHARE = 10
+
 # Where a page begins: the number of its first message.
 _FIRST = re.compile(rb'"data":\s*\[\s*\{\s*"id":\s*([0-9]{1,18})[,\s]')
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Messages of a room as they came, and the number of the last one that was given. `passed`:
+    the message up to there is longer than any answer may be, and isn't among them."""
+
+    messages: Sequence[Any]
+    last_given: int
+    passed: bool = False
 
 
 def last_given(response: aiohttp.ClientResponse) -> int:
@@ -49,3 +64,12 @@ def within(value: Any, *keys: str) -> Any:
     for key in keys:
         value = value.get(key) if isinstance(value, dict) else None
     return value
+
+
+def steps(path: str) -> list[str]:
+    """None of them leads out of the bot's own files."""
+    return [part for part in path.split("/") if part not in ("", ".", "..")]
+
+
+def is_with_room(share: Mapping[str, Any], token: str) -> bool:
+    return number(share.get("share_type")) == ROOM_SHARE and share.get("share_with") == token

@@ -1,21 +1,49 @@
-"""Puts what is said in a room into its conversation, and carries its changes there."""
+"""Opens the conversation of a room, puts there what is said, and carries its changes there."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 from chatsite.channels.channel import Trouble
+from chatsite.channels.rooms import OpenRoom
 from chatsite.channels.talk.api import TalkApi
 from chatsite.channels.talk.attachments import take_files
 from chatsite.channels.talk.ports import Surroundings, TalkRoom
-from chatsite.channels.talk.reader import reopen_room
-from chatsite.conversations.values.room_records import LaggingMessage, PlacedMessage
+from chatsite.channels.talk.rooms_file import RoomEntry
+from chatsite.conversations.values.room_records import LaggingMessage, PlacedMessage, RoomRow
 from chatsite.errors import BadCommand, NotFound, Refused, TurnRunning
+from chatsite.turns.context.turn_context import Room
 
 # An answer is being written in the conversation: nothing is put there meanwhile.
 BUSY_SECONDS = 2.0
 # A quota is full: somebody has to make room.
 FULL_SECONDS = 60.0
+
+
+async def open_room(entry: RoomEntry, *, server: str, around: Surroundings) -> TalkRoom:
+    """The room with its conversation; its readers find it in the page from now on."""
+    row = await around.run(
+        around.store.open_room, server=server, token=entry.token, agent=entry.agent
+    )
+    room = TalkRoom(entry=entry, row=row, opened=_opened(entry, row))
+    around.opened(room.opened)
+    return room
+
+
+async def reopen_room(room: TalkRoom, *, server: str, around: Surroundings) -> None:
+    """Begin a new conversation where the room's was deleted."""
+    fresh = await open_room(room.entry, server=server, around=around)
+    room.row, room.opened = fresh.row, fresh.opened
+
+
+def _opened(entry: RoomEntry, row: RoomRow) -> OpenRoom:
+    return OpenRoom(
+        room=Room(name=entry.name, settings=entry.settings),
+        conversation=row.conversation,
+        owner=row.owner,
+        agent=entry.agent,
+        readers=entry.readers,
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

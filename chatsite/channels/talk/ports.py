@@ -109,6 +109,7 @@ class Surroundings:
 @dataclass(slots=True, kw_only=True)
 class TalkRoom:
     """A room that is open: what the file says of it, its row, and its place in the page.
+    `one_to_one`: the server says that nobody is in it but one person and the bot.
 
     `asking` is the number of the message that is being answered, `turn` its turn once that is
     known; `about` are the ids of who asked it and of whom it names; `stopped` is the one that was
@@ -119,6 +120,7 @@ class TalkRoom:
     entry: RoomEntry
     row: RoomRow
     opened: OpenRoom
+    one_to_one: bool = False
     asking: int = 0
     about: frozenset[str] = frozenset()
     turn: str = ""

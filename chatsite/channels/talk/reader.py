@@ -6,57 +6,36 @@ import asyncio
 import logging
 from collections.abc import Callable, Mapping
 
-from chatsite.channels.rooms import OpenRoom
 from chatsite.channels.supervisor import Backoff
-from chatsite.channels.talk.api import PAGE, Page, TalkApi
+from chatsite.channels.talk.api import PAGE, TalkApi
+from chatsite.channels.talk.contents import Page, within
 from chatsite.channels.talk.health import ACCOUNT, SERVER, Health
 from chatsite.channels.talk.ports import Surroundings, TalkRoom
 from chatsite.channels.talk.refusals import TalkTrouble
-from chatsite.channels.talk.rooms_file import RoomEntry
-from chatsite.channels.talk.rules import is_stop, is_stop_sign, judge, withdrawal
-from chatsite.channels.talk.text.messages import read_change, read_message, read_reaction
+from chatsite.channels.talk.text.messages import (
+    number,
+    read_change,
+    read_message,
+    read_reaction,
+)
+from chatsite.channels.talk.text.rules import is_stop, is_stop_sign, judge, withdrawal
 from chatsite.conversations.values.room_records import (
     RoomArrival,
     RoomMessage,
     RoomReaction,
-    RoomRow,
+    stored_id,
 )
 from chatsite.conversations.values.room_references import read_reference
-from chatsite.turns.context.turn_context import Room
 
 logger = logging.getLogger("chatsite.channels")
 # A server that answers a long poll at once would be asked without a pause.
 SHORTEST_POLL = 1.0
+# What Talk calls a room of one person and the bot.
+ONE_TO_ONE = 1
 # How many messages are stored in one transaction.
 AT_ONCE = 50
 
 Announce = Callable[[RoomArrival], None]
-
-
-async def open_room(entry: RoomEntry, *, server: str, around: Surroundings) -> TalkRoom:
-    """The room with its conversation; its readers find it in the page from now on."""
-    row = await around.run(
-        around.store.open_room, server=server, token=entry.token, agent=entry.agent
-    )
-    room = TalkRoom(entry=entry, row=row, opened=_opened(entry, row))
-    around.opened(room.opened)
-    return room
-
-
-async def reopen_room(room: TalkRoom, *, server: str, around: Surroundings) -> None:
-    """Begin a new conversation where the room's was deleted."""
-    fresh = await open_room(room.entry, server=server, around=around)
-    room.row, room.opened = fresh.row, fresh.opened
-
-
-def _opened(entry: RoomEntry, row: RoomRow) -> OpenRoom:
-    return OpenRoom(
-        room=Room(name=entry.name, settings=entry.settings),
-        conversation=row.conversation,
-        owner=row.owner,
-        agent=entry.agent,
-        readers=entry.readers,
-    )
 
 
 class RoomReader:
@@ -105,8 +84,11 @@ class RoomReader:
 
     async def _begin(self) -> None:
         run, store, row = self._around.run, self._around.store, self.room.row
+        said = await self._api.described(self.room.entry.token)
+        self.room.one_to_one = number(said.get("type")) == ONE_TO_ONE
         if self._known is None:
-            newest = await self._api.newest(self.room.entry.token)
+            seen = number(within(said, "lastMessage", "id"))
+            newest = max(await self._api.newest(self.room.entry.token), seen)
             begun = await run(store.begin_room, room=row.key, newest=newest)
             self._known = begun.last_known or 0
         await self._read(0, [])
@@ -152,7 +134,11 @@ class RoomReader:
     async def _take(self, page: Page, before: int) -> tuple[RoomArrival, ...]:
         bot, entry = self._api.user, self.room.entry
         read = [read_message(raw, bot=bot) for raw in page.messages]
-        messages = [judge(one, entry, bot=bot) for one in read if one is not None]
+        messages = [
+            judge(one, entry, bot=bot, one_to_one=self.room.one_to_one)
+            for one in read
+            if one is not None
+        ]
         changes = [read_change(raw, bot=bot) for raw in page.messages]
         changes += [withdrawal(message) for message in messages]
         known = max(page.last_given, *(message.id for message in messages), before)
@@ -197,9 +183,9 @@ class RoomReader:
             return False
         reference = read_reference(reaction.reference)
         about = reference.about if reference is not None else ""
-        return bool(self.room.asking) and (
-            reaction.message == self.room.asking or (bool(about) and about == self.room.turn)
-        )
+        asking, token = self.room.asking, self.room.entry.token
+        own = (self.room.turn, stored_id(self._api.server, token, asking))
+        return bool(asking) and (reaction.message == asking or (bool(about) and about in own))
 
     # ---- what doesn't work ---------------------------------------------------------------------
     @property

@@ -11,6 +11,10 @@ from chatsite.channels.channel import Trouble
 # Where a server that asks for patience doesn't say for how long; and the most that it may ask.
 PATIENCE, MOST_PATIENCE = 30.0, 3600.0
 
+# What a server may say of one file while all else works: it is gone, locked, may only be looked at,
+# or isn't given to this account.
+OF_A_FILE = tuple(status for status in range(400, 500) if status not in (401, 408, 425, 429))
+
 # What the trouble concerns: the server, which isn't reached or has no time; the bot's account; one
 # room; one request.
 Concern = Literal["server", "busy", "account", "room", "request"]
@@ -59,6 +63,12 @@ def require_success(response: aiohttp.ClientResponse, method: str) -> None:
         concern="busy" if status in (408, 425, 429) or status >= 500 else "request",
         seconds=_patience(response.headers.get("Retry-After", ""), status),
     )
+
+
+def require_file(response: aiohttp.ClientResponse) -> None:
+    """Raises TalkTrouble where the server refuses this file alone."""
+    if response.status in OF_A_FILE:
+        raise TalkTrouble(f"the server answers with {response.status}", concern="request")
 
 
 def _patience(said: str, status: int) -> float:

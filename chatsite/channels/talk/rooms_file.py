@@ -37,15 +37,16 @@ LONGEST_NAME = 120
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RoomEntry:
     """One room. `speakers` may speak to the agent: everyone (guests too), the server's own users
-    (`members`), or these alone. `answers`: to every message, or where the bot is mentioned.
-    `readers` may read it in the page. `settings` are its own `chatSettings`."""
+    (`members`), or these alone. `answers`: to every message, or where the bot is mentioned; None
+    where the file doesn't say. `readers` may read it in the page. `settings` are its own
+    `chatSettings`."""
 
     token: str
     name: str
     agent: str
     settings: Mapping[str, object] = field(default_factory=dict, hash=False)
     speakers: Speakers = "members"
-    answers: Answers = "mentioned"
+    answers: Answers | None = None
     readers: Readers = "staff"
 
 
@@ -135,7 +136,7 @@ def _room(token: str, given: Node) -> RoomEntry:
         agent=given["agent"].text(empty=False).strip(),
         settings=_settings(given["chatSettings"]),
         speakers=given.optional("speakers", _speakers, "members"),
-        answers=given.optional("answers", _answers, "mentioned"),
+        answers=given.optional("answers", _answers, None),
         readers=given.optional("readers", _readers, "staff"),
     )
 

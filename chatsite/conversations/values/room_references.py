@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 Tag = Literal["result", "ack", "progress"]
 _FORM = re.compile(
     r"chatsite:(?P<about>[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})"
-    r"(?::(?P<part>[1-9][0-9]{0,3}))?:(?P<tag>result|ack|progress)"
+    r"(?::(?P<part>[1-9][0-9]{0,6}))?:(?P<tag>result|ack|progress)"
 )
 
 

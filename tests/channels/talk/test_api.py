@@ -10,8 +10,8 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestServer
 
-from chatsite.channels.talk.api import Page, TalkApi
-from chatsite.channels.talk.contents import LARGEST_ANSWER
+from chatsite.channels.talk.api import TalkApi
+from chatsite.channels.talk.contents import LARGEST_ANSWER, Page
 from chatsite.channels.talk.refusals import MOST_PATIENCE, PATIENCE, TalkTrouble
 from chatsite.conversations.values.room_records import RoomFile
 from chatsite.messages import MAX_ATTACHMENT_BYTES

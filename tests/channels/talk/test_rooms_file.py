@@ -56,7 +56,7 @@ def test_server_account_and_rooms_are_read(tmp_path: Path) -> None:
         answers="always",
         readers="everyone",
     )
-    assert (second.speakers, second.answers, second.readers) == ("members", "mentioned", "staff")
+    assert (second.speakers, second.answers, second.readers) == ("members", None, "staff")
     assert CANARY not in repr(file)
 
 

@@ -38,6 +38,7 @@ _CHANGES: Mapping[str, ChangeKind] = {
     "history_cleared": "cleared",
 }
 LONGEST_NAME = 120
+GUEST = "Guest"
 
 
 def read_message(raw: object, *, bot: str) -> RoomMessage | None:
@@ -103,6 +104,14 @@ def read_reaction(raw: object) -> RoomReaction | None:
 
 def is_message(raw: object, id: int) -> bool:
     return number(_object(raw).get("id")) == id
+
+
+def thread_of(raw: object, id: int) -> int:
+    """The thread in which this message stands, 0 for none. Talk gives every reply a thread's
+    number, also where nobody has made a thread of it."""
+    fields = _object(raw)
+    in_one = is_message(raw, id) and fields.get("isThread") is True
+    return number(fields.get("threadId")) if in_one else 0
 
 
 def named_ids(raw: object) -> frozenset[str]:
@@ -176,9 +185,11 @@ def _actor(fields: Mapping[str, Any]) -> str:
 
 
 def _name(fields: Mapping[str, Any]) -> str:
-    """On one line, and else as they call themselves: `values.room_names` says how it is shown."""
+    """On one line, and else as they call themselves: `values.room_names` says how it is shown. The
+    id of a guest is a row of digits; Talk shows one without a name as a guest, too."""
     shown = " ".join(_text(fields.get("actorDisplayName")).split())
-    return (shown or _text(fields.get("actorId")) or "?")[:LONGEST_NAME]
+    unnamed = GUEST if fields.get("actorType") == "guests" else _text(fields.get("actorId"))
+    return (shown or unnamed or "?")[:LONGEST_NAME]
 
 
 def _used(fields: Mapping[str, Any], parameters: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:

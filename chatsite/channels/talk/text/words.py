@@ -88,6 +88,10 @@ def file_refused(name: str, why: str) -> str:
     return unringing(say("{name}: {why}", name=name, why=why))
 
 
+def not_posted() -> str:
+    return say("The room doesn't take this answer.")
+
+
 # ---- commands --------------------------------------------------------------------------------
 def policy_words(settings: Settings) -> str:
     """What is remembered in the room, who decided it and who may change it."""

@@ -11,9 +11,10 @@ from chatsite.conversations.values.room_records import RoomChange, RoomMessage, 
 POLICY, WHY, FORGET = "/policy", "/why", "/forget"
 COMMANDS = (POLICY, WHY, FORGET)
 _STOP = re.compile(r"stop[.!]*", re.IGNORECASE)
-STOP_SIGNS = frozenset("🛑✋⏹❌")
-# It makes a sign a picture, and changes nothing of its meaning.
-_AS_PICTURE = "\N{VARIATION SELECTOR-16}"
+STOP_SIGNS = frozenset("🛑✋🤚🖐⏹❌")
+# What changes how a sign is drawn, and nothing of its meaning: as a picture or as a letter, and the
+# tone of a hand's skin.
+_DRAWN = re.compile("[\N{VARIATION SELECTOR-15}\N{VARIATION SELECTOR-16}\U0001f3fb-\U0001f3ff]")
 _MACHINES = frozenset({"bots", "bridged", "deleted_users", ""})
 
 
@@ -27,15 +28,19 @@ def may_speak(actor: str, speakers: Speakers, *, bot: str) -> bool:
     return speakers == "everyone" or kind == "users"
 
 
-def judge(message: RoomMessage, room: RoomEntry, *, bot: str) -> RoomMessage:
-    """The message with its kind, and whether it goes into the conversation and is answered."""
+def judge(
+    message: RoomMessage, room: RoomEntry, *, bot: str, one_to_one: bool = False
+) -> RoomMessage:
+    """The message with its kind, and whether it goes into the conversation and is answered. In a
+    room of one person and the bot nobody mentions it."""
     if message.kind != "said" or not may_speak(message.actor, room.speakers, bot=bot):
         return message
     if is_stop(message):
         return replace(message, kind="command")
     if message.text.casefold() in COMMANDS:
         return replace(message, kind="command", text=message.text.casefold(), waits=True)
-    addressed = room.answers == "always" or message.mentioned or message.to_bot
+    answers = room.answers or ("always" if one_to_one else "mentioned")
+    addressed = answers == "always" or message.mentioned or message.to_bot
     if not message.text and not message.files:
         # Somebody only names the bot: it is to say something on what was said before.
         return replace(message, text=f"@{bot}", waits=addressed, addressed=addressed)
@@ -54,5 +59,5 @@ def withdrawal(message: RoomMessage) -> RoomChange | None:
 
 
 def is_stop_sign(reaction: RoomReaction, room: RoomEntry, *, bot: str) -> bool:
-    sign = reaction.emoji.replace(_AS_PICTURE, "")
+    sign = _DRAWN.sub("", reaction.emoji)
     return sign in STOP_SIGNS and may_speak(reaction.by, room.speakers, bot=bot)
