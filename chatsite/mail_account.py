@@ -14,11 +14,14 @@ Security = Literal["tls", "starttls", "plain"]
 Strangers = Literal["refuse", "hold", "label"]
 STRANGERS = ("refuse", "hold", "label")
 PORTS = {"imaps": 993, "imap": 143, "smtps": 465, "smtp": 587}
+# Where a mail server takes mail of its own machine.
+RELAY_PORT = 25
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MailServer:
-    """Where mail is fetched or sent, and as whom. No text that is made of it has the password."""
+    """Where mail is fetched or sent, and as whom; `user` is "" where nobody signs in. No text that
+    is made of it has the password."""
 
     host: str
     port: int
@@ -112,28 +115,36 @@ def read_site_url(value: str) -> str:
 def _server(name: str, value: str, password: str) -> MailServer:
     safe, open_ = ("imaps", "imap") if name == "MAIL_IMAP" else ("smtps", "smtp")
     parts = _split(value)
-    if (
-        parts is None
-        or parts.scheme not in (safe, open_)
-        or not (parts.hostname and parts.username)
-    ):
-        raise BadSetting(
-            f"{name} is not allowed as it is. It is {safe}://user@host:{PORTS[safe]} or "
-            f"{open_}://user@host:{PORTS[open_]}."
-        )
+    if parts is None or parts.scheme not in (safe, open_) or not parts.hostname:
+        raise _bad_address(name, safe, open_)
     if parts.password is not None:
         raise BadSetting(f"{name} holds a password. Set {name}_PASSWORD instead.")
     loopback = _is_loopback(parts.hostname)
+    signs_in = bool(parts.username)
+    if not signs_in and open_ == "imap":
+        raise _bad_address(name, safe, open_)
+    if not signs_in and not loopback:
+        raise BadSetting(
+            f"{name} names no user. Only a server on this machine is used without a sign-in "
+            f"({open_}://localhost:{RELAY_PORT}); any other one needs {safe}://user@host."
+        )
     if parts.scheme == "imap" and not loopback:
         raise BadSetting(f"{name} is only allowed with imaps:// except on this machine itself.")
     # On this machine nobody listens in between.
     unencrypted: Security = "plain" if loopback else "starttls"
     return MailServer(
         host=parts.hostname,
-        port=parts.port or PORTS[parts.scheme],
-        user=unquote(parts.username),
-        password=password,
+        port=parts.port or (PORTS[parts.scheme] if signs_in else RELAY_PORT),
+        user=unquote(parts.username or ""),
+        password=password if signs_in else "",
         security="tls" if parts.scheme == safe else unencrypted,
+    )
+
+
+def _bad_address(name: str, safe: str, open_: str) -> BadSetting:
+    return BadSetting(
+        f"{name} is not allowed as it is. It is {safe}://user@host:{PORTS[safe]} or "
+        f"{open_}://user@host:{PORTS[open_]}."
     )
 
 

@@ -23,12 +23,15 @@ class SmtpSink:
     """`with SmtpSink() as sink:`; `sink.mails` are those that were taken, as they came.
 
     `replies` are answered to the next mails instead of taking them ("451 Later"); "take 451 Lost"
-    takes one and says that it wasn't.
+    takes one and says that it wasn't. `signs_in` False: it offers no sign-in and asks for none, as
+    a server that takes the mail of its own machine.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, signs_in: bool = True) -> None:
+        self.signs_in = signs_in
         self.port = free_port()
-        self.url = f"smtp://{USER}@127.0.0.1:{self.port}"
+        user = f"{USER}@" if signs_in else ""
+        self.url = f"smtp://{user}127.0.0.1:{self.port}"
         self.password = PASSWORD
         self.raw: list[bytes] = []
         self.to: list[list[str]] = []
@@ -54,7 +57,7 @@ class SmtpSink:
             hostname="127.0.0.1",
             port=self.port,
             authenticator=self._is_known,
-            auth_require_tls=False,
+            auth_require_tls=not self.signs_in,  # without TLS it isn't offered then
         )
         self._controller.start()
 
@@ -71,7 +74,7 @@ class SmtpSink:
     async def handle_MAIL(
         self, server: Any, session: Any, envelope: Any, address: str, options: list[str]
     ) -> str:
-        if not session.authenticated:
+        if self.signs_in and not session.authenticated:
             return "530 Sign in first"
         envelope.mail_from = address
         return "250 Go on"

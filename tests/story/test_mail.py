@@ -144,7 +144,7 @@ def test_a_mail_is_answered_in_its_thread(
     text = text_of(first)
     assert text.startswith("It is **40 m** long.\n\n> How long is the quay?")
     html = first.get_body(("html",))
-    assert html is not None and "<p>It is <b>40 m</b> long.</p>" in html.get_content()
+    assert html is not None and "<p>It is <strong>40 m</strong> long.</p>" in html.get_content()
     conversation = thread_of(server, began)
     assert f"{SITE}/chat/{conversation}?debug=true" in text
     assert "1 of 1 messages of this thread were sent to the model (" in text
@@ -315,6 +315,8 @@ def test_a_private_thread_reaches_nobody_else(
         {"Precedence": "bulk"},
         {"List-Id": "<harbour.example.org>"},
         {"Return-Path": "<>"},
+        {"X-Autoresponder": "vacation"},
+        {"X-MS-Exchange-Generated-Message-Source": "Mailbox Rules Agent"},
     ],
 )
 def test_a_programs_mail_is_never_answered_and_in_no_conversation(
@@ -324,6 +326,58 @@ def test_a_programs_mail_is_never_answered_and_in_no_conversation(
     mailbox.deliver(written("I am away.", sender=ada, id=id, headers=headers))
     ends(server, id, "ignored")
     assert stored_of(server, id) == ("", "", None) and [ada] not in sink.to
+
+
+@pytest.mark.parametrize(
+    "subject", ["Automatic reply: The quay", "Abwesenheitsnotiz", "自動応答: 岸壁"]
+)
+def test_an_absence_note_is_told_by_its_subject_alone(
+    subject: str, server: Server, mailbox: Dovecot, sink: SmtpSink, ada: str
+) -> None:
+    id = new_id()
+    mailbox.deliver(written("I am away.", sender=ada, id=id, subject=subject))
+    ends(server, id, "ignored")
+    assert [ada] not in sink.to
+
+
+@pytest.mark.parametrize("suppressed", ["OOF", "All", "DR, RN, NRN, OOF, AutoReply"])
+def test_a_persons_mail_that_wants_no_automatic_answers_is_answered(
+    suppressed: str, thread: Thread
+) -> None:
+    headers = {"X-Auto-Response-Suppress": suppressed, "Feedback-ID": "i1:Fastmail"}
+    assert text_of(thread.say("Hello? [[text=Hello.]]", headers=headers)).startswith("Hello.")
+    about = thread.say("And? [[text=Yes.]]", subject="Re: Automatic reply: The quay")
+    assert text_of(about).startswith("Yes.")
+
+
+def test_a_mail_without_a_subject_is_called_by_its_first_words(
+    server: Server, thread: Thread
+) -> None:
+    thread.say("How long is the quay? [[text=40 m.]]", subject="")
+    query = "SELECT title FROM conversations_conversation WHERE id = ?"
+    ((title,),) = rows(server, query, UUID(thread_of(server, thread.ids[0])).hex)
+    assert title == "How long is the quay? [[text=40 m.]]"
+
+
+TABLE = (
+    "| quay | m |\n|--|--|\n| north | ~~30~~ 40 |\n\n"
+    "- a\n  - b\n\n> said\n\n![plan](https://evil.example/plan.png)"
+)
+
+
+def test_tables_lists_and_quotes_of_an_answer_are_formatted_and_nothing_is_loaded(
+    fake: FakeOpenAI, thread: Thread
+) -> None:
+    fake.script.append(TABLE)
+    mail = thread.say("Show me")
+    html = mail.get_body(("html",))
+    assert html is not None
+    made = html.get_content().replace("\r\n", "\n")
+    assert "<td>north</td>\n<td><s>30</s> 40</td>" in made
+    assert "<ul>\n<li>a\n<ul>\n<li>b</li>" in made
+    assert "<blockquote>\n<p>said</p>" in made
+    assert "<img" not in made and '<a href="https://evil.example/plan.png">plan</a>' in made
+    assert text_of(mail).startswith(TABLE)
 
 
 def test_a_loop_of_robots_ends_after_the_hours_answers_of_its_thread(

@@ -241,6 +241,16 @@ def test_external_mail_is_labelled_and_never_shown_as_the_owners_words(
     assert "/chat/" not in text_of(sink.wait_to("eve@evil.example")[0])
 
 
+def test_a_mail_server_of_this_machine_needs_no_sign_in(make: Make, mailbox: Dovecot) -> None:
+    with SmtpSink(signs_in=False) as relay:
+        server = make(MAIL_SMTP=relay.url, MAIL_SMTP_PASSWORD="")
+        mailbox.deliver(written("Hello [[text=Hi.]]"))
+        (answer,) = relay.wait_to("ada@example.org")
+        assert text_of(answer).startswith("Hi.")
+        said = server.manage("mail_check")
+        assert f"works: without a sign-in, the mail server 127.0.0.1:{relay.port}" in said
+
+
 async def test_held_mail_waits_for_the_administrator(
     make: Make, mailbox: Dovecot, sink: SmtpSink
 ) -> None:

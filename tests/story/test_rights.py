@@ -175,3 +175,16 @@ async def test_commands_of_a_deleted_account_are_not_done(server: Server) -> Non
         assert (await closed(page))[0] == 4401
         writing.cancel()
         assert (await ada.ask("GET", "/conversations"))["count"] == 0
+
+
+async def test_the_administration_offers_no_groups(server: Server) -> None:
+    """They would decide nothing in the page."""
+    async with Person(server.url) as root:
+        await root.sign_in("root", PASSWORD)
+        start = await ask(root, "GET", "/admin/")
+        assert "/admin/auth/user/" in start.text and "/admin/auth/group/" not in start.text
+        assert (await ask(root, "GET", "/admin/auth/group/")).status == 404
+        account = await ask(root, "GET", "/admin/auth/user/1/change/")
+        assert 'name="is_staff"' in account.text and 'name="groups"' not in account.text
+        people = await ask(root, "GET", "/admin/auth/user/")
+        assert people.status == 200 and "groups__id" not in people.text

@@ -201,19 +201,19 @@ def _placed(
         # Asked again: it may have been deleted meanwhile.
         found = Conversation.objects.filter(id=conversation, user=user, deleted=None).first()
     row.first = found is None
-    row.conversation = found or _new_conversation(user, agent, row.subject)
+    row.conversation = found or _new_conversation(user, agent, row.subject or row.text)
     row.user_id, row.external = user, external
     row.save()
     return _taken(row)
 
 
-def _new_conversation(user: int, agent: str, subject: str) -> Conversation:
+def _new_conversation(user: int, agent: str, words: str) -> Conversation:
     now = timezone.now()
     return Conversation.objects.create(
         id=uuid.uuid4(),
         user_id=user,
         agent=agent,
-        title=title_from(subject),
+        title=title_from(words),
         created=now,
         updated=now,
     )

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from lxml import html as lxml_html
 
 from chatsite.channels.channel import Answer
 from chatsite.channels.mail.incoming.quotes.held import Held
@@ -144,22 +145,28 @@ def test_a_long_question_is_quoted_shortly() -> None:
 @pytest.mark.parametrize(
     ("text", "made"),
     [
-        ("One\ntwo\n\nthree", "<p>One<br>two</p>\n<p>three</p>"),
-        ("# Title #", "<p><b>Title</b></p>"),
-        ("- a **b**\n- c\n  d", "<ul><li>a <b>b</b></li><li>c<br>d</li></ul>"),
-        ("1. a\n2. b", "<ol><li>a</li><li>b</li></ol>"),
-        ("```py\na < b\n```\nc", "<pre>a &lt; b</pre>\n<p>c</p>"),
+        ("One\ntwo\n\nthree", "<p>One<br />\ntwo</p>\n<p>three</p>"),
+        ("# Title #", "<h1>Title</h1>"),
+        ("- a **b**\n  1. c", "<li>a <strong>b</strong>\n<ol>\n<li>c</li>"),
+        ("1. a\n2. b", "<ol>\n<li>a</li>\n<li>b</li>\n</ol>"),
+        ("> quoted\n\nmine", "<blockquote>\n<p>quoted</p>\n</blockquote>\n<p>mine</p>"),
+        ("~~old~~ new", "<p><s>old</s> new</p>"),
+        ("| a | b |\n|--|--|\n| 1 | 2 |", "<td>1</td>\n<td>2</td>"),
+        ("```py\na < b\n```\nc", "a &lt; b\n</code></pre>\n<p>c</p>"),
         ("`a<b`", "<p><code>a&lt;b</code></p>"),
         (
             "See https://example.org/a?b=1&c.",
             '<p>See <a href="https://example.org/a?b=1&amp;c">https://example.org/a?b=1&amp;c</a>'
             ".</p>",
         ),
-        ("```\nnever ends", "<pre>never ends</pre>"),
+        ("[here](https://example.org)", '<a href="https://example.org">here</a>'),
+        ("[write](mailto:a@example.org)", '<a href="mailto:a@example.org">write</a>'),
+        ("![plan](https://e.example/p.png)", '<a href="https://e.example/p.png">plan</a>'),
+        ("[![plan](https://e.example/p.png)](https://e.example)", ">plan</a>"),
     ],
 )
-def test_markdown_becomes_simple_html(text: str, made: str) -> None:
-    assert html_of(text) == made
+def test_markdown_becomes_html(text: str, made: str) -> None:
+    assert made in html_of(text)
 
 
 @pytest.mark.parametrize(
@@ -167,15 +174,31 @@ def test_markdown_becomes_simple_html(text: str, made: str) -> None:
     [
         "<script>x()</script>",
         "![x](https://evil.example/x.png)",
+        "![x](data:image/png;base64,AAAA)",
         '<img src="https://evil.example/x.png">',
         "[x](javascript:x())",
+        "[x](JaVaScRiPt:x())",
+        "[x](data:text/html,x)",
+        "[x](file:///etc/passwd)",
+        "[x]: javascript:x()\n\n[x]",
         'https://evil.example/"onmouseover="x()',
+        '[x](https://evil.example "a\\" onmouseover=x")',
+        '<a href="https://evil.example" onclick="x()">x</a>',
     ],
 )
 def test_nothing_in_it_is_loaded_or_runs(text: str) -> None:
-    made = html_of(text)
-    assert "<script" not in made and "<img" not in made and 'href="javascript' not in made
-    assert '"onmouseover' not in made
+    page = lxml_html.fromstring(f"<div>{html_of(text)}</div>")
+    for element in page.iter():
+        assert element.tag in ("div", "p", "a", "br")
+        assert set(element.attrib) <= {"href", "title"}
+        assert element.get("href", "https:").startswith(("https:", "mailto:"))
+
+
+@pytest.mark.parametrize(
+    "text", ["[" * 40_000, "a|" * 3_000 + "\n" + "-|" * 3_000 + "\n" + "x\n" * 3_000]
+)
+def test_what_takes_long_to_format_stays_as_it_is_written(text: str) -> None:
+    assert html_of(text).startswith("<pre") and html_of(text).count(text[:50]) >= 1
 
 
 NASTY = st.text(alphabet="a\r\n\t\x00\ud800é\u2028<>@:,;\"'*`#- \x7f", max_size=60)

@@ -8,7 +8,9 @@ import pytest
 
 from chatsite.channels.channel import Trouble
 from chatsite.channels.mail.outgoing.sending import LATER_SECONDS, Undeliverable, send
+from chatsite.errors import BadSetting
 from chatsite.mail_account import MailAccount
+from tests.channels.mail.conftest import account_at
 from tests.fakes.smtp_sink import PASSWORD, SmtpSink
 
 DATA = (
@@ -58,6 +60,47 @@ async def test_a_server_that_is_away_is_later(account: MailAccount, sink: SmtpSi
             await sent(account)
     finally:
         sink.start()
+
+
+async def test_a_server_on_this_machine_is_used_without_a_sign_in() -> None:
+    with SmtpSink(signs_in=False) as sink:
+        smtp = account_at("imaps://agent@mail.example.org", sink.url).smtp
+        assert (smtp.user, smtp.password, smtp.security) == ("", "", "plain")
+        await send(smtp, DATA, sender="agent@harbour.example", to="ada@example.org")
+        assert sink.raw == [DATA]
+
+
+async def test_a_server_that_offers_no_sign_in_is_told_in_words() -> None:
+    with SmtpSink(signs_in=False) as sink:
+        url = sink.url.replace("smtp://", "smtp://agent@")
+        smtp = account_at("imaps://agent@mail.example.org", url).smtp
+        with pytest.raises(Trouble) as trouble:
+            await send(smtp, DATA, sender="agent@harbour.example", to="ada@example.org")
+        assert trouble.value.message == (
+            f"the mail server 127.0.0.1:{sink.port} offers no sign-in that agent could use; a "
+            "server on this machine may be named without a user"
+        )
+        assert sink.raw == []
+
+
+@pytest.mark.parametrize(
+    "url", ["smtp://mail.example.org", "smtps://mail.example.org", "smtp://192.0.2.7:25"]
+)
+def test_no_server_elsewhere_is_used_without_a_sign_in(url: str) -> None:
+    with pytest.raises(BadSetting) as error:
+        account_at("imaps://agent@mail.example.org", url)
+    assert str(error.value) == (
+        "MAIL_SMTP names no user. Only a server on this machine is used without a sign-in "
+        "(smtp://localhost:25); any other one needs smtps://user@host."
+    )
+
+
+@pytest.mark.parametrize(
+    ("url", "port"),
+    [("smtp://localhost", 25), ("smtp://[::1]:2525", 2525), ("smtp://127.0.0.1", 25)],
+)
+def test_this_machines_server_listens_on_its_own_port(url: str, port: int) -> None:
+    assert account_at("imaps://agent@mail.example.org", url).smtp.port == port
 
 
 async def test_encryption_is_never_left_out_where_it_is_asked_for(

@@ -15,7 +15,7 @@ from typing import Any
 from chatsite.channels.channel import Answer
 from chatsite.channels.mail.incoming.reading import shortened_id
 from chatsite.channels.mail.incoming.threads import subject_key
-from chatsite.channels.mail.outgoing.markup import html_of
+from chatsite.channels.mail.outgoing.markup import html_of, inline_html
 from chatsite.conversations.values.mail_records import ComingMail, TakenMail
 from chatsite.wording import say
 
@@ -125,7 +125,7 @@ def _reply(
         lines = "<br>".join(escape(line.removeprefix("> ")) for line in quote.split("\n"))
         html.append(f"<blockquote>{lines}</blockquote>")
     if below:
-        html.append(f"<hr><p>{'<br>'.join(html_of(one)[3:-4] for one in below)}</p>")
+        html.append(f"<hr><p>{'<br>'.join(inline_html(one) for one in below)}</p>")
     made.add_alternative("<html><body>\n" + "\n".join(html) + "\n</body></html>", subtype="html")
     return Reply(id=id, data=_place_in_thread(mail) + made.as_bytes())
 

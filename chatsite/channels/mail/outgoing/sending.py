@@ -93,7 +93,8 @@ UNSAFE_PYTHON = (
 
 @asynccontextmanager
 async def connected(server: MailServer) -> AsyncIterator[aiosmtplib.SMTP]:
-    """A connection that is signed in. Raises Trouble, also where it breaks in the block."""
+    """A connection that is signed in, where the account has a user. Raises Trouble, also where it
+    breaks in the block."""
     client = aiosmtplib.SMTP(
         hostname=server.host,
         port=server.port,
@@ -104,7 +105,8 @@ async def connected(server: MailServer) -> AsyncIterator[aiosmtplib.SMTP]:
     )
     try:
         await client.connect()
-        await client.login(server.user, server.password)
+        if server.user:
+            await _sign_in(client, server)
         yield client
     except aiosmtplib.SMTPAuthenticationError as error:
         if error.code < 500:
@@ -114,6 +116,22 @@ async def connected(server: MailServer) -> AsyncIterator[aiosmtplib.SMTP]:
         raise _trouble(server, _what(error)) from None
     finally:
         client.close()
+
+
+async def _sign_in(client: aiosmtplib.SMTP, server: MailServer) -> None:
+    try:
+        await client.login(server.user, server.password)
+    except aiosmtplib.SMTPResponseException:
+        raise
+    except aiosmtplib.SMTPException as error:
+        if not isinstance(error, aiosmtplib.SMTPNotSupported) and type(error) is not (
+            aiosmtplib.SMTPException
+        ):
+            raise
+        what = f"offers no sign-in that {server.user} could use"
+        if server.security == "plain":
+            what += "; a server on this machine may be named without a user"
+        raise _trouble(server, what, PASSWORD_SECONDS) from None
 
 
 def _refused(codes: list[int]) -> None:
@@ -136,5 +154,5 @@ def _what(error: Exception) -> str:
     if isinstance(error, ssl.SSLError) or isinstance(error.__cause__, ssl.SSLError):
         return "can't be reached over TLS: its certificate isn't one for this name, or it has none"
     if isinstance(error, aiosmtplib.SMTPNotSupported) or type(error) is aiosmtplib.SMTPException:
-        return "offers no sign-in, or no STARTTLS"
+        return "offers no STARTTLS; smtps:// may be what it offers"
     return f"can't be reached ({type(error).__name__})"

@@ -103,7 +103,9 @@ def _doubts(account: MailAccount, heads: list[MailHead]) -> Iterator[str]:
 
 async def _sign_in(account: MailAccount) -> str:
     async with connected(account.smtp):
-        return f"the sign-in to the mail server {account.smtp.host}:{account.smtp.port}"
+        server = account.smtp
+        what = "the sign-in to" if server.user else "without a sign-in,"
+        return f"{what} the mail server {server.host}:{server.port}"
 
 
 async def _sent(account: MailAccount, to: str) -> str:
