@@ -251,8 +251,7 @@ class FakeTalk(TalkState):
             return _ocs({"error": "reply-to"}, status=400)
         reference = said.get("referenceId", "")[:64]
         text = said["message"].strip()
-        more = {"reply_to": reply_to, "thread": thread}
-        raw = self.say(token, BOT, text, reference=reference, **more)
+        raw = self.say(token, BOT, text, reference=reference, reply_to=reply_to, thread=thread)
         raw["silent"] = said.get("silent", False)
         if self._lost:
             self._lost -= 1
