@@ -6,9 +6,10 @@ what was sent. Our own size is often an estimate by another tokenizer, so what i
 least that an honest server could report:
 
 - Of a tokenizer that is the model's own, counts agree within a few percent.
-- Of an estimate, the truth is 0.62 (Arabic) to 1.1 of it, by o200k_base over prose in fifteen
-  scripts, code and data; the estimate for new Claude models is 1.3 times as high. 0.45 leaves room
-  for tokenizers with larger vocabularies.
+- An estimate is made for the tokenizer that makes most of a text. Of English prose and code the
+  truth is 0.7 to 1.1 of it, by o200k_base; the estimate for new Claude models is 1.3 times as high.
+  0.45 leaves room for tokenizers with larger vocabularies. Of other scripts and of digits they may
+  make a sixth of what small ones make, so no more than a token for five bytes is taken for sure.
 - What stood in the request before too was reported then: it takes as much again, whatever the
   tokenizer is, and whatever a template adds to it unseen. What was in that request and isn't in
   this one is taken off at the most that it can have been.
@@ -27,6 +28,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from chatsite.history import TOKENS_PER_MESSAGE
 from chatsite.messages import Basis, Message
 from chatsite.providers.base.media import choose_form
 from chatsite.providers.base.model import Model
@@ -35,6 +37,7 @@ from chatsite.wording import later, say
 
 # What an honest server reports at least, and usually, of a token that was sent.
 _LEAST: dict[Basis, float] = {"counted": 0.92, "estimated": 0.45}
+_SURE_OF_A_BYTE = 0.2
 _TYPICAL: dict[Basis, float] = {"counted": 1.0, "estimated": 0.85}
 # Frames and templates differ a little from turn to turn.
 _SAME_CONTENT = 0.93
@@ -143,14 +146,22 @@ def server_cut(
 
 
 def unsure_of(messages: Iterable[Message], model: Model) -> int:
-    """Tokens of the messages of which nobody knows what they take: pictures and the like are
-    guessed at, and thinking that goes back, or that stands in the text, is left out by many
-    servers' templates once the turn is over."""
-    return sum(
-        message.tokens.count
-        for message in messages
-        if message.tokens and (_message_has_media(message, model) or _has_thinking(message))
-    )
+    """Tokens of the messages of which nobody knows whether they are taken: pictures and the like
+    are guessed at, thinking that goes back, or that stands in the text, is left out by many
+    servers' templates once the turn is over, and of many scripts an estimate is far too high for a
+    large vocabulary."""
+    return sum(_unsure(message, model) for message in messages)
+
+
+def _unsure(message: Message, model: Model) -> int:
+    if message.tokens is None:
+        return 0
+    if _message_has_media(message, model) or _has_thinking(message):
+        return message.tokens.count
+    if message.tokens.basis != "estimated":
+        return 0
+    size = len((message.content or "").encode("utf-8", "replace"))
+    return max(message.tokens.count - TOKENS_PER_MESSAGE - math.ceil(size * _SURE_OF_A_BYTE), 0)
 
 
 def has_media(messages: Iterable[Message], model: Model) -> bool:

@@ -114,14 +114,16 @@ class TokenCounter:
         return await render_files(read, forms_of(read, self.agent.model), self.files)
 
     def is_missing(self, message: Message, tokenizer: Tokenizer) -> bool:
-        """A count by another tokenizer is made again; an estimate never replaces a real count. So
-        is one of files that another model took in another form."""
+        """A count by another tokenizer is made again, also where this one estimates: for its model
+        the other's has no margin. But the engine here estimates only until it is ready, and never
+        replaces its own counts then."""
         tokens = message.tokens
         if tokens is None:
             return True
         if tokens.tokenizer == self._name(tokenizer.name, message):
             return False
-        return bool(message.attachments) or tokenizer.basis == "counted"
+        waits = self.agent.has_cache and tokenizer.basis == "estimated"
+        return bool(message.attachments) or not waits
 
     def _forms(self, message: Message) -> set[str]:
         return {choose_form(attachment, self.agent.model) for attachment in message.attachments}
