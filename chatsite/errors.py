@@ -87,7 +87,8 @@ class BadRestore(ChatsiteError):
 
 class ProviderError(ChatsiteError):
     """`retryable` says whether the same request may work a little later; `retry_after` is how many
-    seconds later, where the provider says so.
+    seconds later, where the provider says so. `again` says what was learned from a refusal, so that
+    the same may be asked again at once and will be asked otherwise; "" where nothing was.
 
     `detail` is for the log only: it may name a host or an exception class, never a key.
     """
@@ -101,9 +102,11 @@ class ProviderError(ChatsiteError):
         code: str | None = None,
         retryable: bool = False,
         retry_after: float | None = None,
+        again: str = "",
         detail: str = "",
     ) -> None:
         super().__init__(message, code=code)
+        self.again = again
         self.retryable = retryable
         self.retry_after = retry_after
         self.detail = detail

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Protocol
 
 from chatsite.providers.anthropic.provider import AnthropicProvider
+from chatsite.providers.base.learned import Learned
 from chatsite.providers.base.provider import Provider
 from chatsite.providers.http.streaming import DEFAULT_TIMEOUTS, Timeouts
 from chatsite.providers.known.discovery import Discovery
@@ -49,6 +50,7 @@ class Providers:
         self._ready = set(ready)
         self._keys = keys
         self._timeouts = timeouts
+        self._learned = Learned()
         self._made: dict[str, Remote] = {}
         self._first: dict[str, str] = {}
         self._gone: list[Remote] = []
@@ -139,6 +141,7 @@ class Providers:
             model=chat,
             fast=fast,
             timeouts=self._timeouts,
+            learned=self._learned,
         )
         self._made[name] = provider
         return provider

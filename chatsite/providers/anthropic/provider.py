@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Collection
 from contextlib import aclosing
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -18,10 +18,12 @@ import httpx2
 
 from chatsite.providers.anthropic.families import find_family
 from chatsite.providers.anthropic.files import inline_sources, sent_files, uploaded_sources
+from chatsite.providers.anthropic.optional import optional_fields, without_fields
 from chatsite.providers.anthropic.parameters import message_parameters
 from chatsite.providers.anthropic.reader import AnthropicReader
 from chatsite.providers.anthropic.request import MessagesRequest, build_request
 from chatsite.providers.base.files import UPLOAD_TIMEOUT, forget_uploads
+from chatsite.providers.base.learned import Learned
 from chatsite.providers.base.model import Model
 from chatsite.providers.base.provider import Chunk, Request, SentParameters
 from chatsite.providers.http import failures
@@ -50,8 +52,9 @@ class AnthropicProvider(ServerProvider):
         model: str | None = None,
         fast: str | None = None,
         timeouts: Timeouts = DEFAULT_TIMEOUTS,
+        learned: Learned | None = None,
     ) -> None:
-        super().__init__(server=server, table=table, model=model, fast=fast)
+        super().__init__(server=server, table=table, model=model, fast=fast, learned=learned)
         # The SDK's paths begin with the version, with which many addresses end.
         self._url = server.base_url.rstrip("/").removesuffix("/v1")
         # Without a key the SDK would look for one in the environment and in its own files.
@@ -68,7 +71,8 @@ class AnthropicProvider(ServerProvider):
         return ClaudeEstimate(finer=find_family(model.name).finer)
 
     def parameters(self, request: Request) -> SentParameters:
-        return message_parameters(request, self._facts(request.model))
+        settings = message_parameters(request, self._facts(request.model))
+        return self._without_refused(request, settings)
 
     def _facts(self, model: str) -> ModelFacts | None:
         """A Claude model behind a server of another name is as its maker describes it; what the
@@ -93,7 +97,8 @@ class AnthropicProvider(ServerProvider):
         uploaded = self._server.files and any(message.attachments for message in request.messages)
         for may_be_lost in (uploaded, False):
             built = await self._build(client, request)
-            answer = self._answer(client, built, files_may_be_lost=may_be_lost)
+            built = replace(built, body=without_fields(built.body, self.left_out(request)))
+            answer = self._answer(client, built, request, files_may_be_lost=may_be_lost)
             try:
                 async with aclosing(answer) as chunks:
                     async for chunk in chunks:
@@ -104,27 +109,34 @@ class AnthropicProvider(ServerProvider):
                 await forget_uploads(files, request.files, at=self._account)
 
     def _answer(
-        self, client: AsyncAnthropic, request: MessagesRequest, *, files_may_be_lost: bool
+        self,
+        client: AsyncAnthropic,
+        built: MessagesRequest,
+        request: Request,
+        *,
+        files_may_be_lost: bool,
     ) -> AsyncGenerator[Chunk, None]:
         # `messages.create` would search every message for files, and log a warning for every model
         # that will be retired.
-        headers = {"anthropic-version": request.version} if request.version else {}
+        headers = {"anthropic-version": built.version} if built.version else {}
 
         async def call() -> httpx2.Response:
-            return await client.post(
+            response = await client.post(
                 "/v1/messages",
                 cast_to=httpx2.Response,
-                body={**request.body, "stream": True},
+                body={**built.body, "stream": True},
                 options={"headers": headers},
                 stream=True,
             )
+            self.taken(request)
+            return response
 
         def explain(error: Exception) -> Exception:
             if files_may_be_lost and _names_a_file(error):
                 return _FilesLost()
-            return self._explain(error, request.body["model"])
+            return self._explain(error, request, sent=optional_fields(built.body))
 
-        return relay(call, AnthropicReader(request), timeouts=self._timeouts, explain=explain)
+        return relay(call, AnthropicReader(built), timeouts=self._timeouts, explain=explain)
 
     async def _build(self, client: AsyncAnthropic, request: Request) -> MessagesRequest:
         try:
@@ -139,7 +151,7 @@ class AnthropicProvider(ServerProvider):
         except TimeoutError:
             raise failures.too_slow(started=False, seconds=UPLOAD_TIMEOUT) from None
         except Exception as error:
-            raise self._explain(error, request.model) from None
+            raise self._explain(error, request) from None
         return build_request(
             request,
             server=self.kind,
@@ -148,10 +160,13 @@ class AnthropicProvider(ServerProvider):
             official=self._official,
         )
 
-    def _explain(self, error: Exception, model: str) -> Exception:
+    def _explain(self, error: Exception, request: Request, sent: Collection[str] = ()) -> Exception:
         import anthropic
 
-        return failures.explain_sdk_error(error, sdk=anthropic, model=model)
+        told, refusal = failures.explain_sdk_error(
+            error, sdk=anthropic, model=request.model, sent=sent
+        )
+        return self.learn(told, refusal, request)
 
     async def _open(self) -> AsyncAnthropic:
         async with self._loading:

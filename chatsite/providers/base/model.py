@@ -46,7 +46,8 @@ class Model:
 
     `takes` lists what it takes besides text; `tools`: it can call tools. `price` is None where no
     price is known, `longest`, its longest reply in tokens, where that isn't. `demonstration`: it
-    shows that the page works, and is too small to give good answers.
+    shows that the page works, and is too small to give good answers. Of what its server refused:
+    `factor` is how many tokens it counts for one of ours, `most` the longest prompt in ours.
     """
 
     provider: str
@@ -59,3 +60,10 @@ class Model:
     price: Price | None = None
     longest: int | None = None
     demonstration: bool = False
+    factor: float = 1.0
+    most: int | None = None
+
+    def prompt_room(self, reply: int) -> int:
+        """Tokens, by our count, that a prompt may have beside so many of the reply."""
+        room = int((self.window - reply) / self.factor)
+        return room if self.most is None else min(room, self.most)

@@ -6,10 +6,11 @@ key, a URL or other people's data.
 
 from __future__ import annotations
 
+import json
 import math
 import re
 import time
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from email.utils import parsedate_to_datetime
 from types import ModuleType
 from typing import Any
@@ -17,6 +18,13 @@ from typing import Any
 import httpx2
 
 from chatsite.errors import ProviderError
+from chatsite.providers.http.refusals import (
+    Refusal,
+    is_of_a_time,
+    is_too_long,
+    refused_fields,
+    sizes_in,
+)
 from chatsite.wording import later, say
 
 _KEEPS = later("What you wrote is kept.")
@@ -26,23 +34,6 @@ _SOON = later("Try again in a moment.")
 _IN_BODY = re.compile(r"retryDelay\W+(\d+(?:\.\d+)?)s")
 
 # Phrases of providers for cases of ours for which they have no code.
-_NO_TOOLS = (
-    "does not support tools",  # Ollama
-    "not support tool",
-    "support tool use",  # OpenRouter: no endpoints found that support tool use
-    "enable-auto-tool-choice",  # vLLM, started without it
-    "tools param requires",  # llama-server, started without --jinja
-    "tool calling is not supported",
-    "function calling is not enabled",  # Gemini
-)
-_TOO_LARGE = (
-    "context_length_exceeded",
-    "exceed_context_size",  # llama-server
-    "maximum context length",  # OpenAI, vLLM, DeepSeek
-    "prompt is too long",  # Anthropic
-    "input token count",  # Gemini
-    "reduce the length of the messages",
-)
 _BAD_KEY = ("api key not valid", "api_key_invalid")  # Gemini answers 400
 _NO_QUOTA = (
     "insufficient_quota",
@@ -60,10 +51,11 @@ def refused(
     name: str,
     said: str = "",
     headers: Mapping[str, str] | None = None,
+    fields: Collection[str] = (),
 ) -> ProviderError:
     """The answer was an HTTP error. `said` is the provider's text with its own code for the error,
-    `name` the class of the exception."""
-    case = _case(status, said.lower())
+    `name` the class of the exception, `fields` are those of the request that it names."""
+    case = _case(status, said.lower(), fields)
     sentence, retryable = _CASES[case]
     # A refusal that time doesn't heal isn't retried, whatever its headers ask for.
     wait = retry_after(headers or {}, said) if retryable else None
@@ -81,15 +73,17 @@ def refused(
     )
 
 
-def _case(status: int, said: str) -> str:
+def _case(status: int, said: str, fields: Collection[str]) -> str:
     if status < 400:
         return "moved"
     if status == 402 or any(words in said for words in _NO_QUOTA):
         return "quota"
-    if any(words in said for words in _NO_TOOLS):
-        return "no_tools"
-    if any(words in said for words in _TOO_LARGE):
+    if is_too_long(said):
         return "too_large"
+    if "tools" in fields:
+        return "no_tools"
+    if status == 413 and is_of_a_time(said):
+        return "rate_limited"
     if any(words in said for words in _BAD_KEY):
         return "key_refused"
     if status >= 500:
@@ -135,12 +129,19 @@ _TODO = {
 }
 
 
-def explain_sdk_error(error: Exception, *, sdk: ModuleType, model: str) -> Exception:
-    """A ProviderError for what an SDK raised before an answer began; both SDKs name their errors
-    alike. Other errors are our own, and are returned unchanged."""
+def explain_sdk_error(
+    error: Exception, *, sdk: ModuleType, model: str, sent: Collection[str] = ()
+) -> tuple[Exception, Refusal]:
+    """A ProviderError for what an SDK raised before an answer began, and what a refusal says; both
+    SDKs name their errors alike. Other errors are our own, and are returned unchanged. `sent` are
+    the optional fields of the request."""
     kinds: Any = sdk
     if isinstance(error, kinds.APIStatusError):
-        return _refusal_for(error, model)
+        return _refusal_for(error, model, sent)
+    return _unanswered(error, kinds), Refusal()
+
+
+def _unanswered(error: Exception, kinds: Any) -> Exception:
     if isinstance(error, kinds.APIConnectionError):
         cause = error.__cause__
         return unreachable(str(cause) if isinstance(cause, httpx2.HTTPError) else "")
@@ -149,14 +150,29 @@ def explain_sdk_error(error: Exception, *, sdk: ModuleType, model: str) -> Excep
     return error
 
 
-def _refusal_for(error: Any, model: str) -> ProviderError:
-    return refused(
+def _refusal_for(error: Any, model: str, sent: Collection[str]) -> tuple[ProviderError, Refusal]:
+    code, kind = getattr(error, "code", ""), getattr(error, "type", "")
+    said = f"{code or ''} {kind or ''} {error.message} {_body(error)}".strip()
+    fields = refused_fields(error.status_code, said, sent=sent)
+    told = refused(
         error.status_code,
         model=model,
         name=type(error).__name__,
-        said=f"{getattr(error, 'code', '')} {getattr(error, 'type', '')} {error.message}",
+        said=said,
         headers=error.response.headers,
+        fields=fields,
     )
+    if told.code == "too_large":
+        return told, Refusal(sizes=sizes_in(said), fields=())
+    return told, Refusal(fields=fields if told.code in ("no_tools", "bad_request") else ())
+
+
+def _body(error: Any) -> str:
+    """What the body has beside the message: sizes, or a list of fields."""
+    try:
+        return json.dumps(error.body) if isinstance(error.body, dict | list) else ""
+    except (TypeError, ValueError):
+        return ""
 
 
 def unreachable(detail: str) -> ProviderError:

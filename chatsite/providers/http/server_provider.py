@@ -2,21 +2,36 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
+
+from chatsite.errors import ProviderError
+from chatsite.history import estimate, tokens_of
+from chatsite.providers.base.learned import Learned, Lesson
 from chatsite.providers.base.model import Model
-from chatsite.providers.base.provider import Status
+from chatsite.providers.base.parameters import not_sent
+from chatsite.providers.base.provider import Request, SentParameters, Status
+from chatsite.providers.http.refusals import Refusal, Sizes
 from chatsite.providers.known.facts import ModelFacts
 from chatsite.providers.known.models import ASSUMED_WINDOW, ModelTable
 from chatsite.providers.known.servers import Server
-from chatsite.wording import say
+from chatsite.wording import say, say_count
 
 
 class ServerProvider:
     """`model` overrides the model of every agent, since another server has other models. `fast`
-    names the small model."""
+    names the small model. `learned` is shared by all providers of a site."""
 
     def __init__(
-        self, *, server: Server, table: ModelTable, model: str | None, fast: str | None
+        self,
+        *,
+        server: Server,
+        table: ModelTable,
+        model: str | None,
+        fast: str | None,
+        learned: Learned | None,
     ) -> None:
+        self._learned = learned or Learned()
         self.kind = server.name
         self._server = server
         self._table = table
@@ -27,27 +42,121 @@ class ServerProvider:
         return f"{type(self).__name__}({self.kind!r}, model={self._model!r})"
 
     def model(self, name: str | None) -> Model:
-        return self._described(self._model or name or self._server.default_model)
+        return self.model_named(self._model or name or self._server.default_model)
 
     def small(self, beside: Model | None = None) -> Model | None:
         """Where the administrator chose the model, only they know a small one of the server."""
         if self._fast:
-            return self._described(self._fast)
+            return self.model_named(self._fast)
         if self._server.small_model and not self._model:
-            return self._described(self._server.small_model)
+            return self.model_named(self._server.small_model)
         return beside or self.model(None)
 
     def status(self) -> Status:
         """Always ready: whether the provider answers is known only after a request."""
         return Status(state="ready")
 
+    # ---- what refusals teach -----------------------------------------------------------------
+    def _full_name(self, model: str) -> str:
+        return f"{self.kind}:{model}"
+
+    def _lesson(self, model: str) -> Lesson:
+        return self._learned.of(self._full_name(model))
+
+    def _without_refused(self, request: Request, settings: SentParameters) -> SentParameters:
+        """The agent's settings without those that the server has refused."""
+        refused = [name for name in settings.sent if name in self._lesson(request.model).left_out]
+        if not refused:
+            return settings
+        sent = {name: value for name, value in settings.sent.items() if name not in refused}
+        return SentParameters(
+            sent,
+            settings.dropped
+            + not_sent(
+                refused,
+                lambda count, names: say_count(
+                    "{names} is not sent: {server} refused it for {model}.",
+                    "{names} are not sent: {server} refused them for {model}.",
+                    count,
+                    names=names,
+                    server=self._server.label,
+                    model=request.model,
+                ),
+            ),
+        )
+
+    def left_out(self, request: Request) -> frozenset[str]:
+        """Fields that the server has refused for the request's model."""
+        return self._lesson(request.model).left_out
+
+    def taken(self, request: Request) -> None:
+        """The server has taken the request: what it went without was rightly left out."""
+        self._learned.answered(self._full_name(request.model))
+
+    def learn(self, error: Exception, refusal: Refusal, request: Request) -> Exception:
+        """The error that a request ends with; it says so where another attempt will differ."""
+        if not isinstance(error, ProviderError):
+            return error
+        name = self._full_name(request.model)
+        if error.code == "too_large":
+            error.again = self._learn_length(refusal, request)
+        elif new := [
+            one for one in refusal.fields if one not in self._lesson(request.model).left_out
+        ]:
+            self._learned.leave_out(name, new)
+            error.again = self._asked_without(new)
+        elif error.code in ("bad_request", "no_tools"):
+            self._learned.refused_again(name)
+        return error
+
+    def _asked_without(self, fields: Sequence[str]) -> str:
+        shown = ", ".join(fields)
+        return say(
+            "{server} refused {fields}, so this model is asked without from now on.",
+            server=self._server.label,
+            fields=shown,
+        )
+
+    def _learn_length(self, refusal: Refusal, request: Request) -> str:
+        """ "" where the prompt may have been refused for something else."""
+        sizes, sent = refusal.sizes, _tokens(request)
+        if any(message.attachments for message in request.messages) and sizes == Sizes():
+            return ""  # the files may be too large, in bytes
+        learned = self._learned.too_long(
+            self.model_named(request.model),
+            sent=sent,
+            reply=request.max_tokens,
+            limit=sizes.limit,
+            needed=sizes.needed,
+        )
+        if not learned:
+            return ""
+        if sizes.needed is None:
+            return say(
+                "{server} refused a prompt of about {sent:,} tokens as too long for {model}, so it "
+                "was asked again with less. From now on it is sent less.",
+                server=self._server.label,
+                sent=sent,
+                model=request.model,
+            )
+        return say(
+            "{server} counted {needed:,} tokens for {model} where we counted {sent:,}, and refused "
+            "them as too many, so it was asked again with less. From now on it is sent less.",
+            server=self._server.label,
+            needed=sizes.needed,
+            sent=sent,
+            model=request.model,
+        )
+
+    # ---- models ------------------------------------------------------------------------------
     def _facts(self, model: str) -> ModelFacts | None:
         return self._table.facts(self.kind, model)
 
-    def _described(self, name: str) -> Model:
+    def model_named(self, name: str) -> Model:
+        """The model of this name, whatever the administrator chose."""
         facts = self._facts(name)
         known = facts or ModelFacts(window=ASSUMED_WINDOW, assumed=True)
-        return Model(
+        model = Model(
             provider=self.kind,
             name=name,
             label=name,
@@ -58,6 +167,14 @@ class ServerProvider:
             price=known.price,
             longest=known.longest,
         )
+        return self._lesson(name).applied(model)
+
+
+def _tokens(request: Request) -> int:
+    """Of the prompt, by our count."""
+    tools = [[tool.name, tool.description, dict(tool.parameters)] for tool in request.tools]
+    described = estimate(json.dumps(tools, ensure_ascii=False)) if tools else 0
+    return described + sum(tokens_of(message) for message in request.messages)
 
 
 def _assumed(facts: ModelFacts, *, named: bool) -> str:

@@ -7,15 +7,17 @@ The SDK has the key, the files and the typed errors; `sender` sends the request,
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Collection
 from typing import Any
 
 import httpx2
 
 from chatsite.providers.base.files import forget_uploads
+from chatsite.providers.base.learned import Learned
 from chatsite.providers.base.model import Model
 from chatsite.providers.base.provider import Chunk, Request, SentParameters
 from chatsite.providers.http import failures
+from chatsite.providers.http.refusals import BOUNDS
 from chatsite.providers.http.server_provider import ServerProvider
 from chatsite.providers.http.streaming import DEFAULT_TIMEOUTS, Timeouts, relay
 from chatsite.providers.known.facts import ModelFacts
@@ -27,6 +29,9 @@ from chatsite.providers.openai.reader import ChatReader
 from chatsite.providers.openai.sender import Sender
 from chatsite.providers.openai.wire import longest_reply, wire_messages, wire_tools
 from chatsite.providers.tokens.tokenizers import Estimate, O200k
+
+# What a request can't do without.
+_REQUIRED = ("model", "messages", "stream")
 
 
 class OpenAIProvider(ServerProvider):
@@ -41,8 +46,9 @@ class OpenAIProvider(ServerProvider):
         model: str | None = None,
         fast: str | None = None,
         timeouts: Timeouts = DEFAULT_TIMEOUTS,
+        learned: Learned | None = None,
     ) -> None:
-        super().__init__(server=server, table=table, model=model, fast=fast)
+        super().__init__(server=server, table=table, model=model, fast=fast, learned=learned)
         self._key = api_key or "none"
         self._timeouts = timeouts
         self._keeps = account_id(server.base_url, self._key) if server.files else None
@@ -56,13 +62,14 @@ class OpenAIProvider(ServerProvider):
         return self._o200k if facts and facts.o200k and self._o200k else self._estimate
 
     def parameters(self, request: Request) -> SentParameters:
-        return chat_parameters(request, self._facts(request.model))
+        settings = chat_parameters(request, self._facts(request.model))
+        return self._without_refused(request, settings)
 
     # ---- asking -------------------------------------------------------------------------------
     async def warm(self) -> None:
         """Load the SDK and the token ranks in threads, which takes a second, before the first
         answer needs them."""
-        await self._open()
+        await self.open()
         if self._o200k is not None:
             await self._o200k.warm()
 
@@ -73,7 +80,7 @@ class OpenAIProvider(ServerProvider):
 
     def stream(self, request: Request) -> AsyncGenerator[Chunk, None]:
         facts = self._facts(request.model)
-        call = _Call(self._open, request, facts, server=self._server, keeps=self._keeps)
+        call = _Call(self, request, facts, server=self._server, keeps=self._keeps)
         after_tools = bool(request.messages) and request.messages[-1].role == "tool"
         timeouts = self._timeouts
         if facts is not None and facts.reasoning:
@@ -86,7 +93,7 @@ class OpenAIProvider(ServerProvider):
             prepare=call.prepare,
         )
 
-    async def _open(self) -> Sender:
+    async def open(self) -> Sender:
         async with self._loading:
             if self._sender is None:
                 self._sender = await asyncio.to_thread(self._make)
@@ -117,31 +124,32 @@ class _Call:
 
     def __init__(
         self,
-        open: Callable[[], Any],
+        provider: OpenAIProvider,
         request: Request,
         facts: ModelFacts | None,
         *,
         server: Server,
         keeps: str | None,
     ) -> None:
-        self._open = open
+        self._provider = provider
         self._request = request
         self._facts = facts
         self._server = server
         self._keeps = keeps
         self._sender: Sender
+        self._optional: tuple[str, ...] = ()
         self._sent = SentFiles()
 
     async def prepare(self) -> None:
         """Load the SDK and upload files that the provider stores."""
-        self._sender = await self._open()
+        self._sender = await self._provider.open()
         await self._collect()
 
     async def call(self) -> httpx2.Response:
         import openai
 
         try:
-            return await self._create()
+            response = await self._create()
         except (openai.BadRequestError, openai.NotFoundError) as error:
             lost = self._sent.lost(error.message)
             if not lost or self._keeps is None:
@@ -149,12 +157,17 @@ class _Call:
             # The provider lost files that were uploaded before: upload them again.
             await forget_uploads(lost, self._request.files, at=self._keeps)
             await self._collect()
-            return await self._create()
+            response = await self._create()
+        self._provider.taken(self._request)
+        return response
 
     def explain(self, error: Exception) -> Exception:
         import openai
 
-        return failures.explain_sdk_error(error, sdk=openai, model=self._request.model)
+        told, refusal = failures.explain_sdk_error(
+            error, sdk=openai, model=self._request.model, sent=self._optional
+        )
+        return self._provider.learn(told, refusal, self._request)
 
     async def _collect(self) -> None:
         request = self._request
@@ -163,12 +176,14 @@ class _Call:
         )
 
     async def _create(self) -> httpx2.Response:
-        return await self._sender.send(self._body())
+        body = self._body()
+        self._optional = tuple(name for name in body if name not in _REQUIRED)
+        return await self._sender.send(body)
 
     def _body(self) -> dict[str, Any]:
         request, facts = self._request, self._facts
         reasoning = facts is not None and facts.reasoning
-        more = chat_parameters(request, facts).sent
+        more = self._provider.parameters(request).sent
         own_bound = "max_completion_tokens" if reasoning else self._server.bound
         body: dict[str, Any] = {
             "model": request.model,
@@ -186,4 +201,16 @@ class _Call:
             body["tools"] = wire_tools(request.tools)
             # Ollama doesn't know `tool_choice`, but accepts calls of tools that aren't defined.
             body |= {} if request.may_call else {"tool_choice": "none"}
-        return {**body, **more}
+        return _without({**body, **more}, self._provider.left_out(request))
+
+
+def _without(body: dict[str, Any], refused: Collection[str]) -> dict[str, Any]:
+    """The request without fields that the server refused. Of the two names for the bound of the
+    reply the other one is tried; without tools nothing is said of their choice."""
+    if not refused:
+        return body
+    gone = set(refused) | ({"tool_choice"} if "tools" in refused else set())
+    for bound, other in (BOUNDS, BOUNDS[::-1]):
+        if bound in body and bound in gone and other not in gone:
+            body[other] = body[bound]
+    return {name: value for name, value in body.items() if name not in gone}

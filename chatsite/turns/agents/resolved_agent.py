@@ -52,7 +52,8 @@ class ResolvedAgent:
 
     @cached_property
     def window(self) -> Window:
-        return Window(size=self.model.window, reply=self.model_settings.max_tokens)
+        reply = self.model_settings.max_tokens
+        return Window(size=self.model.prompt_room(reply) + reply, reply=reply)
 
     @property
     def has_cache(self) -> bool:
@@ -78,6 +79,14 @@ class ResolvedAgent:
             **({"tools": tools} if tools else {}),
         }
         return {"asked": sent, "dropped": [*self.dropped, *parameters.dropped]}
+
+    def as_known_now(self) -> ResolvedAgent:
+        """With what its server has refused meanwhile."""
+        model = self.provider.model(self.model.name)
+        reply = min(self.model_settings.max_tokens, model.window // 2)
+        settings = replace(self.model_settings, max_tokens=reply)
+        now = replace(self, model=model, model_settings=settings)
+        return now if model.tools else now.without_tools()
 
     def without_tools(self) -> ResolvedAgent:
         """For a model that can't use tools."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from chatsite.conversations.values.records import StartedTurn
+from chatsite.errors import ProviderError
 from chatsite.history import Decision, tokens_of
 from chatsite.history.values.counts import weakest
 from chatsite.kv import Account
@@ -27,7 +28,7 @@ from chatsite.turns.answer.server_cuts import (
 from chatsite.turns.context.decider import Decider
 from chatsite.turns.context.turn_context import TurnContext
 from chatsite.turns.ports import Storage, TurnOwner
-from chatsite.wording import later
+from chatsite.wording import later, say
 
 # Keys of a receipt that its row in the database has as columns.
 OF_ROW = ("turn", "number")
@@ -36,8 +37,7 @@ NO_TOOLS = later("This model can't use tools, so it was asked without them.")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TurnServices:
-    """What every turn of the process uses. A tool may take `tool_seconds`. `toolless` are models,
-    as `provider:name`, that are known to take no tools."""
+    """What every turn of the process uses. A tool may take `tool_seconds`."""
 
     storage: Storage
     decider: Decider
@@ -45,7 +45,6 @@ class TurnServices:
     breaker: CircuitBreaker
     clock: Callable[[], float]
     tool_seconds: float
-    toolless: set[str] = field(default_factory=set)
 
 
 @dataclass(slots=True)
@@ -115,11 +114,14 @@ class TurnProgress:
         """A guest signed in while the turn ran: the conversation is the account's now."""
         self.context = self.context.with_owner(owner)
 
-    def drop_tools(self) -> None:
-        """The model takes no tools: the turn begins again without them."""
-        self.context = self.context.without_tools()
-        self.notes.append(NO_TOOLS)
-        self.rounds.clear()
+    def ask_otherwise(self, refused: ProviderError) -> None:
+        """The server refused something of the last request: the model is asked without it."""
+        agent = self.context.agent.as_known_now()
+        if refused.code == "no_tools":
+            agent = agent.without_tools()
+        self.context = self.context.with_agent(agent)
+        self.notes.append(say(NO_TOOLS) if refused.code == "no_tools" else refused.again)
+        self.rounds.pop()
 
     def begin_message(self, answer: str) -> None:
         """The message `answer` is written from here on."""

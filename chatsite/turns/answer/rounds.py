@@ -36,6 +36,10 @@ LAST_ROUND = later(
 )
 
 
+# A server that knows none of the optional fields names them one at a time.
+_REFUSALS = 8
+
+
 @dataclass(slots=True)
 class Rounds:
     """Fills `turn`; raises what ended the turn before its answer was whole."""
@@ -47,28 +51,14 @@ class Rounds:
 
     async def run(self) -> None:
         agent = self.turn.context.agent
-        if agent.tools and agent.full_name in self.services.toolless:
-            self.turn.drop_tools()
-        try:
-            await self._run_rounds()
-        except ProviderError as error:
-            if error.code != "no_tools" or not self.turn.context.agent.tools:
-                raise
-            self.services.toolless.add(agent.full_name)
-            self.turn.drop_tools()  # decided again: there is more room without them
-            await self._run_rounds()
-
-    async def _run_rounds(self) -> None:
-        agent = self.turn.context.agent
         most = agent.template.max_steps if agent.tools else 0
         request: RoundRequest | None = None
         for number in range(1, most + 2):
             if number > 1:
                 await self._follow_owner()
-            request = await decide_round(self.turn, self.services, number, request)
             if most and number > most:
                 self.turn.notes.append(say(LAST_ROUND, rounds=most))
-            finished = await self._ask(request, may_call=number <= most)
+            request, finished = await self._answered(number, request, may_call=number <= most)
             # Calls of an answer that was cut off are not whole, even where they can be read.
             if number > most or finished.reason != "tool_calls" or not finished.calls:
                 return
@@ -76,6 +66,30 @@ class Rounds:
             tools = ToolRound(self.turn, self.services, _room_left(decision), decision.quoted)
             await tools.run(finished)
             self.turn.finished = None
+
+    async def _answered(
+        self, number: int, before: RoundRequest | None, *, may_call: bool
+    ) -> tuple[RoundRequest, Finished]:
+        """The round's request and its answer. Where a refusal taught something of the model, the
+        round is decided once more, which may leave more out or have more room, and asked again."""
+        refusals: list[ProviderError] = []
+        while True:
+            request = await decide_round(self.turn, self.services, number, before)
+            if refusals:
+                self.turn.rounds[-1].retried = refusals[-1].again
+            try:
+                return request, await self._ask(request, may_call=may_call)
+            except ProviderError as error:
+                same = [one for one in refusals if one.code == error.code]
+                if (
+                    not error.again
+                    or len(refusals) == _REFUSALS
+                    or (same and error.code in ("too_large", "no_tools"))
+                ):
+                    raise same[0] if same else error from None
+                refusals.append(error)
+                self._show_waiting(error.again, 0.0)
+                self.turn.ask_otherwise(error)
 
     async def _follow_owner(self) -> None:
         """A guest may have signed in while the tools ran: the conversation is the account's now."""

@@ -119,8 +119,8 @@ class TurnContext:
     def with_settings(self, settings: Settings) -> TurnContext:
         return replace(self, settings=settings)
 
-    def without_tools(self) -> TurnContext:
-        return replace(self, agent=self.agent.without_tools())
+    def with_agent(self, agent: ResolvedAgent) -> TurnContext:
+        return replace(self, agent=agent)
 
 
 class Contexts:

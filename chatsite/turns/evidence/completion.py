@@ -82,8 +82,8 @@ async def complete(
         # Somebody waits, and thinking is charged like text.
         options={"reasoning_effort": "low"},
     )
-    async with asyncio.timeout(seconds), aclosing(answer_of(provider, request)) as chunks:
-        said, finished = await _read(chunks, AnswerRoom.of(max_tokens))
+    async with asyncio.timeout(seconds):
+        said, finished = await _asked(provider, request)
     if finished is None or finished.reason != "stop":
         usage = finished.usage if finished else Usage()
         at_limit = finished is not None and finished.reason == "length"
@@ -95,6 +95,18 @@ async def complete(
         usage=finished.usage,
         milliseconds=round((time.monotonic() - started) * 1000),
     )
+
+
+async def _asked(provider: Provider, request: Request) -> tuple[str, Finished | None]:
+    """Asked once more where the server refused fields of the request: it goes without them then."""
+    try:
+        async with aclosing(answer_of(provider, request)) as chunks:
+            return await _read(chunks, AnswerRoom.of(request.max_tokens))
+    except ProviderError as error:
+        if not error.again or error.code == "too_large":
+            raise
+    async with aclosing(answer_of(provider, request)) as chunks:
+        return await _read(chunks, AnswerRoom.of(request.max_tokens))
 
 
 async def _read(chunks: AsyncIterable[Chunk], room: AnswerRoom) -> tuple[str, Finished | None]:

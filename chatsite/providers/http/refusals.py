@@ -1,0 +1,167 @@
+"""What a refusal says: that a prompt is too long, and by how much, or which fields aren't taken.
+
+Servers have no common words for either. Only numbers and names of fields leave this module.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from dataclasses import dataclass
+
+# A body may repeat the whole request; what is wrong stands at its beginning.
+_READ = 4_000
+_GROUPED = re.compile(r"(?<=\d)[,_'’](?=\d{3}\b)")
+
+# ---- too long ------------------------------------------------------------------------------------
+_TOO_LONG = re.compile(
+    r"context_length_exceeded|context_exceeded|exceed_context_size|context_too_large"
+    r"|maximum context length|maximum prompt length|context (?:length|size|window|limit)"
+    r"|(?:prompt|input|conversation|message|request|text)s? (?:is|are) too (?:long|large)"
+    r"|(?:prompt|input) too (?:long|large)|(?:input|prompt) token count|model token limit"
+    r"|prompt exceeds|input length|input exceeds|range of input length|string_above_max_length"
+    r"|reduce the (?:length|size) of (?:the|your) (?:messages|prompt|input)"
+    r"|too many (?:input )?tokens|inputs?`? (?:tokens \+|must have less than)|n_ctx"
+    r"|too large for model|tokens? (?:limit )?exceed|max_prompt_tokens"
+)
+# Limits of a minute or a day, and of the reply alone, have nothing to do with the window.
+_OF_A_TIME = re.compile(
+    r"tokens? per (?:minute|min|day|hour)|\btp[md]\b|rate[_ ]limit|requests per|quota"
+)
+_NUMBER = r"[`'\"(:=\s]*~?(\d{3,9})"
+_SUM = re.compile(r"(\d+) \+ \d+ > (\d+)")
+_LONGER = re.compile(r"(\d{3,}) tokens? > (\d{3,})")
+_NEEDED = (
+    re.compile(
+        r"(\d+) (?:tokens )?(?:in|from|of|for) (?:the |your )?(?:messages|prompt|text input)"
+    ),
+    re.compile(r"given:? (\d+) `?inputs"),
+    re.compile(r"n_prompt_tokens\W+(\d+)"),
+    re.compile(r"(?:has|have|contains?) (?:at least |about )?(\d+) (?:input|prompt) tokens"),
+    re.compile(
+        r"(?:resulted in|contains?|contained|requested(?: about)?|received|given|passed|you sent"
+        r"|has|have|was|got|token count(?: of)?|tokens?|length|input|prompt|request|n_keep|first"
+        r"|too long|used|needs?|requires)"
+        r"(?: at least| about)?[`'\"(:=\s]*(\d{3,9})"
+        r"(?= ?(?:input |prompt )?tok| ?\)|,|\.|;|$| is| exceed| >)"
+    ),
+    re.compile(r"(\d{3,9}) (?:input |prompt )?tokens?,? (?:is|are|which|exceed|but|larger|longer)"),
+)
+_LIMIT = (
+    re.compile(r"n_ctx\W{1,5}(\d{3,9})"),
+    re.compile(
+        r"(?:maximum context length|maximum prompt length|token limit|maximum allowed"
+        r"|allowed length|max(?:imum)? (?:input |total )?(?:length|size|tokens)|input limit"
+        r"|context (?:length|size|window|limit)(?! exceeds)"
+        r"|maximum (?:number of )?(?:input )?tokens?)[^\d.;]{0,40}?(\d{3,9})"
+    ),
+    re.compile(
+        r"(?:limit of|limit is|limit:|cannot exceed|can't exceed|less than|must be <=|<=|at most"
+        r"|no more than|up to|below|max:?|maximum:?|maximum of|maximum is|only)" + _NUMBER
+    ),
+    re.compile(r"(\d{3,9}) (?:tokens? )?(?:maximum|max\b|token limit)"),
+    re.compile(r"\[\d+, ?(\d{3,9})\]"),
+)
+_ANY = re.compile(r"(?<![\w.-])\d{3,9}(?![\w-]|\.\d)")
+
+
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """Of a refused prompt, in the server's own tokens, None where it doesn't say: what its model
+    takes, and what the prompt would have taken."""
+
+    limit: int | None = None
+    needed: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Refusal:
+    """What a refusal says of the request: `sizes` where it was too long, or the `fields` that
+    aren't taken."""
+
+    sizes: Sizes = Sizes()
+    fields: tuple[str, ...] = ()
+
+
+def is_too_long(said: str) -> bool:
+    text = said[:_READ].lower()
+    return bool(_TOO_LONG.search(text)) and not _OF_A_TIME.search(text)
+
+
+def is_of_a_time(said: str) -> bool:
+    """Whether the limit is one of a minute or a day."""
+    return bool(_OF_A_TIME.search(said[:_READ].lower()))
+
+
+def sizes_in(said: str) -> Sizes:
+    """The sizes in the refusal of a prompt that is too long."""
+    text = _GROUPED.sub("", said[:_READ].lower())
+    if found := _SUM.search(text) or _LONGER.search(text):
+        return Sizes(limit=int(found[2]), needed=int(found[1]))
+    limit, needed = _first(_LIMIT, text), _first(_NEEDED, text)
+    if limit is None or needed is None or limit == needed:
+        numbers = {int(number) for number in _ANY.findall(text)} - {400, 413, 422, 500}
+        if len(numbers) == 2:
+            return Sizes(limit=min(numbers), needed=max(numbers))
+        if limit == needed:
+            return Sizes(limit=limit)
+    return Sizes(limit=limit, needed=needed)
+
+
+def _first(patterns: tuple[re.Pattern[str], ...], text: str) -> int | None:
+    return next((int(found[1]) for each in patterns if (found := each.search(text))), None)
+
+
+# ---- fields --------------------------------------------------------------------------------------
+# Without these words a name may be mentioned for any reason.
+_REFUSES = re.compile(
+    r"support|unknown|unrecogni[sz]ed|permitted|allowed|unexpected|\bextra|invalid|accept|available"
+    r"|require|enable|disabled|deprecated|can(?:no|')t|implement|forbidden|additional propert"
+    r"|not (?:a )?valid|no such|removed|use .{0,40}instead|must be|should be|range"
+)
+_CALLING = re.compile(r"\btools?\b(?![\[.]\w)|\btool[_ ]choice\b|\btool-call|\bfunction[ -]call")
+# English words too: as a name they stand in quotes, or beside a word for a field.
+_WORDS = frozenset({"stop", "seed", "thinking", "temperature", "system", "user", "n"})
+_ABOUT_FIELDS = r"(?:param(?:eter)?s?|fields?|arguments?|keys?|propert(?:y|ies)|options?|inputs?)"
+_QUOTE = "[`'\"\u2018\u2019\u201c\u201d]"
+# The two names of the reply's bound; the words that tell a name from a value that is too high.
+BOUNDS = ("max_tokens", "max_completion_tokens")
+_NOT_A_NAME = re.compile(
+    r"unsupported param|not supported|unsupported|unknown|unrecogni[sz]ed|permitted|unexpected"
+    r"|extra|not allowed|does(?:n't| not) support|invalid (?:field|param|argument)|instead|no such"
+    r"|additional propert|not a valid (?:field|param)|requires|found that support"
+)
+_ONLY_REQUEST = frozenset({400, 422})
+
+
+def refused_fields(status: int, said: str, *, sent: Collection[str]) -> tuple[str, ...]:
+    """Which of the optional fields that were `sent` the refusal names. With another status than 400
+    and 422 the words have to say that they aren't taken."""
+    text = said[:_READ].lower()
+    refuses = bool(_REFUSES.search(text))
+    if status not in _ONLY_REQUEST and not (refuses and _NOT_A_NAME.search(text)):
+        return ()
+    named = [name for name in sent if _is_named(name, text, refuses=refuses)]
+    calling = not {"tools", "tool_choice"} & set(named) and bool(_CALLING.search(text))
+    if "tools" in sent and refuses and calling:
+        named.append("tools")
+    bounds = [name for name in named if name in BOUNDS]
+    if bounds and not _NOT_A_NAME.search(text):
+        named = [name for name in named if name not in BOUNDS]
+    return tuple(named)
+
+
+def _is_named(name: str, text: str, *, refuses: bool) -> bool:
+    """As a whole word, and not as the beginning of a path into what it holds."""
+    whole = rf"(?<![\w]){re.escape(name)}(?![\w]|\[\d|\.[\w])"
+    if name not in _WORDS and "_" in name:
+        return bool(re.search(whole, text))
+    if not refuses:
+        return False
+    if name not in _WORDS:
+        return bool(re.search(whole, text))
+    beside = (
+        rf"{_QUOTE}{name}{_QUOTE}|{_ABOUT_FIELDS}(?: supplied)?:? {name}\b|\b{name} {_ABOUT_FIELDS}"
+        rf"|[#/.]/?{name}\b|^\W*{name}\b|\b{name} (?:is|are) (?:not|un)|\b{name}:|: {name}\b"
+    )
+    return bool(re.search(beside, text))

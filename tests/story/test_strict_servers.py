@@ -1,0 +1,179 @@
+"""Servers that refuse: what a refusal teaches is used at once, and from then on."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+import tiktoken
+
+from chatsite.providers.tokens.tokenizers import TOKENS_FOLDER
+from tests.fakes.openai_server import FakeOpenAI
+from tests.fakes.strict_server import (
+    Strictness,
+    StrictOpenAI,
+    Wording,
+    extra_forbidden,
+    unknown_field,
+    unsupported,
+    with_numbers,
+    without_numbers,
+)
+from tests.person import Person
+from tests.running import Server
+from tests.story.agents import write_agent
+from tests.story.conftest import provider_environment
+
+REPLY = 500
+
+
+@contextmanager
+def serving(folder: Path, fake: FakeOpenAI, *, window: int = 4_096) -> Iterator[Server]:
+    """The site with an agent that has tools and every setting, at a model of this window."""
+    settings = {
+        "maxTokens": REPLY,
+        "temperature": 0.5,
+        "topP": 0.9,
+        "seed": 3,
+        "stopSequences": ["@"],
+    }
+    write_agent(
+        folder / "agents",
+        "demo",
+        nodes=["llm.openai", "calculator"],
+        nodeConfigurations={"llm.openai": settings},
+    )
+    (folder / "models.json").write_text(
+        json.dumps({"models": {"openai:small": {"window": window}}})
+    )
+    environment = provider_environment(
+        fake,
+        AGENTS_DIR=str(folder / "agents"),
+        MODELS_FILE=str(folder / "models.json"),
+        CHAT_MODEL="openai:small",
+    )
+    with Server(folder / "var", **environment) as server:
+        yield server
+    assert "Traceback" not in server.log, server.log
+
+
+def digests(turn: int) -> str:
+    """A line of eight digests in hexadecimal."""
+    return "k " + " ".join(hashlib.sha256(f"{turn}.{n}".encode()).hexdigest() for n in range(8))
+
+
+def o200k(text: str) -> int:
+    os.environ["TIKTOKEN_CACHE_DIR"] = str(TOKENS_FOLDER)
+    return len(tiktoken.get_encoding("o200k_base").encode_ordinary(text))
+
+
+COUNTS: list[Callable[[str], int]] = [
+    o200k,
+    lambda text: len(text) // 2,
+    lambda text: len(text.encode()) * 9 // 10,
+]
+
+
+@pytest.mark.parametrize("too_long", [with_numbers, without_numbers])
+@pytest.mark.parametrize("count", COUNTS, ids=["o200k", "characters", "bytes"])
+async def test_a_server_that_counts_otherwise_refuses_no_turn(
+    tmp_path: Path, count: Callable[[str], int], too_long: Any
+) -> None:
+    strictness = Strictness(count=count, window=4_096, too_long=too_long)
+    with StrictOpenAI(strictness) as fake, serving(tmp_path, fake) as server:
+        async with Person(server.url) as ada:
+            page = await ada.page()
+            for turn in range(14):
+                before = len(strictness.refusals)
+                ended = await page.say(digests(turn))
+                assert ended["state"] == "complete", (turn, ended["problem"])
+                assert len(strictness.refusals) <= before + 1, turn
+    assert len(strictness.refusals) <= (1 if too_long is with_numbers else 2)
+
+
+async def test_what_a_refusal_taught_is_said_and_holds_for_the_next_request(tmp_path: Path) -> None:
+    strictness = Strictness(count=lambda text: len(text) * 2, window=4_096, too_long=with_numbers)
+    with StrictOpenAI(strictness) as fake, serving(tmp_path, fake) as server:
+        async with Person(server.url) as ada:
+            page = await ada.page()
+            while not strictness.refusals:
+                ended = await page.say("The harbour lies in the north of the town. " * 8)
+            assert ended["state"] == "complete"
+            waiting = [event for event in page.events if event["type"] == "waiting"]
+            assert "counted" in waiting[-1]["sentence"]
+            receipt = ended["receipt"]
+            assert any("refused them as too many" in note for note in receipt["notes"])
+            assert receipt["rounds"][0]["retried"] in receipt["notes"]
+            # The meter and the preview: all parts of the window together.
+            decision = (await page.preview("And now?"))["decision"]
+            whole = sum(part["tokens"] for part in decision["parts"])
+            assert whole < 4_096 and whole == sum(part["tokens"] for part in receipt["parts"])
+            asked = len(fake.requests)
+            for _ in range(3):
+                ended = await page.say("The harbour lies in the north of the town. " * 8)
+                assert ended["state"] == "complete"
+            assert len(fake.requests) == asked + 3 and len(strictness.refusals) == 1
+
+
+async def test_a_message_that_can_not_fit_any_more_says_so(tmp_path: Path) -> None:
+    strictness = Strictness(count=lambda text: len(text) * 2, window=4_096, too_long=with_numbers)
+    with StrictOpenAI(strictness) as fake, serving(tmp_path, fake) as server:
+        async with Person(server.url) as ada:
+            page = await ada.page()
+            ended = await page.say("The harbour lies in the north of the town. " * 60)
+            assert ended["problem"]["code"] == "prompt_too_large"
+            assert len(fake.requests) == 1
+            await page.send("The harbour lies in the north of the town. " * 60)
+            assert (await page.until("refused"))["code"] == "prompt_too_large"
+            assert len(fake.requests) == 1
+            assert (await page.say("Hello"))["state"] == "complete"
+
+
+FIELDS = ("stream_options", "tools", "temperature", "top_p", "seed", "stop", "max_tokens")
+
+
+@pytest.mark.parametrize("words", [unknown_field, extra_forbidden, unsupported])
+async def test_refused_fields_are_left_out_at_once_and_from_then_on(
+    tmp_path: Path, words: Wording
+) -> None:
+    strictness = Strictness(refused=dict.fromkeys(FIELDS, words))
+    with StrictOpenAI(strictness) as fake, serving(tmp_path, fake) as server:
+        async with Person(server.url) as ada:
+            page = await ada.page()
+            ended = await page.say("What is 2 + 2?")
+            assert ended["state"] == "complete", ended["problem"]
+            assert len(strictness.refusals) == len(FIELDS)
+            last = fake.requests[-1]
+            assert not set(FIELDS) & set(last)
+            assert last["max_completion_tokens"] == REPLY
+            notes = " ".join(ended["receipt"]["notes"])
+            assert all(name in notes for name in ("stream_options", "top_p", "max_tokens"))
+            assert "can't use tools" in notes
+            asked = len(fake.requests)
+            ended = await page.say("And 3 + 3?")
+            assert ended["state"] == "complete" and len(fake.requests) == asked + 1
+            receipt = ended["receipt"]
+            assert "seed" not in receipt["asked"] and "tools" not in receipt["asked"]
+            assert "refused" in " ".join(receipt["dropped"])
+
+
+async def test_a_refusal_for_another_reason_costs_no_field(tmp_path: Path) -> None:
+    def blocked(name: str) -> tuple[int, Any]:
+        said = "The message about tools can't be accepted here."
+        return 400, {"error": {"message": said, "code": "content_policy"}}
+
+    strictness = Strictness(refused={"messages": blocked})
+    with StrictOpenAI(strictness) as fake, serving(tmp_path, fake) as server:
+        async with Person(server.url) as ada:
+            page = await ada.page()
+            ended = await page.say("Buy tools")
+            assert ended["state"] == "failed" and len(fake.requests) <= 2
+            strictness.refused = {}
+            assert (await page.say("Good day"))["state"] == "complete"
+            assert fake.requests[-1]["tools"]
