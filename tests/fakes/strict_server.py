@@ -3,10 +3,12 @@ that it doesn't know. `refusals` are the status codes and bodies that it has sen
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from tests.fakes.anthropic_server import AnthropicConnection, FakeAnthropic
 from tests.fakes.openai_connection import Behaviour, Connection, Seen
 from tests.fakes.openai_prompts import text_of
 from tests.fakes.openai_server import FakeOpenAI
@@ -59,6 +61,35 @@ class StrictOpenAI(FakeOpenAI):
 
     def connection(self) -> StrictConnection:
         return StrictConnection(self.seen, self.behaviour, self.strictness)
+
+
+class StrictAnthropicConnection(AnthropicConnection):
+    """Refuses fields, nested ones too, as Anthropic's own API says it."""
+
+    def __init__(
+        self, seen: Seen, behaviour: Behaviour, problems: list[str], refused: Sequence[str]
+    ) -> None:
+        super().__init__(seen, behaviour, problems)
+        self.refused = refused
+
+    async def answer(self, body: Mapping[str, Any]) -> None:
+        text = json.dumps({name: body[name] for name in body if name != "stream"})
+        name = next((one for one in self.refused if f'"{one}"' in text), None)
+        if name is None:
+            await super().answer(body)
+            return
+        said = f"{name}: Extra inputs are not permitted"
+        error = {"type": "invalid_request_error", "message": said}
+        self.whole(400, "Bad Request", {"type": "error", "error": error})
+
+
+class StrictAnthropic(FakeAnthropic):
+    def __init__(self, refused: Sequence[str]) -> None:
+        super().__init__()
+        self.refused = refused
+
+    def connection(self) -> StrictAnthropicConnection:
+        return StrictAnthropicConnection(self.seen, self.behaviour, self.problems, self.refused)
 
 
 # ---- in which words ------------------------------------------------------------------------------

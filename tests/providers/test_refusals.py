@@ -212,6 +212,7 @@ FIELDS: list[tuple[int, str, tuple[str, ...]]] = [
     (400, "Unrecognized request arguments supplied: seed, top_p", ("top_p", "seed")),
     (400, 'json: unknown field "stream_options"', ("stream_options",)),
     (400, "stream_options", ("stream_options",)),
+    (400, "stream_options.include_usage: Extra inputs are not permitted", ("stream_options",)),
     (
         400,
         "Unsupported parameter: 'max_tokens' is not supported with this model. Use "

@@ -16,6 +16,7 @@ import tiktoken
 from chatsite.providers.tokens.tokenizers import TOKENS_FOLDER
 from tests.fakes.openai_server import FakeOpenAI
 from tests.fakes.strict_server import (
+    StrictAnthropic,
     Strictness,
     StrictOpenAI,
     Wording,
@@ -177,3 +178,31 @@ async def test_a_refusal_for_another_reason_costs_no_field(tmp_path: Path) -> No
             strictness.refused = {}
             assert (await page.say("Good day"))["state"] == "complete"
             assert fake.requests[-1]["tools"]
+
+
+async def test_fields_of_the_other_dialect_are_left_out_too(tmp_path: Path) -> None:
+    refused = ("cache_control", "temperature", "stop_sequences", "tools")
+    settings = {"model": "claude-opus-4-1-20250805", "temperature": 0.5, "stopSequences": ["@"]}
+    write_agent(
+        tmp_path / "agents",
+        "demo",
+        nodes=["llm.anthropic", "calculator"],
+        nodeConfigurations={"llm.anthropic": settings},
+    )
+    with StrictAnthropic(refused) as fake:
+        environment: dict[str, Any] = {
+            "AGENTS_DIR": str(tmp_path / "agents"),
+            "ANTHROPIC_API_KEY": "sk",
+            "ANTHROPIC_BASE_URL": fake.base_url,
+        }
+        with Server(tmp_path / "var", **environment) as server:
+            async with Person(server.url) as ada:
+                page = await ada.page()
+                ended = await page.say("Hello")
+                assert ended["state"] == "complete", ended["problem"]
+                assert len(fake.requests) == len(refused) + 1
+                notes = " ".join(ended["receipt"]["notes"])
+                assert "temperature" in notes and "cache_control" in notes
+                assert (await page.say("And now?"))["state"] == "complete"
+                assert len(fake.requests) == len(refused) + 2
+                assert not any(f'"{name}"' in json.dumps(fake.requests[-1]) for name in refused)

@@ -152,14 +152,14 @@ def refused_fields(status: int, said: str, *, sent: Collection[str]) -> tuple[st
 
 
 def _is_named(name: str, text: str, *, refuses: bool) -> bool:
-    """As a whole word, and not as the beginning of a path into what it holds."""
-    whole = rf"(?<![\w]){re.escape(name)}(?![\w]|\[\d|\.[\w])"
-    if name not in _WORDS and "_" in name:
+    """As a whole word; of the tools, not as the beginning of a path into one of them."""
+    whole = rf"(?<!\w){re.escape(name)}(?!\w)"
+    if "_" in name:
         return bool(re.search(whole, text))
     if not refuses:
         return False
     if name not in _WORDS:
-        return bool(re.search(whole, text))
+        return bool(re.search(rf"{whole}(?!\[\d|\.\w)", text))
     beside = (
         rf"{_QUOTE}{name}{_QUOTE}|{_ABOUT_FIELDS}(?: supplied)?:? {name}\b|\b{name} {_ABOUT_FIELDS}"
         rf"|[#/.]/?{name}\b|^\W*{name}\b|\b{name} (?:is|are) (?:not|un)|\b{name}:|: {name}\b"

@@ -17,6 +17,9 @@ from chatsite.providers.known.models import ASSUMED_WINDOW, ModelTable
 from chatsite.providers.known.servers import Server
 from chatsite.wording import say, say_count
 
+# What Anthropic's interface calls them.
+_ELSEWHERE = {"stop": "stop_sequences", "reasoning_effort": "output_config"}
+
 
 class ServerProvider:
     """`model` overrides the model of every agent, since another server has other models. `fast`
@@ -65,7 +68,8 @@ class ServerProvider:
 
     def _without_refused(self, request: Request, settings: SentParameters) -> SentParameters:
         """The agent's settings without those that the server has refused."""
-        refused = [name for name in settings.sent if name in self._lesson(request.model).left_out]
+        gone = self.left_out(request)
+        refused = [name for name in settings.sent if {name, _ELSEWHERE.get(name)} & gone]
         if not refused:
             return settings
         sent = {name: value for name, value in settings.sent.items() if name not in refused}
