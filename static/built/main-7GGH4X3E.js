@@ -1,1 +1,0 @@
-import"./chunk-7XM7WW7X.js";

@@ -1,1 +1,0 @@
-import"./chunk-5Y5FJCQZ.js";

@@ -1,0 +1,1 @@
+import"./chunk-KSWLVE4A.js";

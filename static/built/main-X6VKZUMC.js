@@ -1,1 +1,0 @@
-import"./chunk-HM4QIR4B.js";
