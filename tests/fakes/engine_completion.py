@@ -35,6 +35,7 @@ class Completion:
     batch: int
     pause: Pause
     gone: Callable[[], Awaitable[None]]
+    says: list[int] = field(default_factory=list)
     _shape: Json = field(default_factory=dict)
     _predicted: int = 0
     _ended: str = ""
@@ -89,7 +90,7 @@ class Completion:
                 for _ in range(self.pause.ahead):
                     self.cells.evaluate([next_token(self.cells.read)])
                 return
-            id = next_token(self.cells.read)
+            id = self.says.pop(0) if self.says else next_token(self.cells.read)
             self._predicted += 1
             if not is_first_half(id):
                 said = {"content": "" if id == END else spelled([id]), "tokens": [id]}

@@ -5,8 +5,8 @@ played by `engine_cells`, the model is `engine_words`.
         client = EngineClient(fake.address, key=fake.key)
 
 For tests: `slots[n].cells` are the cells of a slot; `pause` stops the next completion until the
-client disconnects, and `paused` is set while it waits; `asked` are all requests as "POST
-/completion". It listens in the running loop.
+client disconnects, and `paused` is set while it waits; `says` are the next tokens of any answer;
+`asked` are all requests as "POST /completion". It listens in the running loop.
 
 Sessions are JSON. One that was cut short ends the real engine's process; this one sets `crashed`
 and closes every connection.
@@ -58,6 +58,7 @@ class FakeEngine:
         self.slots = [Slot() for _ in range(slots)]
         self.asked: list[str] = []
         self.pause = Pause()
+        self.says: list[int] = []
         self.paused = asyncio.Event()
         self.crashed = False
         self.address = ""
@@ -200,6 +201,7 @@ class FakeEngine:
                 batch=self.batch,
                 pause=pause,
                 gone=lambda: self._gone(reader),
+                says=self.says,
             ).events()
             if not asked.get("stream"):
                 last = [event async for event in events][-1]

@@ -54,6 +54,11 @@ async def test_the_whole_answer_comes_with_model_usage_and_time(provider: OpenAI
     assert 0 <= done.milliseconds < 20_000
 
 
+async def test_thoughts_between_tags_are_no_part_of_it(provider: OpenAIProvider) -> None:
+    assert (await ask(provider, "[[text=<think>Hm.</think> A dog.]]")).text == "A dog."
+    assert (await ask(provider, "[[text=<think>A dog.]]")).text == "<think>A dog."
+
+
 async def test_it_asks_for_little_thinking_and_no_invention(
     provider: OpenAIProvider, fake: FakeOpenAI
 ) -> None:
