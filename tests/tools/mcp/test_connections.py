@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import sys
 from collections.abc import AsyncIterator, Callable
@@ -18,6 +19,7 @@ from chatsite.tools.call import call_tool
 from chatsite.tools.mcp.config_file import ToolServer
 from chatsite.tools.mcp.connections import Connection, ToolServers, tool_name
 from chatsite.tools.tool import ToolContext, ToolError
+from tests.fakes.crude_mcp_server import Told, answer
 from tests.fakes.mcp_server import SECRET, app
 from tests.running import free_port
 
@@ -261,14 +263,14 @@ async def test_a_server_may_be_a_url_and_reconnects(tmp_path: Path) -> None:
 
 
 @asynccontextmanager
-async def serving(port: int) -> AsyncIterator[list[dict[bytes, bytes]]]:
+async def serving(port: int, served: Any = app) -> AsyncIterator[list[dict[bytes, bytes]]]:
     """Run the fake server in this process; yields the headers of the requests it receives."""
     seen: list[dict[bytes, bytes]] = []
 
     async def watched(scope: Any, receive: Any, send: Any) -> None:
         if scope["type"] == "http":
             seen.append(dict(scope["headers"]))
-        await app(scope, receive, send)
+        await served(scope, receive, send)
 
     config = uvicorn.Config(
         watched, port=port, log_level="warning", timeout_graceful_shutdown=1, ws="none"
@@ -282,6 +284,39 @@ async def serving(port: int) -> AsyncIterator[list[dict[bytes, bytes]]]:
     finally:
         web.should_exit = True
         await task
+
+
+async def crude_over_http(scope: Any, receive: Any, send: Any) -> None:
+    """The crude server's answers as single documents over HTTP."""
+    if scope["type"] != "http":
+        return
+    asked = json.loads((await receive()).get("body") or b"{}")
+    reply: dict[str, Any] = {"jsonrpc": "2.0", "id": asked.get("id")}
+    try:
+        reply["result"] = answer(asked.get("method", ""), asked.get("params", {}), "faulty")
+    except KeyError:
+        reply["error"] = {"code": -32601, "message": "no such method"}
+    except Told as told:
+        reply["error"] = dict(zip(("code", "message"), told.args, strict=True))
+    is_request = scope["method"] == "POST" and "id" in asked
+    status = 200 if is_request else 202 if scope["method"] == "POST" else 405
+    headers = [(b"content-type", b"application/json")]
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": json.dumps(reply).encode()})
+
+
+async def test_faulty_tools_and_errors_over_http_are_the_same(tmp_path: Path) -> None:
+    port = free_port()
+    at = ToolServer(name="far", url=f"http://127.0.0.1:{port}/mcp")
+    async with serving(port, crude_over_http), running_servers(at, logs=tmp_path) as servers:
+        connection = connection_to(servers, "far")
+        assert {"before", "told"} <= set(connection.tools) and "null" in connection.unfit
+        before = await call(connection, "before")
+        for message in ("no such table", "Connection closed"):
+            with pytest.raises(ToolError) as told:
+                await call(connection, "told", message=message)
+            assert (told.value.message, told.value.name) == (message, "ToolServerError")
+        assert await call(connection, "before") == before and not connection.problem
 
 
 class TestNames:
