@@ -84,7 +84,7 @@ INSIDE: Mapping[str, tuple[str, ...]] = {
     "web": (
         "people seed",
         "server",
-        "api health management pages",
+        "admin api health management pages",
         "accounts",
         "apps",
     ),
