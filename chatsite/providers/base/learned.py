@@ -15,8 +15,9 @@ _MARGIN = 1.02
 # Nobody's tokenizer makes so many times of ours: the numbers were misread.
 _MOST_FACTOR = 8.0
 _LEAST_WINDOW = 256
-# A prompt of fewer tokens was refused for something else.
-_LEAST_PROMPT = 200
+# A prompt of fewer tokens was refused for something else, unless the numbers say otherwise: a lesson
+# holds for everybody.
+_LEAST_PROMPT = 1_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,8 +79,6 @@ class Learned:
         """A prompt of `sent` tokens by our count was refused by the `model`, as it was taken to be;
         `reply` was kept for the reply. `limit` and `needed` are the server's numbers. False where
         nothing can be learned from it: so short a prompt was refused for something else."""
-        if sent < _LEAST_PROMPT:
-            return False
         name = f"{model.provider}:{model.name}"
         lesson = self.of(name)
         if limit is not None and limit >= _LEAST_WINDOW:
@@ -88,6 +87,8 @@ class Learned:
             lesson = replace(lesson, factor=max(lesson.factor, factor))
         now, most = lesson.applied(model), int(sent * SHRINK)
         if now.prompt_room(min(reply, now.window // 2)) >= sent:
+            if sent < _LEAST_PROMPT:
+                return False
             lesson = replace(lesson, most=min(most, lesson.most or most))
         self._lessons[name] = lesson
         return True
