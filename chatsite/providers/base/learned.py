@@ -15,8 +15,8 @@ _MARGIN = 1.02
 # Nobody's tokenizer makes so many times of ours: the numbers were misread.
 _MOST_FACTOR = 8.0
 _LEAST_WINDOW = 256
-# A prompt of fewer tokens was refused for something else, unless the numbers say otherwise: a lesson
-# holds for everybody.
+# A prompt of fewer tokens was refused for something else, unless the numbers say otherwise: a
+# lesson holds for everybody.
 _LEAST_PROMPT = 1_000
 
 
