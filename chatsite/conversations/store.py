@@ -50,6 +50,7 @@ from chatsite.conversations.outside.mail_answers import (
     leave_unanswered,
     notices_to,
     replied_message,
+    thread_has_file,
     thread_texts,
 )
 from chatsite.conversations.outside.mail_upkeep import mail_folder, purge_mails
@@ -318,6 +319,7 @@ __all__ = [
     "turn_owner",
     "undelete_conversation",
     "unfinished_mail",
+    "thread_has_file",
     "thread_texts",
     "unfinished_mails",
     "unfinished",

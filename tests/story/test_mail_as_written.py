@@ -3,12 +3,15 @@ running server, and a model server that keeps what it was sent."""
 
 from __future__ import annotations
 
+import json
 import secrets
 from base64 import b64encode
 from collections.abc import Iterator
 from email.message import EmailMessage
+from io import BytesIO
 
 import pytest
+from PIL import Image
 
 from tests.fakes.dovecot import Dovecot
 from tests.fakes.mailing import (
@@ -304,6 +307,21 @@ def test_what_programs_add_is_no_file_and_not_complained_of(ada: Writer, body: b
     assert ada.asked() == "Where is it?" and "not taken" not in answer
     sql = "SELECT files, refused FROM conversations_mail WHERE message_id = ?"
     assert rows(ada.server, sql, ada.id) == [("[]", "[]")]
+
+
+def test_a_picture_in_the_text_is_taken_once_in_its_thread(ada: Writer) -> None:
+    noise = BytesIO()
+    Image.frombytes("RGB", (80, 80), secrets.token_bytes(80 * 80 * 3)).save(noise, "png")
+    picture = file(
+        "image/png; name=image001.png", noise.getvalue(), "Content-ID: <image001.png@01>"
+    )
+    counts = []
+    for text in ("What is this?", "And now?"):
+        page = html(f'<p>{text}</p><p>Ada</p><img src="cid:image001.png@01">')
+        ada.send(many("related", page, picture), answers=bool(ada.answers))
+        sql = "SELECT files FROM conversations_mail WHERE message_id = ?"
+        counts.append(len(json.loads(rows(ada.server, sql, ada.id)[0][0])))
+    assert counts == [1, 0]
 
 
 @pytest.mark.parametrize(

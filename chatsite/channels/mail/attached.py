@@ -48,7 +48,7 @@ class AttachedFiles:
             return MailFiles(mail.files, mail.refused)
         ids: list[str] = []
         refused: list[str] = []
-        for number, file in enumerate(await self._files(mail.id)):
+        for number, file in enumerate(await self._new_files(mail)):
             name = safe_name(file.name)
             try:
                 if number >= MAX_ATTACHMENTS:
@@ -61,6 +61,17 @@ class AttachedFiles:
         await self.run(self.rows.keep_mail_files, mail=mail.id, files=ids, refused=refused)
         await asyncio.to_thread(self.folder.remove, mail.id)
         return MailFiles(tuple(ids), tuple(refused))
+
+    async def _new_files(self, mail: TakenMail) -> list[AttachedFile]:
+        """Without pictures of the text that came before: a logo comes with each mail."""
+        return [
+            file
+            for file in await self._files(mail.id)
+            if not file.is_shown
+            or not await self.run(
+                self.rows.thread_has_file, conversation=mail.conversation, data=file.data
+            )
+        ]
 
     async def _files(self, id: str) -> tuple[AttachedFile, ...]:
         try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import uuid
 from collections.abc import Sequence
 from datetime import timedelta
@@ -10,7 +11,8 @@ from django.db.models import Max, Q
 from django.utils import timezone
 
 from chatsite.conversations.database.work import writing
-from chatsite.conversations.models import Message
+from chatsite.conversations.files.uploads import upload_folder
+from chatsite.conversations.models import Message, Upload
 from chatsite.conversations.outside.outside_messages import add_message
 from chatsite.conversations.tables.mail import Mail
 from chatsite.conversations.values.mail_records import MailState
@@ -19,6 +21,8 @@ from chatsite.conversations.values.mail_records import MailState
 ANSWERED = ("sending", "answered", "undeliverable")
 # Of a thread's messages: older ones are hardly quoted.
 MOST_TEXTS = 200
+# Files of the same size, to be compared byte by byte.
+MOST_SAME = 10
 
 
 def answers_of_hour(*, conversation: str) -> int:
@@ -46,6 +50,16 @@ def thread_texts(*, conversation: str, besides: str) -> list[str]:
     for text, refused in newest:
         texts += [text, *refused]
     return [text for text in texts if text]
+
+
+def thread_has_file(*, conversation: str, data: bytes) -> bool:
+    """Whether these very bytes came with an earlier message."""
+    same = Upload.objects.filter(conversation=uuid.UUID(conversation), size=len(data))
+    for id in same.values_list("id", flat=True)[:MOST_SAME]:
+        with contextlib.suppress(FileNotFoundError):
+            if upload_folder().path(str(id)).read_bytes() == data:
+                return True
+    return False
 
 
 def replied_message(*, conversation: str, ids: Sequence[str]) -> str | None:

@@ -36,9 +36,12 @@ _SIGNED = re.compile(_ARMOUR + r"SIGNED MESSAGE-----\n(?:[\w-]{1,30}: [^\n]*\n)*
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AttachedFile:
+    """`is_shown`: it is a picture that stands in the text."""
+
     name: str
     type: str
     data: bytes = field(repr=False)
+    is_shown: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +84,7 @@ def read_contents(data: bytes, *, html: bool = True) -> Contents:
         return Contents("", is_encrypted=True)
     shown = own_pictures(pages) if pictures else frozenset()
     kept = [leaf for leaf in files if leaf not in pictures or _is_shown(leaf, shown)]
-    return Contents(text, tuple(_files(kept)))
+    return Contents(text, tuple(_files(kept, pictures)))
 
 
 def _tree(data: bytes) -> Message | None:
@@ -159,7 +162,8 @@ def _is_shown(leaf: Leaf, shown: frozenset[str]) -> bool:
     return leaf.content_id in shown and len(bytes_of(leaf.part)) >= SMALL_PICTURE
 
 
-def _files(leaves: Sequence[Leaf]) -> Iterator[AttachedFile]:
+def _files(leaves: Sequence[Leaf], pictures: Sequence[Leaf]) -> Iterator[AttachedFile]:
     for leaf in leaves:
         if data := bytes_of(leaf.part):
-            yield AttachedFile(name=leaf.name(), type=leaf.type, data=data)
+            is_shown = leaf in pictures
+            yield AttachedFile(name=leaf.name(), type=leaf.type, data=data, is_shown=is_shown)

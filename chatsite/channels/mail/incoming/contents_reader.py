@@ -1,8 +1,8 @@
 """Reads contents of mails, long ones and HTML in a process of their own: `python -m` this module.
 
 A mail of 50 MB took its reader a gigabyte of memory. The process reads the mail from its standard
-input; it prints a line of JSON (text, whether it is encrypted, and name, type and size of each
-file) and then the bytes of the files, one behind the other.
+input; it prints a line of JSON (text, whether it is encrypted, and of each file name, type, size
+and whether it stands in the text) and then the bytes of the files, one behind the other.
 """
 
 from __future__ import annotations
@@ -48,8 +48,9 @@ class ContentsReader:
             line, _, data = printed.partition(b"\n")
             found = json.loads(line)
             files, start = [], 0
-            for name, type, size in found["files"]:
-                files.append(AttachedFile(name=name, type=type, data=data[start : start + size]))
+            for name, type, size, is_shown in found["files"]:
+                there = data[start : start + size]
+                files.append(AttachedFile(name=name, type=type, data=there, is_shown=is_shown))
                 start += size
             return Contents(found["text"], tuple(files), found["is_encrypted"])
         except (ValueError, KeyError, TypeError):
@@ -78,7 +79,7 @@ def print_contents() -> None:
     end_process_after(SECONDS)
     limit_memory(MEMORY_BYTES)
     found = read_contents(sys.stdin.buffer.read())
-    files = [(file.name, file.type, len(file.data)) for file in found.files]
+    files = [(file.name, file.type, len(file.data), file.is_shown) for file in found.files]
     out = sys.stdout.buffer
     line = {"text": found.text, "files": files, "is_encrypted": found.is_encrypted}
     out.write(json.dumps(line).encode() + b"\n")
