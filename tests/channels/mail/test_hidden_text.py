@@ -71,6 +71,12 @@ def test_what_a_style_hides_is_left_out_however_it_is_given(style: str) -> None:
         "<!-- secret -->",
         "<title>secret</title>",
         "<svg><text>secret</text></svg>",
+        "<svg><defs><foreignObject>secret</foreignObject></defs></svg>",
+        "<svg width=0><foreignObject>secret</foreignObject></svg>",
+        "<svg><g opacity=0><foreignObject>secret</foreignObject></g></svg>",
+        "<svg><foreignObject x=-9999>secret</foreignObject></svg>",
+        "<svg><foreignObject height='0px'>secret</foreignObject></svg>",
+        "<svg><foreignObject style='display:none'>secret</foreignObject></svg>",
     ],
 )
 def test_so_is_what_an_element_hides(html: str) -> None:
@@ -86,6 +92,7 @@ def test_so_is_what_an_element_hides(html: str) -> None:
         '<div style="background-color:black"><p><font color=white>shown</font></p></div>',
         '<div style="visibility:hidden"><p style="visibility:visible">shown</p></div>',
         '<p style="line-height:0;max-width:0">shown</p>',
+        "<svg width=90><g><foreignObject x=1 width=80><p>shown</p></foreignObject></g></svg>",
         '<p style="height:0">shown</p>',
         '<p style="opacity:0.8;font-size:80%">shown</p>',
         '<p style="color:#777;font-size:small">shown</p>',

@@ -6,6 +6,8 @@ from __future__ import annotations
 import time
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from chatsite.channels.mail.incoming.html.text import text_of_html
 from chatsite.channels.mail.incoming.quotes.held import Held
@@ -295,6 +297,25 @@ def test_one_of_html_is_cut_and_what_follows_it_isnt(html: str) -> None:
     assert own_words(text_of_html(html)) == "Hi"
     more = html if html.endswith("</div>") else f"{html}</div>"
     assert "My question" in own_words(text_of_html(f"{more}<p>My question?</p>"))
+
+
+PIECES = st.sampled_from(
+    [*LEADS[:3], *BLOCKS[:2], *FORWARDS[:2], QUOTE, PLAIN, "-- ", "--", "> ", "\n", "Ada", "_" * 20]
+)
+
+
+@given(st.lists(PIECES, max_size=12), st.sampled_from(["", "Fwd: x", "Re: Der Kai"]))
+def test_nothing_is_invented_and_what_nobody_has_read_is_never_lost(
+    pieces: list[str], subject: str
+) -> None:
+    own = "Is Pat there?"
+    text = "\n".join([own, *pieces])
+    kept = own_words(text, HELD, subject=subject).split("\n")
+    assert kept[0] == own and {one.rstrip() for one in kept} <= {
+        line.rstrip() for line in text.split("\n")
+    }
+    last = "\n".join([*pieces, own])
+    assert own in own_words(last, HELD, subject=subject) or "-- " in last.split("\n")
 
 
 @pytest.mark.parametrize(
