@@ -24,6 +24,7 @@ import { joinDraft, takeLink } from "./net/link.js";
 import { readPage } from "./net/page-data.js";
 import { bringBackTurns, explain } from "./net/requests.js";
 import { Session } from "./net/session.js";
+import { PaletteBox } from "./palette/box.js";
 import { announceChanges } from "./shell/announcements.js";
 import { Banner } from "./shell/banner.js";
 import { copyChat } from "./shell/copy-chat.js";
@@ -204,9 +205,10 @@ const session = new Session(page, {
 });
 
 const shortcutList = new Late(async () => new (await import("./shell/shortcut-list.js")).ShortcutList(keys));
+const paletteBox = new PaletteBox();
 const palette = new Late(async () => {
   const [{ Palette }, { paletteSources }] = await Promise.all([import("./palette/palette.js"), import("./palette/sources.js")]);
-  return new Palette(paletteSources({
+  return new Palette(paletteBox, paletteSources({
     page, open, state: () => session.state, commands: () => keys.commands, models: () => models.all,
     model: (model) => models.select(model), memory: (changes) => chip.choose(changes),
   }));
@@ -234,7 +236,10 @@ const keys = new Shortcuts(commandTable({
   },
   chatMarkdown: () => copyThis("markdown"),
   chatText: () => copyThis("text"),
-  palette: () => void palette.use((one) => one.show()),
+  palette: () => {
+    paletteBox.open();
+    void palette.use((one) => one.show()).then(() => palette.part ?? paletteBox.dialog.close());
+  },
   policy: () => byId("chip").click(),
   model: () => byId("model-open").click(),
   list: () => void shortcutList.use((one) => one.show()),

@@ -63,15 +63,16 @@ export class Branches {
   /** Opens the last message that the person wrote; false where there is none. */
   editLast() {
     const last = this.wiring.state().messages.findLast(({ role, source }) => role === "user" && source === "web");
-    return Boolean(last && this.edit(last.id));
+    return Boolean(last && this.edit(last.id, { back: byId("draft") }));
   }
 
   /**
    * Opens a stored message in its place.
    * @param {string} id
+   * @param {{back?: HTMLElement}} [how] `back`: what is focused when it is given up; else its row
    * @returns {boolean} whether it is there
    */
-  edit(id) {
+  edit(id, { back } = {}) {
     const message = this.wiring.state().messages.find((one) => one.id === id);
     const row = message && this.wiring.place(message.seq);
     if (!message || !row) return false;
@@ -90,7 +91,10 @@ export class Branches {
           : say("Sending gets a new answer. This version is kept: ‹ and › lead back to it."),
       send: asks ? (text, files) => this.#send(text, files) : null,
       save: (text) => void this.#save(text),
-      cancel: () => this.close({ focus: true }),
+      cancel: () => {
+        this.close({ focus: true });
+        back?.focus({ preventScroll: true });
+      },
     });
     this.open = { editor, id, row, ref: "", client: uuid(), sent: "", below };
     const { top } = row.getBoundingClientRect();

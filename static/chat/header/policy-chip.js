@@ -34,10 +34,7 @@ export class PolicyChip {
       label: say("What the model sees in this chat"),
       class: "policy-pop",
       fill: (box) => this.#fill(box),
-      shown: (open) => {
-        byId("app").classList.toggle("choosing", open);
-        covers(open ? this.popover.box : null);
-      },
+      shown: (open) => covers(open ? this.popover.box : null),
     });
   }
 

@@ -5,7 +5,10 @@ import { showError } from "../elements/toast.js";
 import { say } from "../words/say.js";
 import { keyNames } from "../shell/shortcuts.js";
 
-/** @import { Keys } from "../state/keys.js" */
+/**
+ * @import { Keys } from "../state/keys.js"
+ * @import { PaletteBox } from "./box.js"
+ */
 
 /**
  * @typedef {{group: string, words: string, more?: string, keys?: Keys|null, act: () => void}} Entry
@@ -18,16 +21,15 @@ const MOST = 40;
 const PAUSE = 150;
 
 export class Palette {
-  /** @param {Sources} sources */
-  constructor(sources) {
+  /**
+   * @param {PaletteBox} box
+   * @param {Sources} sources
+   */
+  constructor({ input, list, dialog }, sources) {
     this.sources = sources;
-    this.input = h("input", {
-      type: "text", class: "palette-find", role: "combobox", "aria-expanded": "true", "aria-controls": "palette-list", "aria-autocomplete": "list",
-      "aria-label": say("Find a chat or an action"), placeholder: say("Find a chat or an action"), autocomplete: "off", spellcheck: "false",
-    });
-    this.list = h("div", { class: "palette-list", id: "palette-list", role: "listbox", "aria-label": say("What was found") });
-    this.dialog = h("dialog", { class: "box palette", id: "palette", "aria-label": say("Find a chat or an action") }, this.input, this.list);
-    document.body.append(this.dialog);
+    this.input = input;
+    this.list = list;
+    this.dialog = dialog;
     /** @type {Entry[]} */
     this.fixed = [];
     /** @type {Entry[]} */
@@ -39,14 +41,13 @@ export class Palette {
     this.question = 0;
     this.input.addEventListener("input", () => this.#typed());
     this.dialog.addEventListener("keydown", (event) => this.#pressed(event));
-    this.dialog.addEventListener("click", (event) => event.target === this.dialog && this.dialog.close());
   }
 
+  /** Fills the window, which is open: something may be typed there already. */
   show() {
-    this.input.value = "";
+    this.at = 0;
     this.fixed = this.sources.entries();
     this.chats = [];
-    this.dialog.showModal();
     this.#draw();
     void this.#search();
   }

@@ -138,7 +138,7 @@ export class Panel {
     this.#section("notes", decision && notesSection(decision));
     this.#section("facts", decision && factsSection(decision, state));
     this.#section("settings", decision && settingsSection(decision, this.page.policies.conversation_settings));
-    this.#section("parts", decision && partsSection(decision, { next, before }));
+    this.#section("parts", decision && partsSection(decision, { next, before, here: isHere(next, state, decision) }));
     this.#section("chosen", decision && selectionSection(decision, this.page.policies.report_titles));
     this.#section("compare", this.comparison.section(state, decision, next));
     this.#section("reported", decision && !next && reportedSection(decision));
@@ -202,6 +202,17 @@ export class Panel {
     }
     if (explained) /** @type {HTMLElement|null} */ (section.querySelector(`.term[data-key="${explained}"]`))?.click();
   }
+}
+
+/**
+ * Whether the model of a request runs on this machine.
+ * @param {boolean} next
+ * @param {State} state
+ * @param {Decision} decision
+ */
+function isHere(next, { conversation, agent }, decision) {
+  if (!next) return decision.provider?.kind === "embedded";
+  return conversation?.model ? conversation.model.startsWith("embedded:") : agent?.provider?.kind === "embedded";
 }
 
 /**

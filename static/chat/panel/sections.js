@@ -109,10 +109,11 @@ export function notesSection(decision) {
 
 /**
  * @param {Decision} decision
- * @param {{next: boolean, before: boolean}} view `before`: there was a request before this one
+ * @param {{next: boolean, before: boolean, here: boolean}} view `before`: there was a request before this one; `here`: the
+ *   model runs on this machine
  * @returns {Section}
  */
-export function partsSection(decision, { next, before }) {
+export function partsSection(decision, { next, before, here }) {
   const { parts: all, prompt_tokens: total, limit, leading, budget, window: size, reply, dropped = [] } = decision;
   // Under a token budget free tokens are those of the budget, not of the model's window.
   const measured = !budget || limit !== budget ? all : all.flatMap((part) => {
@@ -125,7 +126,7 @@ export function partsSection(decision, { next, before }) {
   const bases = new Set(sent.map((part) => part.basis));
   const one = bases.size === 1 ? [...bases][0] : null;
   return {
-    data: [all, total, limit, leading, budget, size, reply, dropped, next, before],
+    data: [all, total, limit, leading, budget, size, reply, dropped, next, before, here],
     draw: () => [
       h("h3", {}, tooMany ? say("What it would take") : next ? say("What would be sent") : say("What was sent"),
         tooMany
@@ -135,7 +136,7 @@ export function partsSection(decision, { next, before }) {
       h("ul", { class: "key" }, counted.map((part) =>
         h("li", {}, h("i", { class: `seg-${part.name}` }), term(part.name, PARTS[part.name] ?? part.name), ` ${formatNumber(part.tokens)}`,
           !one && part.basis && sent.includes(part) && h("small", {}, ` ${part.basis}`)))),
-      before && !tooMany && h("p", { class: "reuse" }, leading > 0 && h("i", {}), describeReuse(leading, total)),
+      before && !tooMany && h("p", { class: "reuse" }, leading > 0 && h("i", {}), describeReuse(leading, total, here)),
       h("p", { class: "quiet" }, [
         one ? BASES[one] ?? "" : "",
         budget
@@ -156,13 +157,17 @@ const BASES = {
  * How much of the prompt's beginning equals that of the request before it.
  * @param {number} leading
  * @param {number} total
+ * @param {boolean} here
  */
-function describeReuse(leading, total) {
-  if (!leading) return [say("Nothing at the beginning is"), " ", term("unchanged", say("unchanged")), say(", so the provider can't serve any of it from its cache.")];
+function describeReuse(leading, total, here) {
+  if (!leading) {
+    return [say("Nothing at the beginning is"), " ", term("unchanged", say("unchanged")),
+      here ? say(", so this machine reads all of it.") : say(", so the provider can't serve any of it from its cache.")];
+  }
   const share = Math.floor((100 * leading) / Math.max(1, total));
   return [
     say("The first {leading} of {total} tokens ({share}%) are", { leading: formatNumber(leading), total: formatNumber(total), share }),
-    " ", term("unchanged", say("unchanged")), say(", so the provider may serve them from its cache."),
+    " ", term("unchanged", say("unchanged")), here ? say(", so this machine reads only the rest again.") : say(", so the provider may serve them from its cache."),
   ];
 }
 

@@ -66,6 +66,7 @@ export class SideBySide {
   #show(both) {
     const [first, second] = both;
     const same = first.question?.id === second.question?.id;
+    const told = differences(both, this.actions.state().messages);
     const columns = both.map((one) => this.#column(one, !same));
     setChildren(
       this.dialog,
@@ -73,9 +74,9 @@ export class SideBySide {
         same ? say("Two answers to the same question") : say("Two versions of a question, with their answers")),
       same && first.question && question(first.question),
       h("div", { class: "two-answers-columns" }, columns.map(({ element }) => element)),
-      differences(both, this.actions.state().messages),
+      told?.list,
       h("form", { method: "dialog", class: "two-answers-foot" },
-        h("p", { class: "quiet" }, say("Neither is lost: ‹ and › under the message step between them.")),
+        h("p", { class: "quiet" }, told?.sentence, " ", say("Neither is lost: ‹ and › under the message step between them.")),
         h("button", { class: "plain-button" }, say("Close"))),
     );
     this.dialog.showModal();
@@ -155,10 +156,11 @@ function differences([first, second], messages) {
     messages: messages.filter(({ seq }) => findVerdict(side.receipt, seq)?.sent && findVerdict(other.receipt, seq)?.sent === false),
   });
   const lists = [only(first, second), only(second, first)].filter((one) => one.messages.length);
-  if (!lists.length) return h("p", { class: "quiet" }, sameMessages(first, second));
-  return h("div", { class: "two-answers-differences" }, lists.map((one) => h("details", {},
+  if (!lists.length) return { sentence: sameMessages(first, second), list: null };
+  const list = h("div", { class: "two-answers-differences" }, lists.map((one) => h("details", {},
     h("summary", {}, `${one.title}: `, sayCount("{count} message", "{count} messages", one.messages.length)),
     h("ul", {}, one.messages.slice(-QUOTED).map(({ seq, content }) => h("li", {}, `${seq} `, shorten(content ?? "", 90)))))));
+  return { sentence: say("They were sent different messages."), list };
 }
 
 /**

@@ -346,7 +346,7 @@ export interface Decision {
   number?: number;
   reported?: Reported | null;
   rounds?: Round[];
-  provider?: { label?: string; model: string } | null;
+  provider?: { kind?: string; label?: string; model: string } | null;
   server_cut?: { sentence: string } | null;
 }
 
