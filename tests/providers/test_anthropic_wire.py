@@ -12,8 +12,8 @@ from chatsite.conformance.policies.adapter import VARIANTS, PolicyCase, Variant
 from chatsite.conformance.policies.policy_cases import cases
 from chatsite.messages import Message, ToolCall
 from chatsite.providers.anthropic.request import MessagesRequest, build_request
-from chatsite.providers.anthropic.wire import EARLIER, GO_ON
 from chatsite.providers.base.provider import Request, ToolSpec
+from chatsite.providers.base.role_order import EARLIER, GO_ON
 from chatsite.providers.known.models import ModelTable
 from tests.fakes.anthropic_rules import problems
 

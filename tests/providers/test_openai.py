@@ -14,6 +14,7 @@ import pytest
 from chatsite.errors import ProviderError
 from chatsite.messages import Message, TokenCount, ToolCall
 from chatsite.providers.base.provider import Finished, Request, TextPiece, Usage
+from chatsite.providers.base.role_order import NO_ANSWER
 from chatsite.providers.known.facts import ReportedModel
 from chatsite.providers.known.models import ModelTable, known_facts
 from chatsite.providers.known.servers import SERVERS
@@ -150,6 +151,7 @@ async def test_the_request_holds_the_messages_and_the_bound_and_asks_for_usage(
                 "tool_calls": [{"id": "t1", "type": "function", "function": function}],
             },
             {"role": "tool", "tool_call_id": "t1", "content": "Dry."},
+            {"role": "assistant", "content": NO_ANSWER},
             {"role": "user", "content": "Sure?"},
         ],
         "stream": True,

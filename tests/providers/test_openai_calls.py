@@ -257,7 +257,7 @@ async def test_other_providers_calls_and_metadata_are_made_fit_for_openai(
     hidden = Message.assistant("Hi.", id="h", metadata=json.dumps({"openai": orders}))
     await ask(provider, request(user("Hi"), said, result, broken, hidden, user("And?")))
     assert problems(fake.requests[-1]) == []
-    assert fake.requests[-1]["messages"][4] == {"role": "assistant", "content": "Hi."}
+    assert fake.requests[-1]["messages"][3] == {"role": "assistant", "content": "So.\n\nHi."}
 
 
 async def test_a_model_that_takes_tools_with_one_effort_only_gets_it(

@@ -98,9 +98,10 @@ async def test_the_fake_cuts_a_prompt_without_a_word(
         return "Well."
 
     fake.script.append(answer)
-    messages = [Message.user("word " * 500, id=str(number)) for number in range(10)]
+    said = (Message.user, Message.assistant)
+    messages = [said[number % 2]("word " * 500, id=str(number)) for number in range(11)]
     asked = Request(conversation="c", messages=tuple(messages), model="m", max_tokens=10)
     *_, end = [chunk async for chunk in provider.stream(asked)]
     assert isinstance(end, Finished)
-    assert (len(fake.requests[-1]["messages"]), left) == (10, [4])
+    assert (len(fake.requests[-1]["messages"]), left) == (11, [4])
     assert end.usage.prompt == 2048

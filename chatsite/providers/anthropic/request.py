@@ -17,6 +17,7 @@ from chatsite.providers.anthropic.wire import (
     wire_tool_name,
 )
 from chatsite.providers.base.provider import Request, ToolSpec
+from chatsite.providers.base.role_order import order_roles
 from chatsite.providers.known.facts import ModelFacts
 
 # The SDK asks for the newest version of the API, which refuses every sampling value. The version
@@ -51,7 +52,8 @@ def build_request(
     thinking = thinking_of(request, facts)
     sent = message_parameters(request, facts).sent
     tools, choice = _tools(request, official=official)
-    system = wire_system(request.messages)
+    order = order_roles(request.messages, results_as="user")
+    system = wire_system(order)
     by = f"{server}:{request.model}"
 
     def build(thinking: ThinkingParams) -> MessageBuilder:
@@ -59,7 +61,7 @@ def build_request(
         builder = MessageBuilder(
             by=by, head=head, sources=sources, bound=thinking.on and family.bound
         )
-        builder.add_all(request.messages, thinking=thinking.on)
+        builder.add_all(order, thinking=thinking.on)
         return builder
 
     built = build(thinking)

@@ -5,31 +5,30 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from chatsite.messages import Message, ToolCall
 from chatsite.providers.anthropic.thinking import PrefixDigest, unpack_thinking
+from chatsite.providers.base.role_order import SameRole
+from chatsite.providers.base.text import plain_text
 
 Block = dict[str, Any]
 # The source of each file's block, by the file's id: its bytes, or the id of an upload.
 Sources = Mapping[str, Mapping[str, Any]]
 
-# The first message has to be a user's; a cut history may begin with an answer.
-EARLIER = "(Earlier messages are left out.)"
-# The last has to be a user's too: newer models refuse to continue an answer.
-GO_ON = (
-    "Your answer broke off there. Continue exactly where it ended; don't repeat anything and "
-    "don't say that you continue."
-)
 _ID = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 _NOT_IN_NAMES = re.compile(r"[^a-zA-Z0-9_-]")
 
 
-def wire_system(messages: Iterable[Message]) -> list[Block]:
-    """All instructions, in their order; the API takes them apart from the messages."""
-    texts = (message.content or "" for message in messages if message.role == "system")
-    return [_text(text) for text in texts if text.strip()]
+def wire_system(order: Sequence[SameRole]) -> list[Block]:
+    """The instructions; the API takes them apart from the messages."""
+    return [
+        _text(message.content or "")
+        for same in order
+        if same.role == "system"
+        for message in same.messages
+    ]
 
 
 def wire_tool_name(name: str) -> str:
@@ -52,37 +51,24 @@ class MessageBuilder:
         self._used: set[str] = set()
         self._open: dict[str, str] = {}
 
-    def add_all(self, messages: Sequence[Message], *, thinking: bool) -> None:
-        spoken = [message for message in messages if message.role != "system"]
-        last_asked = max((n for n, m in enumerate(spoken) if m.role == "user"), default=0)
-        for place, message in enumerate(spoken):
-            if place == last_asked:
-                self.current = len(self.messages)
-            if message.role == "user":
-                self._add("user", self._user(message))
-            elif message.role == "tool":
-                self._add("user", self._result(message))
-            else:
-                self._add("assistant", self._answer(message, thinking and place > last_asked))
-        if not self.messages:
-            self._add("user", [_text(EARLIER)])
-        elif self.messages[-1]["role"] == "assistant":
-            self._add("user", [_text(GO_ON)])
+    def add_all(self, order: Sequence[SameRole], *, thinking: bool) -> None:
+        said = [same for same in order if same.role != "system"]
+        last_asked = max(n for n, same in enumerate(said) if same.messages[-1].role == "user")
+        self.current = last_asked
+        for place, same in enumerate(said):
+            blocks: list[Block] = []
+            for message in same.messages:
+                if message.role == "user":
+                    blocks += self._user(message)
+                elif message.role == "tool":
+                    blocks.append(self._result(message))
+                else:
+                    blocks += self._answer(message, thinking and place > last_asked)
+            self.messages.append({"role": same.role, "content": blocks})
 
     def digest(self) -> str:
         """The digest of all that the model reads, for the metadata of its thinking."""
         return self._prefix.of(self.messages) if self._bound else ""
-
-    def _add(self, role: str, blocks: list[Block]) -> None:
-        """Neighbouring messages of one role become one."""
-        if not blocks:
-            return
-        if role == "assistant" and not self.messages:
-            self._add("user", [_text(EARLIER)])
-        if self.messages and self.messages[-1]["role"] == role:
-            self.messages[-1]["content"] += blocks
-        else:
-            self.messages.append({"role": role, "content": blocks})
 
     def _user(self, message: Message) -> list[Block]:
         """Files first: Claude understands a file best before the question about it."""
@@ -95,7 +81,7 @@ class MessageBuilder:
             if file.modality != "image":
                 block = {"type": "document", "source": source, "title": file.name[:500]}
             blocks.append(block)
-        return blocks + _texts(message.content)
+        return [*blocks, *_texts(message.content)] or [_text(plain_text(message))]
 
     def _answer(self, message: Message, thinking: bool) -> list[Block]:
         calls = self._calls(message.calls)
@@ -130,17 +116,14 @@ class MessageBuilder:
         self._used.add(found)
         return found
 
-    def _result(self, message: Message) -> list[Block]:
-        id = self._open.pop(message.call_id or "", None)
-        if id is None:
-            return []
-        block: Block = {"type": "tool_result", "tool_use_id": id}
+    def _result(self, message: Message) -> Block:
+        block: Block = {"type": "tool_result", "tool_use_id": self._open[message.call_id or ""]}
         content = message.content or ""
         if content.strip():
             block["content"] = content
         if _is_error(content):
             block["is_error"] = True
-        return [block]
+        return block
 
 
 def _is_error(content: str) -> bool:

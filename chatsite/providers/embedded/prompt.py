@@ -15,6 +15,7 @@ from typing import Any
 
 from chatsite.kv import Book
 from chatsite.messages import Message
+from chatsite.providers.base.role_order import join_texts, order_roles
 from chatsite.providers.base.text import plain_text
 from chatsite.providers.embedded.client import EngineClient, EngineRefused
 from chatsite.providers.embedded.template import Frame, Ids, Speaker
@@ -139,6 +140,17 @@ def spoken_text(message: Message) -> str:
         for call in message.calls
     ]
     return "\n".join([*([text] if text else []), *calls])
+
+
+def spoken_messages(messages: Sequence[Message]) -> list[dict[str, str]]:
+    """For a template that must see the whole conversation: it may take one order of roles only."""
+    return [
+        {
+            "role": same.role,
+            "content": join_texts((message, spoken_text(message)) for message in same.messages),
+        }
+        for same in order_roles(messages, results_as="user")
+    ]
 
 
 def _stored_ids(metadata: str, fingerprint: str) -> list[int] | None:

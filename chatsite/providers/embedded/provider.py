@@ -25,7 +25,7 @@ from chatsite.providers.embedded.cache.cache import Cache
 from chatsite.providers.embedded.cache.lease import Lease
 from chatsite.providers.embedded.client import ENGINE_ERRORS, EngineRefused
 from chatsite.providers.embedded.engine import WINDOW, Engine, RunningEngine
-from chatsite.providers.embedded.prompt import Prompter, speaker, spoken_text
+from chatsite.providers.embedded.prompt import Prompter, spoken_messages, spoken_text
 from chatsite.providers.embedded.template import NotAdditive
 from chatsite.providers.http import failures
 from chatsite.providers.openai.reader import ChatReader
@@ -235,10 +235,7 @@ async def _answer_by_messages(request: Request, lease: Lease) -> AsyncGenerator[
     await lease.save()
     lease.contents.put("", None)
     body = _body(request, lease.slot) | {
-        "messages": [
-            {"role": speaker(message), "content": spoken_text(message)}
-            for message in request.messages
-        ],
+        "messages": spoken_messages(request.messages),
         "max_tokens": request.max_tokens,
         "stream_options": {"include_usage": True},
     }

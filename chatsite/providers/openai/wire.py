@@ -11,6 +11,7 @@ from typing import Any
 from chatsite.messages import Message
 from chatsite.providers.base.provider import Request, ToolSpec
 from chatsite.providers.base.provider_metadata import returned_fields
+from chatsite.providers.base.role_order import join_texts, order_roles
 from chatsite.providers.base.text import plain_text
 from chatsite.providers.known.facts import ModelFacts
 
@@ -34,21 +35,24 @@ def wire_messages(
     """`parts` are the attached files by their ids, each as a part of its own; of other files only
     the name is sent. Metadata is sent back to the `server` and `model` that it is from.
     """
-    sent = []
+    sent: list[dict[str, Any]] = []
     in_round = False
-    for message in messages:
-        if message.role == "user":
+    for same in order_roles(messages, results_as="tool"):
+        if same.role == "system":
+            sent.append({"role": "system", "content": _joined(same.messages)})
+        elif same.role == "user":
             in_round = False
-            sent.append({"role": "user", "content": _user_content(message, parts or {})})
-        elif message.role == "tool":
-            content = plain_text(message)
-            sent.append({"role": "tool", "tool_call_id": _id(message.call_id), "content": content})
-        elif message.role == "assistant":
-            in_round = in_round or bool(message.calls)
-            kept = returned_fields(message, server=server, model=model, in_round=in_round)
-            sent.append(_assistant(message, kept))
+            sent.append({"role": "user", "content": _user_content(same.messages, parts or {})})
+        elif same.role == "tool":
+            sent += map(_result, same.messages)
         else:
-            sent.append({"role": message.role, "content": plain_text(message)})
+            fields: dict[str, Any] = {}
+            for message in same.messages:
+                in_round = in_round or bool(message.calls)
+                kept = returned_fields(message, server=server, model=model, in_round=in_round)
+                _add_fields(fields, _assistant(message, kept))
+            text = _joined(same.messages) or None
+            sent.append({"role": "assistant", "content": text, **fields})
     return sent
 
 
@@ -80,19 +84,37 @@ def longest_reply(request: Request, facts: ModelFacts | None, *, effort: object)
     return min(bound, facts.longest) if facts.longest else bound
 
 
-def _user_content(message: Message, parts: Parts) -> str | list[Mapping[str, Any]]:
-    text = plain_text(message)
-    found = [parts[file.id] for file in message.attachments if file.id in parts]
-    if not found:
-        return text
-    return [{"type": "text", "text": text}, *found]
+def _joined(messages: Sequence[Message]) -> str:
+    if len(messages) == 1:
+        return plain_text(messages[0])
+    return join_texts((message, plain_text(message)) for message in messages)
+
+
+def _user_content(messages: Sequence[Message], parts: Parts) -> str | list[Mapping[str, Any]]:
+    """Texts up to the next file are one part: some templates put parts together without a gap."""
+    content: list[Mapping[str, Any]] = []
+    texts: list[Message] = []
+    for message in messages:
+        texts.append(message)
+        files = [parts[file.id] for file in message.attachments if file.id in parts]
+        if files:
+            content += [{"type": "text", "text": _joined(texts)}, *files]
+            texts = []
+    if not content:
+        return _joined(texts)
+    return [*content, {"type": "text", "text": _joined(texts)}] if texts else content
+
+
+def _result(message: Message) -> dict[str, Any]:
+    content = plain_text(message)
+    return {"role": "tool", "tool_call_id": _id(message.call_id), "content": content}
 
 
 def _assistant(message: Message, kept: dict[str, Any]) -> dict[str, Any]:
-    text = plain_text(message)
+    """The fields of an answer besides its text: its calls, and what is `kept` for the server."""
     extras = kept.pop("calls", {})
     if not message.calls:
-        return {"role": "assistant", "content": text, **kept}
+        return kept
     calls = []
     for call in message.calls:
         arguments = json.dumps(dict(call.arguments), ensure_ascii=False)
@@ -101,7 +123,13 @@ def _assistant(message: Message, kept: dict[str, Any]) -> dict[str, Any]:
         if extras.get(call.id):
             sent["extra_content"] = extras[call.id]
         calls.append(sent)
-    return {"role": "assistant", "content": text or None, "tool_calls": calls, **kept}
+    return {"tool_calls": calls, **kept}
+
+
+def _add_fields(fields: dict[str, Any], more: Mapping[str, Any]) -> None:
+    """What neighbouring answers keep for their server, one behind the other: texts and lists."""
+    for name, value in more.items():
+        fields[name] = fields[name] + value if name in fields else value
 
 
 def _id(id: str | None) -> str:
