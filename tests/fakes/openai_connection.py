@@ -13,6 +13,7 @@ from typing import Any
 
 from tests.fakes.openai_answers import FAILURES, SECRET_TEXT, Answer, Plan, Script
 from tests.fakes.openai_prompts import cut_silently, newest_user_text, prompt_tokens
+from tests.fakes.openai_rules import template_problem
 from tests.fakes.openai_uploads import Uploaded, named_files, uploaded
 
 # The answer as JSON, or a function of the request's JSON (None without a body) that gives it.
@@ -43,6 +44,7 @@ class Behaviour:
     pages: dict[str, Page] = field(default_factory=dict)
     models: tuple[str, ...] = ("fake-model",)
     refuses_files: bool = False
+    strict: bool = False
 
 
 class Connection(asyncio.Protocol):
@@ -152,6 +154,9 @@ class Connection(asyncio.Protocol):
             if 0 < self.behaviour.keep < prompt:
                 prompt = self.behaviour.keep
                 body = cut_silently(body, prompt)
+            if self.behaviour.strict and (why := template_problem(body["messages"])):
+                self.refuse("400", said=why)
+                return
             plan = self.plan(body)
             lost = [id for id in named_files(body) if id not in seen.files]
             if lost:

@@ -48,6 +48,29 @@ def problems(body: Mapping[str, Any], *, extra: Collection[str] = ()) -> list[st
     return [*found, *_of_pairs(messages), *_of_tools(body)]
 
 
+def template_problem(messages: Sequence[Mapping[str, Any]]) -> str:
+    """The words in which strict chat templates refuse an order of roles, "" where they take it:
+    Gemma's and Mistral's own, and those of Mistral's API."""
+    said = list(messages)
+    if said and said[0]["role"] == "system":
+        said = said[1:]
+    before = ""
+    for message in said:
+        role = message["role"]
+        if role == "system":
+            return "Only user, assistant and tool roles are supported after the system message"
+        if (role, before) == ("user", "tool"):
+            return "Unexpected role 'user' after role 'tool'"
+        if role == "tool" and before not in ("calls", "tool"):
+            return f"Unexpected role 'tool' after role {before!r}"
+        allowed = {"": ("user",), "user": ("assistant",), "assistant": ("user",)}
+        allowed |= {"calls": ("tool",), "tool": ("tool", "assistant")}
+        if role not in allowed[before]:
+            return "Conversation roles must alternate user/assistant/user/assistant/..."
+        before = "calls" if message.get("tool_calls") else role
+    return "" if before in ("user", "tool") else "Expected last role User or Tool"
+
+
 def _of_bounds(body: Mapping[str, Any]) -> Iterator[str]:
     if not isinstance(body.get("model"), str) or not body["model"]:
         yield "model must be a name"

@@ -44,7 +44,8 @@ or a directive. A function in it gets the request, stays, and answers all follow
 answers the rest, and reports so many prompt tokens. `pages` are other paths with the JSON they
 answer (`/api/tags`, `/props`, ...), or a function of the request's JSON; `models` is what
 `/v1/models` lists. `POST /v1/files` stores files in `files`; a request with another id is refused
-as OpenAI does; with `refuses_files` all uploads are refused. `requests` are the bodies of chat
+as OpenAI does; with `refuses_files` all uploads are refused. With `strict` a request whose roles
+don't alternate is refused in the words of chat templates. `requests` are the bodies of chat
 completions as received, `headers` their headers, `asked` all requests as "GET /path".
 `refused_url()` is an address without a server.
 
@@ -80,10 +81,13 @@ class FakeOpenAI:
         pages: Mapping[str, Page] | None = None,
         models: tuple[str, ...] = ("fake-model",),
         refuses_files: bool = False,
+        strict: bool = False,
     ) -> None:
         self.seen = Seen()
         self.script: Script = deque(script)
-        self.behaviour = Behaviour(self.script, keep, dict(pages or {}), models, refuses_files)
+        self.behaviour = Behaviour(
+            self.script, keep, dict(pages or {}), models, refuses_files, strict
+        )
         self.port = port
         self._loop = asyncio.new_event_loop()
         self._started = threading.Event()
