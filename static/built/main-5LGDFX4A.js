@@ -1,0 +1,1 @@
+import"./chunk-OATTO2DP.js";

@@ -1,1 +1,0 @@
-import"./chunk-KSWLVE4A.js";
