@@ -49,7 +49,7 @@ def test_the_examples_run_on_an_installed_copy_without_any_other_package(install
     ran = run(installed, "\n".join(EXAMPLES) + NOTHING_ELSE)
     assert ran.returncode == 0, ran.stderr
     assert "Message 0 can't be restored" in ran.stdout
-    assert "older than your last message" in ran.stdout
+    assert "older than this exchange" in ran.stdout
 
 
 def test_an_example_that_is_wrong_is_noticed(installed: Path) -> None:

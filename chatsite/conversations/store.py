@@ -21,7 +21,7 @@ from chatsite.conversations.cache.saved_sessions import (
     touch_session,
 )
 from chatsite.conversations.copies import copy_path, read_for_copy
-from chatsite.conversations.database.versions import bring_up_to_date, require_known_version
+from chatsite.conversations.database.versions import require_known_version
 from chatsite.conversations.database.work import StorageThreads, takes_writes
 from chatsite.conversations.files.uploads import (
     attachments_of,
@@ -141,7 +141,7 @@ from chatsite.conversations.upkeep.accounts import (
     remove_account,
     remove_lost_sessions,
 )
-from chatsite.conversations.upkeep.clock import follow_clock
+from chatsite.conversations.upkeep.clock import bring_up_to_date
 from chatsite.conversations.upkeep.deletions import delete_message, restore_message
 from chatsite.conversations.upkeep.edits import TextChange, edit_message
 from chatsite.conversations.upkeep.guests import note_sign_in, note_visit, owner_now
@@ -217,7 +217,6 @@ __all__ = [
     "end_turn",
     "exclude_message",
     "finish_mail",
-    "follow_clock",
     "hold_mail",
     "is_known_mail",
     "keep_mail_files",

@@ -238,7 +238,6 @@ class Site:
         same folder, and for a database that can't be used."""
         self._lock = await asyncio.to_thread(lock, settings.VAR_DIR / "server.lock")
         await self.run(store.bring_up_to_date, settings.VAR_DIR)
-        await self.run(store.follow_clock)  # before the first request asks for its session
         await self.run(store.end_interrupted)
         await self.run(store.remove_imports)
         logger.info("The selector lexical finds older messages %s.", describe_vectors(self.vectors))

@@ -300,7 +300,7 @@ def test_the_shipped_agents_are_whole_and_show_the_policies() -> None:
 # A number and, up to two words on, what a length or a budget counts: "your last 20 exchanges".
 COUNTED = re.compile(
     r"\b(\d[\d,]*|one|two|three|four|five|six|seven|eight|nine|ten|twelve|fifteen|twenty|thirty|fifty)"
-    r"\b(\W+\w+){0,2}?\W+(messages?|turns?|questions?|answers?|tokens?)\b",
+    r"\b(\W+\w+){0,2}?\W+(messages?|exchanges?|turns?|questions?|answers?|tokens?)\b",
     re.IGNORECASE,
 )
 

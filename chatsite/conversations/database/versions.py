@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import re
 import shutil
 from collections.abc import Iterator
@@ -10,7 +9,6 @@ from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from django.core.management import call_command
 from django.db import DatabaseError, connection
 from django.db.migrations.executor import MigrationExecutor
 
@@ -18,7 +16,6 @@ from chatsite.errors import Refused
 from chatsite.files.intake import KEPT_FREE
 from chatsite.wording import say
 
-logger = logging.getLogger("chatsite")
 COPIES_KEPT = 2
 _COPY = re.compile(r"before-\d{8}-\d{6}\.sqlite3")
 _FIRST = datetime(2020, 1, 1, tzinfo=UTC)
@@ -29,15 +26,6 @@ def require_known_version() -> None:
     that can't be read."""
     with _readable():
         _applied_here(MigrationExecutor(connection))
-
-
-def bring_up_to_date(folder: Path) -> None:
-    """Migrate the database, after a copy of it as it was into `folder`; nothing is done where
-    nothing is to do. Raises Refused as `migrating`."""
-    with migrating(folder) as copy:
-        if copy:
-            logger.info("The database is brought up to date; as it was: %s", copy)
-        call_command("migrate", verbosity=0, interactive=False)
 
 
 @contextmanager

@@ -9,14 +9,17 @@ from __future__ import annotations
 
 import logging
 from datetime import datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 from django.contrib.auth.models import User
 from django.contrib.sessions.models import Session
+from django.core.management import call_command
 from django.db.migrations.recorder import MigrationRecorder
 from django.db.models import F, Max, QuerySet
 from django.utils import timezone
 
+from chatsite.conversations.database.versions import migrating
 from chatsite.conversations.database.work import writing
 from chatsite.conversations.models import Clock, Conversation, Guest, Message, Upload
 from chatsite.conversations.tables.mail import Mail
@@ -24,6 +27,16 @@ from chatsite.conversations.tables.mail import Mail
 logger = logging.getLogger("chatsite")
 # The server looks more often than that; what is less counts as seen.
 JUMP = timedelta(hours=1)
+
+
+def bring_up_to_date(folder: Path) -> None:
+    """Migrate the database, after a copy of it as it was into `folder`, and follow the clock before
+    the first request asks for its session. Raises Refused as `migrating`."""
+    with migrating(folder) as copy:
+        if copy:
+            logger.info("The database is brought up to date; as it was: %s", copy)
+        call_command("migrate", verbosity=0, interactive=False)
+        follow_clock()
 
 
 @writing
