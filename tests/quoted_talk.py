@@ -23,9 +23,9 @@ def block_in(messages: list[dict[str, Any]]) -> list[int]:
 
 def earlier_blocks(messages: list[dict[str, Any]]) -> list[int]:
     """Those that stand before an earlier message than the last one."""
-    return [place for place in block_in(messages) if place < len(messages) - 2]
+    return [place for place in block_in(messages) if place < len(messages) - 1]
 
 
 def is_quote(message: dict[str, Any]) -> bool:
     text = str(message["content"])
-    return text.startswith("Earlier parts of this conversation") and CAT in text
+    return "Earlier parts of this conversation" in text and CAT in text

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from typing import Any
 
+_JOIN = re.compile(r"\n\n(?!File: )(?!(?:(?!\[\[).)*\]\])", re.DOTALL)
+
 
 def newest_user_text(body: Mapping[str, Any]) -> str:
-    """Its text parts, where it has several."""
+    """Its text parts, where it has several; of neighbours that became one message the last one's.
+    An empty line within a directive, or before the name of a file, doesn't divide messages."""
     for message in reversed(body.get("messages") or []):
         if message.get("role") == "user":
-            return text_of(message.get("content"))
+            return _JOIN.split(text_of(message.get("content")))[-1]
     return ""
 
 

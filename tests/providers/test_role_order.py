@@ -90,7 +90,7 @@ def test_every_policy_makes_requests_that_strict_templates_take(
 
 # A letter a message: s instructions, u a user, f with a file, F with a file and no text, q quotes,
 # y a summary, a an answer, e an empty one, w one of whitespace, c a call, t its result, p two calls
-# and their results, o a result without a call, r a message of a room.
+# and their results, r a message of a room.
 TABLE = (
     "u", "uu", "uuu", "uau", "uauu", "uuau", "ueu", "uweu", "ueueu", "auu", "aau", "au", "a", "ua",
     "uaa", "uaau", "suau", "ssuu", "usu", "uasu", "sasu", "yu", "yuau", "yuauu", "uaqu", "yqu",
@@ -100,39 +100,30 @@ TABLE = (
 )  # fmt: skip
 
 
+def messages_of(letter: str, number: int) -> list[Message]:
+    id, text = f"m{number}", f"Text {number}."
+    file = Attachment(id=f"f{number}", name=f"{number}.png", size=9, modality="image")
+    calls = (ToolCall(id="c1", name="clock"), ToolCall(id="c2", name="clock"))
+    results = [Message.tool(f"{text}{call.id}", id=call.id, call_id=call.id) for call in calls]
+    return {
+        "s": [Message.system(text, id=id)],
+        "u": [Message.user(text, id=id)],
+        "r": [Message.user(text, id=id, speaker=f"P{number}").as_read()],
+        "f": [Message.user(f"{text}\n\nFile: {file.name}", file, id=id)],
+        "F": [Message.user(f"File: {file.name}", file, id=id)],
+        "q": [Message.user(text, id=f"recalled-{number}")],
+        "y": [Message.user(text, id="summary")],
+        "a": [Message.assistant(text, id=id)],
+        "e": [Message.assistant("", id=id)],
+        "w": [Message.assistant(" \n", id=id)],
+        "c": [Message.assistant(text, id=id, calls=calls[:1])],
+        "t": [Message.tool(text, id=id, call_id="c1")],
+        "p": [Message.assistant(None, id=id, calls=calls), *results],
+    }[letter]
+
+
 def conversation(letters: str) -> tuple[Message, ...]:
-    found: list[Message] = []
-    for number, letter in enumerate(letters):
-        id, text = f"m{number}", f"Text {number}."
-        file = Attachment(id=f"f{number}", name=f"{number}.png", size=9, modality="image")
-        calls = (ToolCall(id="c1", name="clock"), ToolCall(id="c2", name="clock"))
-        match letter:
-            case "s":
-                found.append(Message.system(text, id=id))
-            case "u":
-                found.append(Message.user(text, id=id))
-            case "r":
-                found.append(Message.user(text, id=id, speaker=f"P{number}").as_read())
-            case "f":
-                found.append(Message.user(f"{text}\n\nFile: {file.name}", file, id=id))
-            case "F":
-                found.append(Message.user(f"File: {file.name}", file, id=id))
-            case "q":
-                found.append(Message.user(text, id=f"recalled-{number}"))
-            case "y":
-                found.append(Message.user(text, id="summary"))
-            case "a":
-                found.append(Message.assistant(text, id=id))
-            case "e" | "w":
-                found.append(Message.assistant("" if letter == "e" else " \n", id=id))
-            case "c":
-                found.append(Message.assistant(text, id=id, calls=calls[:1]))
-            case "t":
-                found.append(Message.tool(text, id=id, call_id="c1"))
-            case "p":
-                found.append(Message.assistant(None, id=id, calls=calls))
-                found += [Message.tool(f"{text}{c.id}", id=c.id, call_id=c.id) for c in calls]
-    return tuple(found)
+    return tuple(m for n, letter in enumerate(letters) for m in messages_of(letter, n))
 
 
 @pytest.mark.parametrize("letters", TABLE)

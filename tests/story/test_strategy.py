@@ -87,13 +87,13 @@ async def test_the_provider_gets_what_the_strategy_chose(
         page = await ada.page(agent="chooser")
         receipt = await talk(page, TURNS)
         assert request_messages(fake) == [
-            ("system", PERSONALITY.format(name="chooser")),
-            ("system", "You are talking about 10 messages."),
-            ("user", question(1)),
-            ("user", question(5)),
+            (
+                "system",
+                f"{PERSONALITY.format(name='chooser')}\n\nYou are talking about 10 messages.",
+            ),
+            ("user", f"{question(1)}\n\n{question(5)}"),
             ("assistant", "answer 5"),
-            ("user", "It was: question 6"),
-            ("user", question(6)),
+            ("user", f"It was: question 6\n\n{question(6)}"),
         ]
         assert receipt["facts"]["policy"] == "strategy"
         assert receipt["notes"] == []
@@ -113,9 +113,8 @@ async def test_a_strategy_sees_the_true_size_of_a_picture_and_the_length_of_a_te
         seen = await page.say("", attachments=[plan["id"], notes["id"]])
         assert seen["state"] == "complete", seen
         await page.say("How large is the plan? [[text=I see.]]")
-    assert ("user", "plan.png: 40x30, 0 characters; notes.txt: 0x0, 22 characters") in (
-        request_messages(fake)
-    )
+    told = "plan.png: 40x30, 0 characters; notes.txt: 0x0, 22 characters"
+    assert told in str(request_messages(fake))
 
 
 async def test_the_files_of_a_message_that_a_strategy_chose_are_sent_with_it(

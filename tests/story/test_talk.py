@@ -87,9 +87,7 @@ def test_a_message_is_answered_and_several_people_reach_the_model_with_their_nam
     fake.script.append("It is enough.")
     assert ask(talk, "plain001", "is it enough?", "bob") == "It is enough."
     assert sent(fake) == [
-        "Ada: The quay is four metres high.",
-        "Bob: The tide is two.",
-        "Bob: is it enough?",
+        "Ada: The quay is four metres high.\n\nBob: The tide is two.\n\nBob: is it enough?"
     ]
     assert path_of(server, "plain001")[-1] == ("assistant", "", "It is enough.")
 
@@ -110,7 +108,7 @@ def test_a_reply_outside_the_window_is_sent_in_its_place_and_once(
     for number in range(5):
         talk.say("short001", "bob", f"Talk {number}")
     ask(talk, "short001", "is it?", reply_to=said["id"])
-    assert sent(fake) == ["Ada: The quay is four metres high.", "Bob: Talk 4", "Ada: is it?"]
+    assert sent(fake) == ["Ada: The quay is four metres high.\n\nBob: Talk 4\n\nAda: is it?"]
 
 
 def test_scheduled_and_briefing_output_stays_out_of_a_rooms_context(
@@ -137,7 +135,8 @@ def test_a_failing_triage_keeps_all_older_messages_of_a_room(
         talk.say("triage01", "ada", text)
     fake.script.extend(["this is no list", "Answered."])
     assert ask(talk, "triage01", "What is known?") == "Answered."
-    assert sent(fake) == [*(f"Ada: {text}" for text in said), "Ada: What is known?"]
+    asked = [*said, "What is known?"]
+    assert sent(fake) == ["\n\n".join(f"Ada: {text}" for text in asked)]
     triaged = fake.requests[-2]
     assert triaged["model"] == "tiny"
 

@@ -41,7 +41,7 @@ async def test_a_failed_message_is_left_out_until_it_is_included(
         told = await ada.ask("PATCH", f"/messages/{failed}", {"unanswered": False})
         assert told["state"] == "complete"
         await ask(page, "And now?")
-        assert sent(fake) == [FAILS, "Are you there?", "And now?"]
+        assert sent(fake) == [f"{FAILS}\n\nAre you there?", "And now?"]
 
 
 async def test_a_pin_includes_it_too(server: Server, fake: FakeOpenAI) -> None:
@@ -50,4 +50,4 @@ async def test_a_pin_includes_it_too(server: Server, fake: FakeOpenAI) -> None:
         failed = await ask(page, FAILS)
         await ada.ask("PATCH", f"/messages/{failed}", {"pinned": True})
         await ask(page, "Are you there?")
-        assert sent(fake) == [FAILS, "Are you there?"]
+        assert sent(fake) == [f"{FAILS}\n\nAre you there?"]
