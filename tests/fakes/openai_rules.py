@@ -63,8 +63,13 @@ def template_problem(messages: Sequence[Mapping[str, Any]]) -> str:
             return "Unexpected role 'user' after role 'tool'"
         if role == "tool" and before not in ("calls", "tool"):
             return f"Unexpected role 'tool' after role {before!r}"
-        allowed = {"": ("user",), "user": ("assistant",), "assistant": ("user",)}
-        allowed |= {"calls": ("tool",), "tool": ("tool", "assistant")}
+        allowed: dict[str, tuple[str, ...]] = {
+            "": ("user",),
+            "user": ("assistant",),
+            "assistant": ("user",),
+            "calls": ("tool",),
+            "tool": ("tool", "assistant"),
+        }
         if role not in allowed[before]:
             return "Conversation roles must alternate user/assistant/user/assistant/..."
         before = "calls" if message.get("tool_calls") else role
