@@ -67,9 +67,8 @@ def template_problem(messages: Sequence[Mapping[str, Any]]) -> str:
             "": ("user",),
             "user": ("assistant",),
             "assistant": ("user",),
-            "calls": ("tool",),
-            "tool": ("tool", "assistant"),
         }
+        allowed |= {"calls": ("tool",), "tool": ("tool", "assistant")}
         if role not in allowed[before]:
             return "Conversation roles must alternate user/assistant/user/assistant/..."
         before = "calls" if message.get("tool_calls") else role

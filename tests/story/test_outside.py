@@ -134,5 +134,6 @@ async def test_a_message_from_a_talk_room_or_by_mail_reaches_the_model_in_its_pl
             plain.manage("add_message", page.conversation, text, "--source", source)
         await page.say("How long is the quay? [[text=40 m.]]")
         seen = (await ada.page(page.conversation)).snapshot["messages"]
-    assert said(fake)[2:4] == ["The quay is 40 m long.", "It costs 9,000."]
+    both = "The quay is 40 m long.\n\nIt costs 9,000."
+    assert said(fake)[2] == f"{both}\n\nHow long is the quay? [[text=40 m.]]"
     assert [one["source"] for one in seen] == ["web", "web", "talk", "email", "web", "web"]

@@ -71,7 +71,7 @@ async def test_after_a_stop_before_the_first_word_every_message_is_answered(
         assert template_problem(strict.requests[-1]["messages"]) == ""
         joined = strict.requests[before + 1]["messages"][-1]["content"]
         assert joined == "First [[mode=hang0]]\n\nSecond [[tokens=3]]"
-        assert sum(one["messages"] for one in ended["receipt"]["verdicts"] if one["sent"]) >= 8
+        assert sum(one["messages"] for one in ended["receipt"]["verdicts"] if one["sent"]) >= 7
 
 
 async def test_quotes_are_answered_over_many_turns(site: Server, strict: FakeOpenAI) -> None:

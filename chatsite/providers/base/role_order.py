@@ -61,7 +61,7 @@ def order_roles(
             instructions.append(message)
             continue
         else:
-            called = {call.id for call in message.calls}
+            called = {call.id for call in message.calls} if message.calls else set()
         if said and said[-1].role == role:
             said[-1].messages.append(message)
             continue

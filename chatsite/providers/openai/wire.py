@@ -50,7 +50,8 @@ def wire_messages(
             for message in same.messages:
                 in_round = in_round or bool(message.calls)
                 kept = returned_fields(message, server=server, model=model, in_round=in_round)
-                _add_fields(fields, _assistant(message, kept))
+                if kept or message.calls:
+                    _add_fields(fields, _assistant(message, kept))
             text = _joined(same.messages) or None
             sent.append({"role": "assistant", "content": text, **fields})
     return sent
@@ -92,6 +93,8 @@ def _joined(messages: Sequence[Message]) -> str:
 
 def _user_content(messages: Sequence[Message], parts: Parts) -> str | list[Mapping[str, Any]]:
     """Texts up to the next file are one part: some templates put parts together without a gap."""
+    if len(messages) == 1 and not messages[0].attachments:
+        return plain_text(messages[0])
     content: list[Mapping[str, Any]] = []
     texts: list[Message] = []
     for message in messages:
