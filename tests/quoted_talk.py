@@ -9,7 +9,7 @@ CAT = "The cat is called Tabitha and sleeps on the piano"
 WEATHER = ("rain", "snow", "fog", "hail", "frost", "thunder", "drizzle", "sleet", "dew", "haze")
 TALK = (
     f"{CAT} [[text=A fine name for a cat.]]",
-    *(f"Tell me of {what}, at length [[tokens=190]]" for what in WEATHER),
+    *(f"Tell me of {what}, at length [[tokens=97]]" for what in WEATHER),
 )
 # It says something too, so its quotes take few tokens and outlast a cut.
 QUESTION = "I forgot a name. What was the cat called?"

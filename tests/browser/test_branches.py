@@ -124,7 +124,7 @@ def test_up_in_the_empty_box_edits_the_last_message_and_escape_leaves_it(talk: C
     box.press("Escape")
     expect(editor(last)).to_have_count(0)
     expect(last.locator(".body")).to_have_text(THIRD)
-    expect(last).to_be_focused()
+    expect(talk.draft).to_be_focused()
 
 
 def test_a_text_is_corrected_without_asking_again(talk: Chat, fake: FakeOpenAI) -> None:

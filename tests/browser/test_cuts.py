@@ -81,7 +81,7 @@ def test_a_failed_message_is_sent_along_with_one_click(chat: Chat, fake: FakeOpe
     mark.get_by_role("button", name="Send it along").click()
     expect(mark).to_be_hidden()
     chat.say("And now?")
-    assert asked() == [FAILS, "Are you there?", "And now?"]
+    assert asked() == [f"{FAILS}\n\nAre you there?", "And now?"]
     chat.reload()
     expect(mark).to_be_hidden()
 

@@ -51,8 +51,8 @@ def open_conversation(chat: Chat, fake: FakeOpenAI, *, query: str) -> Chat:
     expect(chat.horizon).to_be_visible()
     expect(chat.page.locator(".hljs-keyword").first).to_be_visible()
     words = chat.meter.locator(".meter-words")
-    # The preview after the last answer counts the greeting, the walk, and the draft.
-    expect(words).to_contain_text(f"of {2 * len(WALK)} messages")
+    # The preview after the last answer counts the walk.
+    expect(words).to_contain_text(f"of {len(WALK)} exchanges")
     empty = words.inner_text()
     chat.draft.fill(DRAFT)
     expect(words).not_to_have_text(empty)

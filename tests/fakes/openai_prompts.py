@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from typing import Any
 
 _JOIN = re.compile(r"\n\n(?!File: )(?!(?:(?!\[\[).)*\]\])", re.DOTALL)
+# How the questions for a summary begin: one message each, whatever the text in them.
+_SUMMARISE = ("Conversation:", "Summary so far", "This summary of a conversation")
 
 
 def newest_user_text(body: Mapping[str, Any]) -> str:
@@ -15,7 +17,8 @@ def newest_user_text(body: Mapping[str, Any]) -> str:
     An empty line within a directive, or before the name of a file, doesn't divide messages."""
     for message in reversed(body.get("messages") or []):
         if message.get("role") == "user":
-            return _JOIN.split(text_of(message.get("content")))[-1]
+            text = text_of(message.get("content"))
+            return text if text.startswith(_SUMMARISE) else _JOIN.split(text)[-1]
     return ""
 
 

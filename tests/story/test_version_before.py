@@ -54,6 +54,10 @@ def told(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [{name: one[name] for name in one if name != "model"} for one in found]
 
 
+def without_counts(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [{name: one[name] for name in one if name != "tokens"} for one in messages]
+
+
 def test_a_copy_was_made_before_it_was_brought_up_to_date(server: Server) -> None:
     (copy,) = server.folder.glob("before-*.sqlite3")
     with closing(sqlite3.connect(copy)) as database:
@@ -88,8 +92,9 @@ async def test_the_old_conversation_opens_unchanged_and_can_be_continued(server:
         assert ended["state"] == "complete"
         assert ended["receipt"]["facts"]["policy"] == "lastN"
         again = await ada.page(CONVERSATION)
-        before = expected()["messages"]
-        assert told(again.snapshot["messages"])[: len(before)] == before
+        # What another tokenizer counted was counted again for the model that answered.
+        before = without_counts(expected()["messages"])
+        assert without_counts(told(again.snapshot["messages"]))[: len(before)] == before
         assert again.snapshot["messages"][-1] == ended["message"]
 
 
