@@ -57,7 +57,9 @@ export class Horizon {
     this.line.setAttribute("aria-label", `${describeLine(what)} ${sayCount("{count} exchange will not be sent.", "{count} exchanges will not be sent.", countLeftOut(decision))}`);
     if (this.element.parentNode === column && this.element.nextElementSibling === next) return;
     const from = this.element.isConnected ? this.element.getBoundingClientRect().top : null;
+    const held = /** @type {HTMLElement|null} */ (this.element.contains(document.activeElement) ? document.activeElement : null);
     column.insertBefore(this.element, next);
+    held?.focus({ preventScroll: true }); // what is moved loses the focus
     if (from !== null) this.#glide(from);
   }
 

@@ -1,1 +1,0 @@
-import"./chunk-OATTO2DP.js";
