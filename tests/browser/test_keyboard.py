@@ -274,6 +274,7 @@ def test_an_older_message_is_edited_and_the_answers_are_compared_by_keys(chat: C
 def test_what_was_forgotten_is_explained_and_pinned_by_keys(visit: Visit) -> None:
     chat = visit().open("/chat?historyPolicy=lastN&historyLength=1")
     chat.turns("My cat is called Miso.", "And my dog is called Rex.", "What is new?")
+    expect(chat.horizon).to_be_visible()  # it comes with the preview
     keys = chat.page.keyboard
     keys.press("Control+Shift+ArrowUp")
     expect(chat.horizon).to_be_focused()
