@@ -6,7 +6,9 @@ from typing import Any
 
 import pytest
 
+from tests.fakes.dovecot import Dovecot
 from tests.fakes.openai_server import FakeOpenAI
+from tests.fakes.smtp_sink import SmtpSink
 from tests.running import Server
 
 KEY = "sk-canary-7f3a"
@@ -29,6 +31,20 @@ def server(fake: FakeOpenAI, tmp_path_factory: pytest.TempPathFactory) -> Iterat
         yield running
     assert "Traceback" not in running.log, running.log
     assert "Warning" not in running.log, running.log
+
+
+@pytest.fixture(scope="module")
+def mailbox() -> Iterator[Dovecot]:
+    """A real IMAP server."""
+    with Dovecot() as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def sink() -> Iterator[SmtpSink]:
+    """Takes what is sent by mail."""
+    with SmtpSink() as running:
+        yield running
 
 
 def provider_environment(fake: FakeOpenAI, **more: str) -> dict[str, Any]:

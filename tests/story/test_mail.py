@@ -39,18 +39,6 @@ HOURLY = 3
 
 
 @pytest.fixture(scope="module")
-def mailbox() -> Iterator[Dovecot]:
-    with Dovecot() as running:
-        yield running
-
-
-@pytest.fixture(scope="module")
-def sink() -> Iterator[SmtpSink]:
-    with SmtpSink() as running:
-        yield running
-
-
-@pytest.fixture(scope="module")
 def server(
     fake: FakeOpenAI,
     mailbox: Dovecot,

@@ -36,18 +36,6 @@ ASKS = f"How long is the quay? [[text={ANSWER}]]"
 
 
 @pytest.fixture(scope="module")
-def mailbox() -> Iterator[Dovecot]:
-    with Dovecot() as running:
-        yield running
-
-
-@pytest.fixture(scope="module")
-def sink() -> Iterator[SmtpSink]:
-    with SmtpSink() as running:
-        yield running
-
-
-@pytest.fixture(scope="module")
 def server(
     fake: FakeOpenAI,
     mailbox: Dovecot,

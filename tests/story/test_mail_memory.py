@@ -59,18 +59,6 @@ def model(own_fake: FakeOpenAI) -> Model:
 
 
 @pytest.fixture(scope="module")
-def mailbox() -> Iterator[Dovecot]:
-    with Dovecot() as running:
-        yield running
-
-
-@pytest.fixture(scope="module")
-def sink() -> Iterator[SmtpSink]:
-    with SmtpSink() as running:
-        yield running
-
-
-@pytest.fixture(scope="module")
 def server(
     own_fake: FakeOpenAI,
     mailbox: Dovecot,
