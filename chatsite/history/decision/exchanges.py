@@ -25,30 +25,29 @@ class Exchanges:
 
     @classmethod
     def of(cls, given: DecisionInput, fitted: FittedPath, horizon: int | None) -> Exchanges:
-        turns = [
-            turn
-            for turn in fitted.verdict.older
-            if turn.reason != "unanswered" and not is_background(turn.turn)
-        ]
         quoted = {
             seq for quotes in (*fitted.earlier_quotes, fitted.quotes) for seq in quotes.reasons
         }
         line = horizon or 0
-        sent = sum(turn.is_in_request and turn.first >= line for turn in turns)
-        above = [turn for turn in turns if turn.is_in_request and turn.first < line]
-        pinned = sum(turn.kept_for == "pinned" for turn in above)
-        quotes = sum(
-            not turn.is_in_request and any(entry.seq in quoted for entry in turn.turn.entries)
-            for turn in turns
-        )
         not_loaded = given.transcript.not_loaded
-        stored = not given.transcript.entries[-1].draft
-        return cls(
-            stored=not_loaded.users - not_loaded.background + len(turns) + stored,
-            sent=sent + stored,
-            pinned=pinned,
-            older=len(above) - pinned + quotes,
-        )
+        # The draft isn't stored; the current message is, and is sent.
+        sent = int(not given.transcript.entries[-1].draft)
+        stored = not_loaded.users - not_loaded.background + sent
+        pinned = older = 0
+        for turn in fitted.verdict.older:
+            if turn.reason == "unanswered" or is_background(turn.turn):
+                continue
+            stored += 1
+            if turn.is_in_request:
+                if turn.first >= line:
+                    sent += 1
+                elif turn.kept_for == "pinned":
+                    pinned += 1
+                else:
+                    older += 1
+            elif quoted and any(entry.seq in quoted for entry in turn.turn.entries):
+                older += 1
+        return cls(stored=stored, sent=sent, pinned=pinned, older=older)
 
     def to_stored(self) -> list[int]:
         return [self.stored, self.sent, self.pinned, self.older]

@@ -13,6 +13,8 @@ _NAMESPACE = re.compile(r"^(?:functions?|tools?|default_api)\s*\.\s*")
 def plain_text(message: Message) -> str:
     """The text, and a line for each attached file that the text doesn't name."""
     text = message.content or ""
+    if not message.attachments:
+        return text
     lines = [text] if text else []
     for attachment in message.attachments:
         line = f"File: {attachment.name}"
