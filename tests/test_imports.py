@@ -17,7 +17,7 @@ PROGRAM = ROOT / "chatsite"
 # Imports go downwards only: a part may import those of the lines above its own.
 LEVELS = (
     ("wording",),
-    ("messages", "errors", "process_limits", "child_process", "encoding"),
+    ("messages", "errors", "process_limits", "child_process", "encoding", "alphabets"),
     ("history", "kv", "limits", "checked_file", "mail_account"),
     ("views", "tools", "files"),
     ("events",),
@@ -45,6 +45,7 @@ WITH_DJANGO = {
 DJANGO = {"django", "channels", "environ", "whitenoise", "csp"}
 PURE_PARTS = {
     "wording",
+    "alphabets",
     "encoding",
     "messages",
     "errors",

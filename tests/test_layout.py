@@ -28,7 +28,7 @@ INSIDE: Mapping[str, tuple[str, ...]] = {
     ),
     "kv": ("books cleanup", "cleanup_setting reuse sessions"),
     "files": (
-        "alphabets containers folder names",
+        "containers folder names",
         "encodings",
         "kinds",
         "pictures texts",

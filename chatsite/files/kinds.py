@@ -8,14 +8,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from chatsite.alphabets import is_mostly_utf8
 from chatsite.errors import BadCommand
 from chatsite.files import containers
-from chatsite.files.encodings import (
-    CONTROLS_IN_BYTES,
-    encodings_of,
-    is_broken_utf8,
-    reads_whole,
-)
+from chatsite.files.encodings import CONTROLS_IN_BYTES, encodings_of, reads_whole, sample_of
 from chatsite.messages import Modality
 from chatsite.wording import later, say
 
@@ -142,6 +138,6 @@ def _text_codec(path: Path, head: bytes) -> str:
             return codec
     if CONTROLS_IN_BYTES.search(head):
         raise NotTaken(later("A file of this type"))
-    if is_broken_utf8(path):
+    if is_mostly_utf8(sample_of(path)):
         raise NotTaken(later("A damaged text (save it again as UTF-8)"))
     raise NotTaken(later("A text in an encoding that isn't recognized (save it as UTF-8)"))

@@ -1,0 +1,205 @@
+"""Guesses in which encoding a text is, by the letters that languages have and how they stand.
+
+A mail or a table of a few words holds a dozen characters besides ASCII. What tells two encodings
+apart is then whether they are letters of one language, and for scripts of their own which of them
+are frequent.
+"""
+
+from __future__ import annotations
+
+import codecs
+import re
+from collections import Counter
+from typing import NamedTuple
+
+# So much is looked at, from the first byte on that isn't ASCII.
+SEEN = 4 * 1024
+# All control characters but those that texts have: tab, line ends, and escape (colours in logs).
+NOT_IN_TEXT = re.compile("[\x00-\x07\x0e-\x1a\x1c-\x1f]")
+# Bytes that an encoding doesn't use become these in Python.
+UNUSED = re.compile("[\x7f-\x84\x86-\x9f]")
+ISO_2022_JP = re.compile(rb"\x1b\$[@B][!-~]+\x1b\([BJ]")
+_UTF8 = re.compile(rb"[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3}")
+# Signs that texts of many languages have, and a word has none of inside.
+_SIGNS = frozenset("€£§°«»¿¡“”„‚‘’–—…•©®™×½¼¾²³µ·\xa0№ªº¢¥¦¬¯¶†‡‰‹›¸¨´\xad±÷،؟؛")
+_SIGNS |= frozenset(map(chr, (*range(0x3000, 0x3040), *range(0xFF00, 0xFF61))))
+_IN_WORDS = frozenset("’·‘–—…\xad")
+_AT_AN_END = frozenset("½¼¾®™²³ªº")
+# Letters of a word's end in Greek and Hebrew.
+_FINAL = frozenset("ςךםןףץ")
+_LEAST = 0.55
+# A writing's first encoding is by far the most frequent one.
+_RARER = 0.025
+# A few signs and letters are most often those of the West.
+_WESTERN = 0.2
+
+
+class Writing(NamedTuple):
+    """`codecs` are Python's names. `letters` are in the order of their frequency where `ranked`.
+    Writings of many characters list the frequent ones; `usual` are the first bytes of the others
+    that one may expect."""
+
+    codecs: tuple[str, ...]
+    letters: str
+    ranked: bool = False
+    usual: range = range(0)
+
+    def worth(self) -> dict[str, float]:
+        """How well each letter speaks for this writing, 1 at most."""
+        fall = 0.6 / len(self.letters) if self.ranked else 0.0
+        letters = {letter: 1 - fall * place for place, letter in enumerate(self.letters)}
+        return dict.fromkeys(_SIGNS, 0.9) | letters
+
+
+_KANA = "".join(map(chr, (*range(0x3041, 0x3097), *range(0x30A1, 0x30FD))))
+_CHINESE = (
+    "的一是不了在人有我他这个们中来上大为和国地到以说时要就出会可也你对生能而子那得于着下自之年过"
+    "发后作里用道行所然家种事成方多经么去法学如都同现当没动面起看定天分还进好小部其些主样理心她本"
+    "前开但因只从想实日者意无力它与长把机十民第公此已工使情明性知全三又关点正业外将两高间由问很最"
+    "重并物手应向头文体政美相见被利什二等产或新己制身果加西月话合回特代内信表化老给世位次度门任常"
+    "先海通教儿原东声提立及比员解水名真论处走义各入几口认条平系气题活更别打女变四总何电数安少报才"
+    "结反受目太量再感建务做接必场件计管期市直资命山金指统区保至形社便空决治展科司五基非则听白光放"
+    "难且思王完设式色路记南品住告类求据程北边张交规万取价格姓称号码型元百千单钱州广京這個們來為國"
+    "說時會對於著過發後裡種經麼學現當沒動還進樣開從實無與長機關點業將兩間問並應頭體見產話內給門兒"
+    "東聲員論處義幾認條氣題別變總電數報結務場計資統區決則聽難設記類據邊張規萬價稱號碼單錢臺灣您请"
+    "請谢謝客户戶联聯订訂额額"
+)
+_KOREAN = (
+    "이다의는에가을고하지로기사도한리어자시대나인아정일부전과라해스서보수것그제상주여구들국장위공만원등안세동요우경연"
+    "오성조거모발통회신르면미계방학있었은름울김를니습합입문용생내적체소관선실분진중무개간비영행산으업조화드트"
+)
+_JAPANESE = (
+    "日一国人年大十二本中長出三時行見月後前生五間上東四今金九入学高円子外八六下来気小七山話女北午百書先名川千水半男"
+    "西電校語土木聞食車何南万毎白天母火右読友左休父雨都市価格田京県部社会事業者地方品番号住所員"
+)
+
+_WEST = ("cp1252", "iso8859_15", "cp850", "mac_roman")
+_CENTRAL = ("cp1250", "iso8859_2", "cp852")
+_CYRILLIC = ("cp1251", "koi8_r", "cp866", "iso8859_5", "mac_cyrillic")
+
+_WRITINGS = (
+    Writing(("cp932",), _JAPANESE + _KANA, usual=range(0x88, 0xA0)),
+    Writing(("gb18030",), _CHINESE, usual=range(0xB0, 0xD8)),
+    Writing(("big5",), _CHINESE, usual=range(0xA4, 0xC7)),
+    Writing(("cp949",), _KOREAN, usual=range(0xB0, 0xC9)),
+    Writing(("euc_jp",), _JAPANESE + _KANA, usual=range(0xB0, 0xD0)),
+    Writing(_WEST, "äöüß"),
+    Writing(_WEST, "éèàçêùôîâûëïüœÿ"),
+    Writing(_WEST, "áéíñóúü"),
+    Writing(_WEST, "ãçáéõíóêâôàúü"),
+    Writing(_WEST, "àèéìòùíîóú"),
+    Writing(_WEST, "éëïóöüèêá"),
+    Writing(_WEST, "åäöéü"),
+    Writing(_WEST, "æøåéü"),
+    Writing(_WEST, "àçéèíïòóúü"),
+    Writing(("cp1254", "iso8859_9"), "ışğüçöİâîû"),
+    Writing(("cp1252", "iso8859_15"), "áðéíóúýþæö"),
+    Writing(_CENTRAL, "łóążęćśńź"),
+    Writing(_CENTRAL, "áíéřčžýěšůúťňóďöü"),
+    Writing(_CENTRAL, "áíčéžšýľťúňďôóäĺŕ"),
+    Writing(_CENTRAL, "áéíóöőúüű"),
+    Writing(_CENTRAL, "čćđšž"),
+    Writing(_CENTRAL, "ăâîşţ"),
+    Writing(("iso8859_16",), "ăâîșț"),
+    Writing(("cp1257", "iso8859_13"), "ąčęėįšųūž"),
+    Writing(("cp1257", "iso8859_13"), "āčēģīķļņšūž"),
+    Writing(("cp1257", "iso8859_13"), "äõöüšž"),
+    Writing(_CYRILLIC, "оеаинтсрвлкмдпуяыьгзбчйхжшюцщэфъё", ranked=True),
+    Writing(("cp1251", "koi8_u", "iso8859_5"), "оанівиертскулдмпзяьбгйчхцжюєїшщфґ", ranked=True),
+    Writing(("cp1251", "iso8859_5"), "аоиенрстјувкдмплгзбчшцњжљћхђфџ", ranked=True),
+    Writing(("cp1253", "iso8859_7"), "αοιετσνηςρπυκμλόίάωδέήγθύχώφβξζψϊϋΐΰ", ranked=True),
+    Writing(("cp1255", "iso8859_8"), "יולהאתרמבשנםעדחקפגכסזטצןךףץ", ranked=True),
+    Writing(("cp1256", "iso8859_6"), "اليمنتروبةهعدسفكقحجشصأىطخذءثئضزغإظآؤ", ranked=True),
+    Writing(("cp1256",), "ایرندوتمهبسلکشزفگعخقجپحصآطچضغظذثژء", ranked=True),
+    Writing(("cp874",), "านรอกเงมยลวดทสตะปบคหแจพชขใไโผธณศซถภษญฟฐ่้ีิั์ื็ุูำ๊๋ๆ", ranked=True),
+)
+_WORTHS = tuple((writing, writing.worth()) for writing in _WRITINGS)
+
+# Of each character besides ASCII, how often it stands in the text, and the sum of its faults.
+_Signs = dict[str, tuple[int, float]]
+
+
+def likely_encodings(data: bytes, said: str = "") -> list[str]:
+    """Python's names of the encodings that the text may be in, the most plausible one first; none
+    where no language explains it. `said` is the one that it is said to be in, where it is."""
+    sample = first_beyond_ascii(data)
+    if is_mostly_utf8(sample):
+        return []
+    readings: dict[str, _Signs | None] = {}
+    found: list[tuple[float, str]] = []
+    for writing, worth in _WORTHS:
+        for rank, codec in enumerate(writing.codecs):
+            if codec not in readings:
+                readings[codec] = _signs(sample, codec, writing)
+            if signs := readings[codec]:
+                score = _score(signs, codec, writing, worth) - _RARER * rank
+                found += [(score, codec)] if score >= _LEAST else []
+    # A tie goes to the first: so does what several languages have, such as "ö".
+    found.sort(key=lambda one: (one[0], one[1] == said), reverse=True)
+    return list(dict.fromkeys(codec for _, codec in found))
+
+
+def first_beyond_ascii(data: bytes) -> bytes:
+    """The lines from the first byte on that isn't ASCII; empty where there is none."""
+    found = re.search(b"[\x80-\xff]", data)
+    if not found:
+        return b""
+    start = max(data.rfind(b"\n", 0, found.start()) + 1, found.start() - 200)
+    return data[start : start + SEEN]
+
+
+def is_mostly_utf8(sample: bytes) -> bool:
+    """Whether most of what isn't ASCII is UTF-8: another reading would be garbage."""
+    rest, right = _UTF8.subn(b"", sample)
+    wrong = sum(byte > 0x7F for byte in rest)
+    return right >= 2 and right > 3 * wrong
+
+
+def _signs(sample: bytes, codec: str, writing: Writing) -> _Signs | None:
+    """None where some byte has no meaning in it."""
+    try:
+        # The sample may end within a character.
+        text = codecs.getincrementaldecoder(codec)().decode(sample)
+    except UnicodeDecodeError:
+        return None
+    if NOT_IN_TEXT.search(text) or UNUSED.search(text):
+        return None
+    signs: _Signs = {}
+    places = Counter(zip(f" {text}", text, f"{text[1:]} ", strict=False))
+    for (before, sign, after), times in places.items():
+        if sign > "\x7f":
+            seen, faults = signs.get(sign, (0, 0.0))
+            signs[sign] = seen + times, faults + times * _fault(before, sign, after, writing)
+    return signs
+
+
+def _score(signs: _Signs, codec: str, writing: Writing, worth: dict[str, float]) -> float:
+    """How well the language explains what isn't ASCII: 1 where it does so entirely."""
+    total = _WESTERN if codec == "cp1252" and writing.codecs == _WEST else 0.0
+    for sign, (times, faults) in signs.items():
+        value = worth.get(sign, worth.get(sign.lower()))
+        if value is None and (writing.ranked or not sign.isalpha()):
+            value = -1.5
+        elif value is None and writing.usual:
+            value = 0.6 if sign.encode(codec)[0] in writing.usual else -0.5
+        elif value is None:
+            value = 0.3  # of another language, as names are
+        total += value * times - faults
+    return total / sum(times for times, _ in signs.values())
+
+
+def _fault(before: str, sign: str, after: str, writing: Writing) -> float:
+    """How unlikely the character is in this place of a word."""
+    if sign in _SIGNS:
+        inside = after.isalpha() and (before.isalpha() or sign in _AT_AN_END)
+        if writing.usual or not (inside or before > "\x7f" < after):
+            return 0.0
+        return -0.1 if sign in _IN_WORDS else 1.9
+    fault = 1.0 if before.islower() and sign.isupper() else 0.0
+    fault += 0.5 if before.isupper() and sign.isupper() and after.islower() else 0.0
+    fault += 1.0 if sign in _FINAL and after.isalpha() else 0.0
+    if writing.ranked or writing.usual:  # It isn't mixed with ASCII's letters.
+        return fault + any(one.isascii() and one.isalpha() for one in (before, after)) / 2
+    # Latin words consist of those. Portuguese has "õe" alone; in Hungarian the byte is "ő".
+    fault += 0.5 if before > "\x7f" and after > "\x7f" else 0.0
+    return fault + (0.5 if sign in "õÕ" and after not in "eE" else 0.0)
