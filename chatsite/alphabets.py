@@ -24,7 +24,7 @@ _UTF8 = re.compile(rb"[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf
 _SIGNS = frozenset("€£§°«»¿¡“”„‚‘’–—…•©®™×½¼¾²³µ·\xa0№ªº¢¥¦¬¯¶†‡‰‹›¸¨´\xad±÷،؟؛")
 _SIGNS |= frozenset(map(chr, (*range(0x3000, 0x3040), *range(0xFF00, 0xFF61))))
 _IN_WORDS = frozenset("’·‘–—…\xad")
-_AT_AN_END = frozenset("½¼¾®™²³ªº")
+_AT_AN_END = frozenset("½¼¾®™²³ªº£")
 # Letters of a word's end in Greek and Hebrew.
 _FINAL = frozenset("ςךםןףץ")
 _LEAST = 0.55
@@ -79,16 +79,15 @@ _CYRILLIC = ("cp1251", "koi8_r", "cp866", "iso8859_5", "mac_cyrillic")
 
 _WRITINGS = (
     Writing(("cp932",), _JAPANESE + _KANA, usual=range(0x88, 0xA0)),
+    Writing(("euc_jp",), _JAPANESE + _KANA, usual=range(0xB0, 0xD0)),
+    Writing(("cp949",), _KOREAN, usual=range(0xB0, 0xC9)),
     Writing(("gb18030",), _CHINESE, usual=range(0xB0, 0xD8)),
     Writing(("big5",), _CHINESE, usual=range(0xA4, 0xC7)),
-    Writing(("cp949",), _KOREAN, usual=range(0xB0, 0xC9)),
-    Writing(("euc_jp",), _JAPANESE + _KANA, usual=range(0xB0, 0xD0)),
     Writing(_WEST, "äöüß"),
     Writing(_WEST, "éèàçêùôîâûëïüœÿ"),
     Writing(_WEST, "áéíñóúü"),
     Writing(_WEST, "ãçáéõíóêâôàúü"),
-    Writing(_WEST, "àèéìòùíîóú"),
-    Writing(_WEST, "éëïóöüèêá"),
+    Writing(_WEST, "àèéìòù"),
     Writing(_WEST, "åäöéü"),
     Writing(_WEST, "æøåéü"),
     Writing(_WEST, "àçéèíïòóúü"),
@@ -96,7 +95,7 @@ _WRITINGS = (
     Writing(("cp1252", "iso8859_15"), "áðéíóúýþæö"),
     Writing(_CENTRAL, "łóążęćśńź"),
     Writing(_CENTRAL, "áíéřčžýěšůúťňóďöü"),
-    Writing(_CENTRAL, "áíčéžšýľťúňďôóäĺŕ"),
+    Writing(_CENTRAL, "áíčéžšýľťúňďôóä"),
     Writing(_CENTRAL, "áéíóöőúüű"),
     Writing(_CENTRAL, "čćđšž"),
     Writing(_CENTRAL, "ăâîşţ"),
@@ -104,6 +103,7 @@ _WRITINGS = (
     Writing(("cp1257", "iso8859_13"), "ąčęėįšųūž"),
     Writing(("cp1257", "iso8859_13"), "āčēģīķļņšūž"),
     Writing(("cp1257", "iso8859_13"), "äõöüšž"),
+    Writing(("cp1258",), "đơưăâêôàáèéíóùúý\u0300\u0301\u0303\u0309\u0323"),
     Writing(_CYRILLIC, "оеаинтсрвлкмдпуяыьгзбчйхжшюцщэфъё", ranked=True),
     Writing(("cp1251", "koi8_u", "iso8859_5"), "оанівиертскулдмпзяьбгйчхцжюєїшщфґ", ranked=True),
     Writing(("cp1251", "iso8859_5"), "аоиенрстјувкдмплгзбчшцњжљћхђфџ", ranked=True),
@@ -156,7 +156,8 @@ def is_mostly_utf8(sample: bytes) -> bool:
 
 
 def _signs(sample: bytes, codec: str, writing: Writing) -> _Signs | None:
-    """None where some byte has no meaning in it."""
+    """None where some byte has no meaning in it. The other writings in this encoding are of the
+    same kind."""
     try:
         # The sample may end within a character.
         text = codecs.getincrementaldecoder(codec)().decode(sample)

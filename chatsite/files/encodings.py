@@ -24,13 +24,9 @@ BLOCK = 1024 * 1024
 _NO_CHARACTERS = ("Cn", "Co", "Cs", "Cc")
 CONTROLS_IN_BYTES = re.compile(NOT_IN_TEXT.pattern.encode())
 # What a reading is shown as, by Python's name. The server takes no other from the child process.
-LABELS = {
-    "cp874": "windows-874",
-    "cp932": "Shift-JIS",
-    "cp949": "EUC-KR",
-    "utf_16_le": "UTF-16",
-    "utf_16_be": "UTF-16",
-} | {
+_OTHERS = {"cp874": "windows-874", "cp932": "Shift-JIS", "cp949": "EUC-KR"}
+LABELS = _OTHERS | dict.fromkeys(("utf_16_le", "utf_16_be"), "UTF-16")
+LABELS |= {
     codecs.lookup(label).name.replace("-", "_"): label
     for label in (
         *(f"windows-{number}" for number in range(1250, 1259)),

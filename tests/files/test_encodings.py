@@ -49,24 +49,33 @@ TABLES = {
 WORDS = {
     "cp1252": (
         "Käse|Überschrift|café|“Hello” he said — it’s €5|20 °C ± 2 µm, ½ cup, § 5, ©|Þórður|"
-        "Åland, Øresund, Ærø|José,São Paulo\nFrançois,Zürich\nBjörk,Malmö|L’été arrive – déjà…"
+        "Åland, Øresund, Ærø|José,São Paulo\nFrançois,Zürich\nBjörk,Malmö|L’été arrive – déjà…|"
+        "it’s|“quoted”|wait…what|pages 3–4|£5,000|€5|5 €|±5 °C|½ cup|x × y|«ja»|¿no?|Foo™|5 µm|• item|"
+        "Financiële coöperatie, geïnvesteerd"
     ),
     "mac_roman": "naïve café résumé",
     "cp850": "façade|Müller",
-    "cp1250": "Łódź;Kraków;Gdańsk|ulice Žižkov, město Brno|Győr;Pécs;Szőlő|Ťažký, ľúbosť|Kraków",
+    "cp1250": (
+        "Łódź;Kraków;Gdańsk|ulice Žižkov, město Brno|Győr;Pécs;Szőlő|Ťažký, ľúbosť|Kraków|"
+        "Čekam te već dugo"
+    ),
     "cp1251": "Привет|ДОГОВОР № 5|name;город\nivan;Омск|Здравей свят, как си|Ћирилица и ђак",
     "koi8_r": "Привет, как дела?",
     "cp866": "ДОГОВОР № 5 от 01.02.2020",
     "cp1253": "Καλημέρα κόσμε|ΑΘΗΝΑ;ΠΟΛΗ",
     "cp1254": "İyi günler, teşekkürler|Çok güzel ışık",
-    "cp1255": "שלום עולם",
+    "cp1255": "שלום עולם|שם;עיר\nיעקב;חיפה",
     "cp1256": "السلام عليكم",
     "cp874": "ภาษาไทย",
     "cp932": "日本語|カタカナ|東京都,大阪府|売上高,利益率,備考\n1,2,なし",
     "euc_jp": "東京都,大阪府",
-    "gbk": "中文|你好，世界！|客户名称,联系电话|ERP系统导出\n产品ID,产品名称,规格\nA-1,螺丝,M3",
-    "big5": "產品名稱,數量,單價",
-    "cp949": "안녕하세요|상품명,수량,가격\n사과,3,1000",
+    "gbk": (
+        "中文|你好，世界！|客户名称,联系电话|ERP系统导出\n产品ID,产品名称,规格\nA-1,螺丝,M3|"
+        "姓名;城市\n李伟;深圳"
+    ),
+    "big5": "非常感謝|產品名稱,數量,單價",
+    "cp949": "안녕하세요|고객;금액\n새벽 빵집;50|상품명,수량,가격\n사과,3,1000",
+    "cp1258": "Ca\u0309m ơn râ\u0301t nhiê\u0300u",
     "utf_16_le": "Größe;Müller|emoji 😀;x|a;b",
 }
 SHORT = [(text, codec) for codec, texts in WORDS.items() for text in texts.split("|")]

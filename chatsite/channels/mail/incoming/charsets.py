@@ -15,7 +15,7 @@ from chatsite.alphabets import ISO_2022_JP, likely_encodings
 # no mail is written in any of them.
 _NO_CHARSETS = {"idna", "punycode", "unicode-escape", "raw-unicode-escape", "undefined"}
 # What these names mean in the field: UTF-16 with its mark, or without.
-_MEANT = {"gbk": "gb18030", "iso2022-jp": "iso2022_jp_ext", "utf-16-le": "utf-16"}
+_MEANT = {"gbk": "gb18030", "iso2022_jp": "iso2022_jp_ext", "utf-16-le": "utf-16"}
 _NAME = re.compile(r"[a-z0-9][a-z0-9_.:-]*")
 _CODE_PAGE = re.compile(r"(?:x-)?(?:cp|windows|win|ibm|ms|dos)[-_ ]?(\d{3,4})")
 # Decoders that keep a state: bytes below 128 aren't always ASCII in them.
@@ -23,10 +23,10 @@ _SHIFTING = ("utf-7", "iso2022", "hz")
 # Text of single bytes is called so, too.
 _WIDE = ("utf-16", "utf-32")
 # Characters of East Asia are pairs of bytes in these, which UTF-8 may look like.
-_OF_PAIRS = ("gb", "big5", "cp932", "cp949", "euc", "shift", "johab", "hkscs")
+_OF_PAIRS = ("gb", "big5", "cp932", "cp949", "euc", "shift", "johab")
 FEWEST_IN_UTF_8 = 4
 # What programs declare whatever they send.
-_SAYS_LITTLE = ("", "ascii", "utf-8", "cp1252")
+_SAYS_LITTLE = ("", "utf-8", "cp1252")
 
 
 def decoded(data: bytes, declared: str | None) -> str:
@@ -49,19 +49,14 @@ def codec_of(declared: str | None) -> str:
     page = _CODE_PAGE.fullmatch(said)
     for name in (f"cp{page[1]}" if page else said, said, said.removeprefix("x-")):
         with suppress(LookupError):
-            known = _known(name)
-            if known.name.replace("_", "-") not in _NO_CHARSETS and known._is_text_encoding:
-                return _MEANT.get(known.name.replace("_", "-"), known.name)
+            name = codecs.lookup(name).name.replace("_", "-")
+        # Browsers know more names, and mean a superset by some.
+        encoding = webencodings.lookup(name)
+        with suppress(LookupError):
+            known = codecs.lookup(encoding.codec_info.name if encoding else name)
+            if known.name not in _NO_CHARSETS and known._is_text_encoding:
+                return _MEANT.get(known.name, known.name)
     return ""
-
-
-def _known(name: str) -> codecs.CodecInfo:
-    """By the names that Python knows and those that browsers do, who mean a superset by some.
-    Raises LookupError."""
-    with suppress(LookupError):
-        name = codecs.lookup(name).name.replace("_", "-")
-    encoding = webencodings.lookup(name)
-    return codecs.lookup(encoding.codec_info.name if encoding else name)
 
 
 def _in_order(data: bytes, name: str) -> Iterator[str]:
@@ -70,28 +65,21 @@ def _in_order(data: bytes, name: str) -> Iterator[str]:
         yield "iso2022_jp_ext"
     if name.startswith(_SHIFTING) or (name.startswith(_WIDE) and 0 in data):
         yield name
-    if _is_utf_8(data, FEWEST_IN_UTF_8 if name.startswith(_OF_PAIRS) else 0):
-        yield "utf-8"
+    with suppress(UnicodeDecodeError):
+        letters = sum(character > "\x7f" for character in data.decode())
+        if letters >= FEWEST_IN_UTF_8 or not name.startswith(_OF_PAIRS):
+            yield "utf-8"
     if name not in _SAYS_LITTLE:
         yield name
     yield from likely_encodings(data, name)
-
-
-def _is_utf_8(data: bytes, fewest: int) -> bool:
-    """With this many letters beyond ASCII at least."""
-    try:
-        return sum(character > "\x7f" for character in data.decode()) >= fewest
-    except UnicodeDecodeError:
-        return False
 
 
 def _by_windows_1252(error: UnicodeError) -> tuple[str, int]:
     """Bytes that don't decode, each by itself; the five it has no character for are controls."""
     assert isinstance(error, UnicodeDecodeError)
     wrong = (error.object[at : at + 1] for at in range(error.start, error.end))
-    return "".join(
-        one.decode("cp1252", "ignore") or one.decode("latin-1") for one in wrong
-    ), error.end
+    read = (one.decode("cp1252", "ignore") or one.decode("latin-1") for one in wrong)
+    return "".join(read), error.end
 
 
 _BY_WINDOWS_1252 = "windows-1252"
