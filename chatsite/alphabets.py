@@ -20,13 +20,14 @@ NOT_IN_TEXT = re.compile("[\x00-\x07\x0e-\x1a\x1c-\x1f]")
 UNUSED = re.compile("[\x7f-\x84\x86-\x9f]")
 ISO_2022_JP = re.compile(rb"\x1b\$[@B][!-~]+\x1b\([BJ]")
 _UTF8 = re.compile(rb"[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3}")
-# Signs that texts of many languages have, and a word has none of inside.
-_SIGNS = frozenset("€£§°«»¿¡“”„‚‘’–—…•©®™×½¼¾²³µ·\xa0№ªº¢¥¦¬¯¶†‡‰‹›¸¨´\xad±÷،؟؛")
+# Signs that texts of many languages have; words have only the first ones inside.
+_IN_WORDS = frozenset("’·‘–—…\xad\xa0\u200c\u200d\u200e\u200f")
+_SIGNS = _IN_WORDS | frozenset("€£§°«»¿¡“”„‚•©®™×½¼¾²³µ№ªº¢¥¦¬¯¶†‡‰‹›¸¨´±÷،؟؛")
 _SIGNS |= frozenset(map(chr, (*range(0x3000, 0x3040), *range(0xFF00, 0xFF61))))
-_IN_WORDS = frozenset("’·‘–—…\xad")
 _AT_AN_END = frozenset("½¼¾®™²³ªº£")
-# Letters of a word's end in Greek and Hebrew.
-_FINAL = frozenset("ςךםןףץ")
+# Letters that only end a word, and such that never begin one.
+_LAST = frozenset("ςךםןףץ")
+_NEVER_FIRST = frozenset("ьъыЬЪЫğĞ")
 _LEAST = 0.55
 # A writing's first encoding is by far the most frequent one.
 _RARER = 0.025
@@ -53,16 +54,14 @@ class Writing(NamedTuple):
 
 _KANA = "".join(map(chr, (*range(0x3041, 0x3097), *range(0x30A1, 0x30FD))))
 _CHINESE = (
-    "的一是不了在人有我他这个们中来上大为和国地到以说时要就出会可也你对生能而子那得于着下自之年过"
-    "发后作里用道行所然家种事成方多经么去法学如都同现当没动面起看定天分还进好小部其些主样理心她本"
-    "前开但因只从想实日者意无力它与长把机十民第公此已工使情明性知全三又关点正业外将两高间由问很最"
-    "重并物手应向头文体政美相见被利什二等产或新己制身果加西月话合回特代内信表化老给世位次度门任常"
-    "先海通教儿原东声提立及比员解水名真论处走义各入几口认条平系气题活更别打女变四总何电数安少报才"
-    "结反受目太量再感建务做接必场件计管期市直资命山金指统区保至形社便空决治展科司五基非则听白光放"
-    "难且思王完设式色路记南品住告类求据程北边张交规万取价格姓称号码型元百千单钱州广京這個們來為國"
-    "說時會對於著過發後裡種經麼學現當沒動還進樣開從實無與長機關點業將兩間問並應頭體見產話內給門兒"
-    "東聲員論處義幾認條氣題別變總電數報結務場計資統區決則聽難設記類據邊張規萬價稱號碼單錢臺灣您请"
-    "請谢謝客户戶联聯订訂额額"
+    "的一是不了在人有我他这个们中来上大为和国地到以说时要就出会可也你对生能而子那得于着下自之年过发后作里用道行所"
+    "然家种事成方多经么去法学如都同现当没动面起看定天分还进好小部其些主样理心她本前开但因只从想实日者意无力它与长"
+    "把机十民第公此已工使情明性知全三又关点正业外将两高间由问很最重并物手应向头文体政美相见被利什二等产或新己制身"
+    "果加西月话合回特代内信表化老给世位次度门任常先海通教儿原东声提立及比员解水名真论处走义各入几口认条平系气题活"
+    "更别打女变四总何电数安少报才结反受目太量再感建务做接必场件计管期市直资命山金指统区保至形社便空决治展科司五基"
+    "非则听白光放难且思王完设式色路记南品住告类求据程北边张交规万取价格姓称号码型元百千单钱州广京這個們來為國說時"
+    "會對於著過發後裡種經麼學現當沒動還進樣開從實無與長機關點業將兩間問並應頭體見產話內給門兒東聲員論處義幾認條氣"
+    "題別變總電數報結務場計資統區決則聽難設記類據邊張規萬價稱號碼單錢臺灣您请請谢謝客户戶联聯订訂额額"
 )
 _KOREAN = (
     "이다의는에가을고하지로기사도한리어자시대나인아정일부전과라해스서보수것그제상주여구들국장위공만원등안세동요우경연"
@@ -91,7 +90,7 @@ _WRITINGS = (
     Writing(_WEST, "åäöéü"),
     Writing(_WEST, "æøåéü"),
     Writing(_WEST, "àçéèíïòóúü"),
-    Writing(("cp1254", "iso8859_9"), "ışğüçöİâîû"),
+    Writing(("cp1254", "iso8859_9"), "ışğüçöİ"),
     Writing(("cp1252", "iso8859_15"), "áðéíóúýþæö"),
     Writing(_CENTRAL, "łóążęćśńź"),
     Writing(_CENTRAL, "áíéřčžýěšůúťňóďöü"),
@@ -108,7 +107,7 @@ _WRITINGS = (
     Writing(("cp1251", "koi8_u", "iso8859_5"), "оанівиертскулдмпзяьбгйчхцжюєїшщфґ", ranked=True),
     Writing(("cp1251", "iso8859_5"), "аоиенрстјувкдмплгзбчшцњжљћхђфџ", ranked=True),
     Writing(("cp1253", "iso8859_7"), "αοιετσνηςρπυκμλόίάωδέήγθύχώφβξζψϊϋΐΰ", ranked=True),
-    Writing(("cp1255", "iso8859_8"), "יולהאתרמבשנםעדחקפגכסזטצןךףץ", ranked=True),
+    Writing(("cp1255", "iso8859_8"), "יולהאתרמבשנםעדחקפגכסזטצןךףץ־׳״", ranked=True),
     Writing(("cp1256", "iso8859_6"), "اليمنتروبةهعدسفكقحجشصأىطخذءثئضزغإظآؤ", ranked=True),
     Writing(("cp1256",), "ایرندوتمهبسلکشزفگعخقجپحصآطچضغظذثژء", ranked=True),
     Writing(("cp874",), "านรอกเงมยลวดทสตะปบคหแจพชขใไโผธณศซถภษญฟฐ่้ีิั์ื็ุูำ๊๋ๆ", ranked=True),
@@ -198,9 +197,11 @@ def _fault(before: str, sign: str, after: str, writing: Writing) -> float:
         return -0.1 if sign in _IN_WORDS else 1.9
     fault = 1.0 if before.islower() and sign.isupper() else 0.0
     fault += 0.5 if before.isupper() and sign.isupper() and after.islower() else 0.0
-    fault += 1.0 if sign in _FINAL and after.isalpha() else 0.0
+    fault += 1.0 if sign in _LAST and after.isalpha() else 0.0
+    fault += 1.0 if sign in _NEVER_FIRST and not before.isalpha() else 0.0
     if writing.ranked or writing.usual:  # It isn't mixed with ASCII's letters.
         return fault + any(one.isascii() and one.isalpha() for one in (before, after)) / 2
+    fault += 0.1 if not (before.isalpha() or after.isalpha()) else 0.0
     # Latin words consist of those. Portuguese has "õe" alone; in Hungarian the byte is "ő".
     fault += 0.5 if before > "\x7f" and after > "\x7f" else 0.0
-    return fault + (0.5 if sign in "õÕ" and after not in "eE" else 0.0)
+    return fault + (0.5 if sign in "õÕ" and after not in "eE" and writing.codecs == _WEST else 0.0)

@@ -1,7 +1,4 @@
-"""In which encoding a text file is: said by its first bytes, UTF-8, or what its letters tell.
-
-Runs in the child process only.
-"""
+"""In which encoding a text file is. Runs in the child process only."""
 
 from __future__ import annotations
 

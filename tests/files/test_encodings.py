@@ -50,8 +50,8 @@ WORDS = {
     "cp1252": (
         "Käse|Überschrift|café|“Hello” he said — it’s €5|20 °C ± 2 µm, ½ cup, § 5, ©|Þórður|"
         "Åland, Øresund, Ærø|José,São Paulo\nFrançois,Zürich\nBjörk,Malmö|L’été arrive – déjà…|"
-        "it’s|“quoted”|wait…what|pages 3–4|£5,000|€5|5 €|±5 °C|½ cup|x × y|«ja»|¿no?|Foo™|5 µm|• item|"
-        "Financiële coöperatie, geïnvesteerd"
+        "it’s|“quoted”|wait…what|pages 3–4|£5,000|€5|5 €|±5 °C|½ cup|x × y|«ja»|¿no?|Foo™|5 µm|"
+        "5\xa0km|• item|Financiële coöperatie, geïnvesteerd"
     ),
     "mac_roman": "naïve café résumé",
     "cp850": "façade|Müller",
@@ -64,7 +64,7 @@ WORDS = {
     "cp866": "ДОГОВОР № 5 от 01.02.2020",
     "cp1253": "Καλημέρα κόσμε|ΑΘΗΝΑ;ΠΟΛΗ",
     "cp1254": "İyi günler, teşekkürler|Çok güzel ışık",
-    "cp1255": "שלום עולם|שם;עיר\nיעקב;חיפה",
+    "cp1255": "שלום עולם|רישומי יומן|שם;עיר\nיעקב;חיפה",
     "cp1256": "السلام عليكم",
     "cp874": "ภาษาไทย",
     "cp932": "日本語|カタカナ|東京都,大阪府|売上高,利益率,備考\n1,2,なし",
