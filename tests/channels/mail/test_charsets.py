@@ -44,6 +44,7 @@ TEXTS = [
     ("utf-8", "Yarın geç kalacağım", "cp1254"),
     ("iso-8859-1", "Açıklama;Sayı\nkırık;3", "cp1254"),
     ("iso-8859-1", "Það er góðan daginn", "cp1252"),
+    ("iso-8859-1", "jõulud", "cp1252"),
     ("us-ascii", "Де ключ? Його немає", "koi8_u"),
     ("utf-8", "我明天會晚到", "big5"),
     ("utf-8", "鍵はどこ?", "euc_jp"),

@@ -69,7 +69,8 @@ def _in_order(data: bytes, name: str) -> Iterator[str]:
         letters = sum(character > "\x7f" for character in data.decode())
         if letters >= FEWEST_IN_UTF_8 or not name.startswith(_OF_PAIRS):
             yield "utf-8"
-    if name not in _SAYS_LITTLE:
+    # A single letter tells less than a declaration.
+    if name not in _SAYS_LITTLE or (name == "cp1252" and sum(byte > 0x7F for byte in data) < 2):
         yield name
     yield from likely_encodings(data, name)
 
