@@ -59,6 +59,10 @@ ASKED = "Where is the quay, and how long is it?"
         (many("related", many("alternative", plain(ASKED), QUESTION, mark="c")), ASKED),
         (many("mixed", many("mixed", many("mixed", QUESTION, mark="d"), mark="c")), ASKED),
         (many("x-new", plain(ASKED)), ASKED),
+        (part("text/markdown; charset=utf-8", ASKED), ASKED),
+        (part("text/plain; name=message.txt", ASKED), ASKED),
+        (many("mixed", plain("Look:"), part("text/html; name=ATT00001.htm", f"<p>{ASKED}</p>",
+         "Content-Disposition: attachment; filename=ATT00001.htm")), f"Look:\n\n{ASKED}"),
     ],
 )  # fmt: skip
 def test_the_form_that_says_it_is_read_of_each_text(mail: bytes, text: str) -> None:
@@ -123,6 +127,9 @@ def test_a_calendar_beside_the_text_is_none_and_an_attached_one_has_its_name() -
     calendar = part("text/calendar; method=REQUEST", "BEGIN:VCALENDAR")
     invitation = many("alternative", plain("Come!"), html("<p>Come!</p>"), calendar)
     assert read_mail(HEAD + invitation).files == ()
+    for kind in ("text/enriched", "text/rtf", "text/watch-html", "text/calendar; name=meeting.ics"):
+        forms = many("alternative", plain("Come!"), part(kind, "Come!"), html("<p>Come!</p>"))
+        assert (read_mail(HEAD + forms).text, read_mail(HEAD + forms).files) == ("Come!", ())
     attached = read_mail(HEAD + many("mixed", plain("When?"), calendar))
     assert [one.name for one in attached.files] == ["attachment 3.ics"]
 
@@ -153,6 +160,8 @@ def test_a_picture_in_the_text_is_a_file_where_its_sender_put_it_to_be_seen(
 ) -> None:
     found = read_mail(with_picture(page, data))
     assert [one.name for one in found.files] == ["image001.png"] * is_file
+    found = read_mail(b"Subject: WG: Kran\r\n" + with_picture(page, data))
+    assert bool(found.files) == (len(data) >= SMALL_PICTURE or is_file)
 
 
 def test_html_with_pictures_is_left_to_the_process_that_reads_html() -> None:
@@ -179,6 +188,7 @@ ARMOUR = "-----BEGIN PGP MESSAGE-----\n\nhQ==\n-----END PGP MESSAGE-----\n"
         many("mixed", part("application/pkcs7-mime; name=smime.p7m", b"x"), plain("Confidential.")),
         plain(ARMOUR),
         html(f"<pre>{ARMOUR}</pre>"),
+        many("mixed", plain(""), part("application/pgp-encrypted", "x"), part("a/b; name=a", "x")),
     ],
 )  # fmt: skip
 def test_an_encrypted_mail_is_known_as_one(mail: bytes) -> None:
@@ -191,6 +201,14 @@ def test_an_encrypted_mail_is_known_as_one(mail: bytes) -> None:
 )
 def test_a_question_about_encryption_is_none(text: str) -> None:
     assert read_contents(HEAD + plain(text)).text == text.strip()
+
+
+def test_a_question_about_an_attached_encrypted_mail_is_none() -> None:
+    attached = b"Content-Type: message/rfc822\r\n\r\n" + many(
+        "encrypted", part("application/pgp-encrypted", "x"), part("a/b", ARMOUR), mark="c"
+    )
+    found = read_contents(HEAD + many("mixed", plain("What is this?"), attached))
+    assert not found.is_encrypted and found.text.startswith("What is this?")
 
 
 def test_an_attached_encrypted_file_is_a_file() -> None:

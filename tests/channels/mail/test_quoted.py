@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chatsite.channels.mail.incoming.html.text import text_of_html
+from chatsite.channels.mail.incoming.html.text import read_page
 from chatsite.channels.mail.incoming.quotes.held import Held
 from chatsite.channels.mail.incoming.quotes.quoted import own_words
+from chatsite.channels.mail.outgoing.markup import html_of
 
 ASKED = "How long is the quay?\nAda"
 ANSWERED = "It is **40 m** long, and 6 m deep. More is said in the survey."
@@ -48,6 +49,11 @@ LEADS = [
     "The Harbour <harbour@example.org> 于2026年11月3日周二 10:12写道：",
     "2026년 11월 3일 (화) 오전 10:12, The Harbour <harbour@example.org>님이 작성:",
     "Vào Th 3, 3 thg 11, 2026 vào lúc 10:12 The Harbour <harbour@example.org> đã viết:",
+    "---- On Tue, 03 Nov 2026 10:12:34 +0100 The Harbour <harbour@example.org> wrote ---",
+    "Quoting The Harbour <harbour@example.org>:",
+    "Zitat von The Harbour <harbour@example.org>:",
+    "The Harbour <harbour@example.org> writes:",
+    "In de bijlage 03-11-2026 10:12 The Harbour <harbour@example.org>:",
     "\u202b"
     "בתאריך יום ג׳, 3 בנוב׳ 2026 ב-10:12 מאת The Harbour <\u202aharbour@example.org\u202c>:\u202c",
 ]  # fmt: skip
@@ -72,6 +78,9 @@ BLOCKS = [
     "-----Original Message-----\nFrom: The Harbour",
     "-----Ursprüngliche Nachricht-----\nVon: The Harbour",
     "------------------ 原始邮件 ------------------\n发件人: 港口",
+    "‐‐‐‐‐‐‐ Original Message ‐‐‐‐‐‐‐\nOn Tuesday, 3 November 2026 10:12, The Harbour wrote:",
+    '------ Original Message ------\nFrom "The Harbour" <h@example.org>\nTo ada@example.org\n'
+    "Date 03.11.2026 10:12:34\nSubject Re: The quay",
 ]
 FORWARDS = [
     "---------- Forwarded message ---------\nFrom: Bob <bob@example.org>\nDate: Tue\nSubject: Quay",
@@ -96,6 +105,13 @@ FORWARDS = [
     "Début du message réexpédié :\n\nDe: Bob\nObjet: Le quai",
     "Inizio messaggio inoltrato:\n\nDa: Bob",
     "Vidarebefordrat brev:\n\nFrån: Bob",
+    "Начало переадресованного сообщения:\n\nОт: Bob\nТема: Причал",
+    "İletilmiş mesajın başlangıcı:\n\nKimden: Bob",
+    "----- Weitergeleitet von Ada/Harbour am 03.11.2026 10:15 -----\n\nVon:\tBob\nAn:\tAda",
+    "----- Forwarded by Ada/Harbour on 03.11.2026 10:15 -----\n\nFrom:\tBob\nTo:\tAda",
+    "----- Forwarded message from Bob <bob@example.org> -----\n\nDate: Tue\nFrom: Bob",
+    "-------- Ujumbe uliotumwa --------\nKichwa: \tGati\nKutoka: \tBob",
+    "-------- Пересылаемое сообщение --------\n03.11.2026, 10:12, Bob <bob@example.org>:",
 ]
 
 
@@ -168,8 +184,8 @@ def test_the_same_is_cut_from_html_by_its_structure(program: str, lead: str) -> 
     html = HTML[program].format(
         lead=lead.replace("<", "&lt;").replace("\n", " "), name="差出人", quote=quote
     )
-    assert own_words(text_of_html(html), HELD) == "And the crane?"
-    assert "40 m" in own_words(text_of_html(html))
+    assert own_words(read_page(html).text, HELD) == "And the crane?"
+    assert "40 m" in own_words(read_page(html).text)
 
 
 # ---- what isn't held stays -------------------------------------------------------------------
@@ -216,6 +232,17 @@ def test_the_subject_says_that_a_mail_is_forwarded(prefix: str) -> None:
         "One\n--------------------\nTwo",
         "a -- b\n---\nmore",
         "One\n--\nTwo",
+        "Why does it fail?\n\nSELECT 1;\n-- \nSELECT 2;\n\nWhat is wrong?",
+        "Hello\n-- \nAda Lovelace\n\nPS: Is there a crane?",
+        "----- Part one -----\nFoo\n----- Part two -----\nBar",
+        "We have forwarded mail:\n1. to Bob\n2. to Pat\nWho is missing?",
+        "The parcel isn't there.\n\nSent with DHL on Monday",
+        "Where is my letter?\n\nSent from my house on Monday",
+        "Wo ist mein Paket?\nGesendet mit der Post",
+        "¿Dónde está?\n\nEnviado desde mi casa el lunes",
+        "Is it there?\n\nI sent it from my iPhone",
+        "Ist es da?\n\nIch habe es mit dem Handy gesendet",
+        "Which program?\n\nOutlook for iOS",
         "Options:\n--\nfast\n--\nslow",
         "The price > 9,000 is high.",
         "As he said, on 3 May at 10:12 Bob <bob@example.org> wrote: no. Is that right?",
@@ -243,6 +270,51 @@ def test_answers_between_quotes_are_kept_with_the_quotes() -> None:
     assert own_words(text, HELD) == text.partition("\n-- ")[0]
 
 
+@pytest.mark.parametrize("chosen", ["More is said in the survey.", "and 6 m deep."])
+@pytest.mark.parametrize("lead", ["", f"{LEADS[0]}\n\n", f"{LEADS[3]}\n"])
+def test_a_sentence_that_the_sender_chose_to_quote_stays(chosen: str, lead: str) -> None:
+    text = f"What does this mean?\n\n{lead}> {chosen}"
+    assert own_words(text, HELD) == text
+
+
+def test_the_rest_below_answers_between_quotes_is_cut() -> None:
+    text = f"{LEADS[0]}\n> It is 40 m long, and 6 m deep.\n\nReally?"
+    assert own_words(f"{text}\n\n> More is said in the survey.\n", HELD) == text
+
+
+FORMS = [
+    "[The survey](https://survey.example/quay?x=1) says 40 m.",
+    "| Part | Length |\n|---|---|\n| North | 22 m |\n\nThat is all.",
+    "## The quay\n\nIt is 40 m long.\n\n---\n\n### The crane\n\nThere is none.",
+    "```python\nprint(quay.length)\n```\n\nThat prints the length.",
+    "The rules say:\n\n> No ships above 50 m.\n\nSo you may come.",
+    *(
+        "はい、岸壁の長さは40メートルです。\n\nクレーンはありません。",
+        "أهلا، طول الرصيف 40 مترا.",
+        "Ja",
+        "👍 Sure! 🚢",
+    ),
+]
+
+
+@pytest.mark.parametrize("answer", FORMS)
+def test_an_answer_is_known_in_every_form_that_programs_quote_it_in(answer: str) -> None:
+    below = "12 of 12 messages of this thread were sent"
+    held = Held([answer, ASKED], footer=["messages of this thread"])
+    page = f"{html_of(answer)}<blockquote>{ASKED}</blockquote><hr><p>{below}</p>"
+    for program in HTML:
+        html = HTML[program].format(lead=LEADS[3], name="De", quote=page)
+        assert own_words(read_page(html).text, held) == "And the crane?"
+    quote = "\n".join(f"> {line}".rstrip() for line in f"{answer}\n\n-- \n{below}".split("\n"))
+    assert own_words(f"And the crane?\n\n{LEADS[3]}\n{quote}", held) == "And the crane?"
+
+
+def test_below_what_a_gateway_wrote_above_the_answered_mail_that_is_cut() -> None:
+    above = f"And the crane?\n\n{BLOCKS[0]}\n\nCAUTION: This mail came from outside."
+    assert own_words(f"{above}\n\n{PLAIN}\n\n{BLOCKS[0]}\n\n{ASKED}", HELD) == above
+    assert own_words(f"{above}\n\n{PLAIN}\nWhich one?", HELD).endswith("Which one?")
+
+
 def test_an_answer_below_the_quote_keeps_it() -> None:
     text = f"{LEADS[0]}\n{QUOTE}\n\nAnd the crane?"
     assert own_words(text, HELD) == text
@@ -266,6 +338,15 @@ def test_where_nothing_else_is_there_it_stays(text: str) -> None:
         "-- \nAda Lovelace\nHarbour office\n\nTel: 12\nFax: 13\nWeb: harbour.example",
         *("Sent from my phone", "Von meinem Telefon gesendet", "Отправлено с iPhone"),
         *("Get Outlook for iOS<https://aka.ms/x>", "iPhoneから送信", "发自我的手机"),
+        *("Holen Sie sich Outlook für Android<https://aka.ms/x>", "iPhone'umdan gönderildi"),
+        *("iOS 版 Outlook を入手<https://aka.ms/x>", "Skaffa Outlook för Mac<https://aka.ms/x>"),
+        *("Pobierz program Outlook dla systemu iOS <https://aka.ms/x>", "나의 iPhone에서 보냄"),
+        *(
+            "Sent via the Samsung Galaxy S22 5G, an AT&T 5G smartphone",
+            "Trimis de pe iPhone-ul meu",
+        ),
+        *("Envoyé à partir de Outlook pour Android", "Gesendet von Mail für Windows"),
+        *("Von meinem Galaxy gesendet.", "--\nОтправлено из Mail.ru для Android"),
     ],
 )
 def test_a_signature_is_cut(end: str) -> None:
@@ -294,9 +375,9 @@ def test_a_long_text_below_two_dashes_is_no_signature() -> None:
     ],
 )
 def test_one_of_html_is_cut_and_what_follows_it_isnt(html: str) -> None:
-    assert own_words(text_of_html(html)) == "Hi"
+    assert own_words(read_page(html).text) == "Hi"
     more = html if html.endswith("</div>") else f"{html}</div>"
-    assert "My question" in own_words(text_of_html(f"{more}<p>My question?</p>"))
+    assert "My question" in own_words(read_page(f"{more}<p>My question?</p>").text)
 
 
 PIECES = st.sampled_from(

@@ -12,7 +12,7 @@ from email.message import Message
 from email.parser import BytesParser
 
 from chatsite.channels.mail.incoming.bounds import bounded
-from chatsite.channels.mail.incoming.html.text import own_pictures, text_of_html
+from chatsite.channels.mail.incoming.html.text import read_page
 from chatsite.channels.mail.incoming.parts import (
     MOST_CHARACTERS,
     Leaf,
@@ -20,7 +20,13 @@ from chatsite.channels.mail.incoming.parts import (
     is_encrypted,
     leaves_of,
 )
-from chatsite.channels.mail.incoming.reading import BROKEN, text_only
+from chatsite.channels.mail.incoming.reading import (
+    BROKEN,
+    first_header,
+    header_text,
+    text_only,
+)
+from chatsite.channels.mail.incoming.threads import is_forwarded
 
 # A picture in the text with fewer bytes is a logo, an icon or a smile.
 SMALL_PICTURE = 10 * 1024
@@ -65,24 +71,27 @@ def read_contents(data: bytes, *, html: bool = True) -> Contents:
     if tree is None:
         return Contents("")
     leaves = list(leaves_of(tree))
-    if is_encrypted(tree, leaves):
+    if is_encrypted(leaves):
         return Contents("", is_encrypted=True)
     said = [(leaf, leaf.text()) for leaf in leaves if leaf.is_text]
     read = _read(said)
     files = [leaf for leaf in leaves if not (leaf.is_text or leaf.heading or leaf.is_needless)]
-    pages = [text for leaf, text in said if leaf.type == "text/html"]
-    pictures = [leaf for leaf in files if _is_of(leaf, pages)]
-    if not html and (pictures or any(leaf.type == "text/html" for leaf, _ in read)):
+    sources = [text for leaf, text in said if leaf.type == "text/html"]
+    pictures = [leaf for leaf in files if _is_of(leaf, sources)]
+    looked_at = [leaf for leaf, _ in (said if pictures else read) if leaf.type == "text/html"]
+    if not html and looked_at:
         raise HasHtml
-    texts = {
-        id(leaf): text_of_html(text) if leaf.type == "text/html" else text for leaf, text in read
-    }
+    texts = {id(leaf): text for leaf, text in said}
+    pages = {id(leaf): read_page(texts[id(leaf)]) for leaf in looked_at}
+    texts = {id(leaf): pages[id(leaf)].text if id(leaf) in pages else text for leaf, text in read}
     in_order = (leaf.heading or texts.get(id(leaf), "") for leaf in leaves)
     text = "\n\n".join(one.strip("\n") for one in in_order if one.strip())
     text = _unsigned(text_only(text.replace("\r\n", "\n")).strip())[:MOST_CHARACTERS]
     if text.startswith(_ARMOUR + "MESSAGE-----"):
         return Contents("", is_encrypted=True)
-    shown = own_pictures(pages) if pictures else frozenset()
+    shown = frozenset().union(*(page.pictures for page in pages.values()))
+    if is_forwarded(header_text(first_header(tree, "subject"))):
+        shown |= {f"cid:{leaf.content_id}" for leaf in pictures}
     kept = [leaf for leaf in files if leaf not in pictures or _is_shown(leaf, shown)]
     return Contents(text, tuple(_files(kept, pictures)))
 
@@ -157,9 +166,8 @@ def _is_of(leaf: Leaf, pages: Sequence[str]) -> bool:
 
 
 def _is_shown(leaf: Leaf, shown: frozenset[str]) -> bool:
-    """Whether its sender put it there to be looked at: it isn't a logo of a signature, and none of
-    what is quoted."""
-    return leaf.content_id in shown and len(bytes_of(leaf.part)) >= SMALL_PICTURE
+    """Whether its sender put it there to be looked at: it is no logo or icon."""
+    return f"cid:{leaf.content_id}" in shown and len(bytes_of(leaf.part)) >= SMALL_PICTURE
 
 
 def _files(leaves: Sequence[Leaf], pictures: Sequence[Leaf]) -> Iterator[AttachedFile]:

@@ -23,13 +23,14 @@ MOST_PARTS = 200
 MOST_CHARACTERS = 1_000_000
 # The types and names of signatures, of their keys, and of what a program adds for other programs.
 _NEEDLESS = {
-    *("application/pkcs7-signature", "application/x-pkcs7-signature", "text/x-amp-html"),
-    *("application/pgp-signature", "application/pgp-keys", "message/delivery-status"),
+    *("application/pkcs7-signature", "application/x-pkcs7-signature", "application/pgp-keys"),
+    *("application/pgp-signature", "message/delivery-status"),
 }
 _NEEDLESS_NAMES = ("smime.p7s", "signature.asc", "publickey.asc")
-_ENCRYPTED = ("application/pkcs7-mime", "application/x-pkcs7-mime")
+_ENCRYPTED = ("application/pkcs7-mime", "application/x-pkcs7-mime", "application/pgp-encrypted")
 _META = re.compile(rb"<meta[^<>]{0,300}?charset\s*=\s*[\"']?\s*([\w.:-]{1,40})", re.IGNORECASE)
 _RAW_NAME = re.compile(r"\bname\s*=\s*(?:\"([^\"]*)\"|([^;\s]+))", re.IGNORECASE)
+_REST = re.compile(r"ATT[0-9]{5}\.(?:txt|html?)", re.IGNORECASE)
 # What is written above a mail that is attached, or one of a digest.
 _SHOWN = ("From", "Date", "To", "Subject")
 FORWARDED = "Forwarded message:"
@@ -48,14 +49,19 @@ class Leaf:
 
     @property
     def is_text(self) -> bool:
-        return self.type in ("text/plain", "text/html") and not _is_file(self.part)
+        is_text = self.type in ("text/plain", "text/html")
+        is_text = is_text or (self.type == "text/markdown" and self.choice is None)
+        return is_text and not _is_file(self.part)
 
     @property
     def is_needless(self) -> bool:
         """Neither text nor a file of the sender's."""
-        if self.type in _NEEDLESS or (self.type == "text/calendar" and self.choice is not None):
+        name = name_of(self.part).lower()
+        # A form of the text for other programs: rich text, a watch, a calendar.
+        is_form = self.choice is not None and self.type.startswith("text/")
+        if is_form and (not name or self.type == "text/calendar"):
             return True
-        return name_of(self.part).lower() in _NEEDLESS_NAMES
+        return self.type in _NEEDLESS or name in _NEEDLESS_NAMES
 
     @property
     def content_id(self) -> str:
@@ -103,13 +109,12 @@ def inner(part: Message) -> list[Message]:
     return [one for one in part.get_payload() if isinstance(one, Message)]
 
 
-def is_encrypted(tree: Message, leaves: list[Leaf]) -> bool:
+def is_encrypted(leaves: list[Leaf]) -> bool:
     """S/MIME in one piece, also where it is only signed, and PGP: nothing of it can be read."""
-    if type_of(tree) == "multipart/encrypted" or (leaves and leaves[0].type in _ENCRYPTED):
-        return True
-    if leaves and name_of(leaves[0].part).lower() == "smime.p7m":
-        return True
-    return any(leaf.type == "application/pgp-encrypted" for leaf in leaves)
+    first = next((leaf for leaf in leaves if not leaf.is_text or leaf.text().strip()), None)
+    if first is None:
+        return False
+    return first.type in _ENCRYPTED or name_of(first.part).lower() == "smime.p7m"
 
 
 def bytes_of(part: Message) -> bytes:
@@ -135,10 +140,15 @@ def name_of(part: Message) -> str:
 
 
 def _is_file(part: Message) -> bool:
+    """Of a text. Exchange makes one of what is written below a file."""
     try:
-        return part.get_content_disposition() == "attachment" or bool(part.get_filename())
+        disposition = part.get_content_disposition()
     except BROKEN:
         return True
+    name = name_of(part)
+    if disposition is None or _REST.fullmatch(name):
+        return False
+    return disposition == "attachment" or bool(name)
 
 
 def _parameter(part: Message, name: str) -> str:

@@ -10,12 +10,13 @@ from chatsite.channels.mail.incoming.reading import MailHead
 
 # So long the same subject goes on with a thread, where no header says which.
 SAME_SUBJECT = timedelta(days=30)
+_FORWARD = r"fwd?|wg|tr|rv|i|enc|vs|vl|vb|doorst|pd|továbbítás|转发|轉寄|転送|전달|yön|ilt"
 _PREFIX = re.compile(
-    r"^\s*(?:(?:re|aw|antw|wg|fwd?|sv|vs|vb|rif|res|enc|odp|tr|ref|"
-    r"vl|pd|rv|ynt|ilt|atb|r|i|回复|答复|转发|回覆|轉寄|返信|転送|답장|전달)"
-    r"(?:\s?\[\d{1,3}\]|\(\d{1,3}\))?\s?[:：]|\[[^\[\]]{1,40}\])\s*",
+    rf"\s*(?:({_FORWARD})|re|aw|antw|sv|rif|res|odp|ref|ynt|atb|r|回复|答复|回覆|返信|답장)"
+    r"(?:\s?\[\d{1,3}\]|\(\d{1,3}\))?\s?[:：]\s*",
     flags=re.IGNORECASE,
 )
+_TAG = re.compile(r"\s*\[[^\[\]]{1,40}\]\s*")
 
 
 def answered_ids(mail: MailHead) -> tuple[str, ...]:
@@ -25,9 +26,14 @@ def answered_ids(mail: MailHead) -> tuple[str, ...]:
 
 def subject_key(subject: str) -> str:
     """What is the same of a subject and of its answers'; "" where nothing is left."""
-    while (cut := _PREFIX.sub("", subject, count=1)) != subject:
-        subject = cut
+    while found := _PREFIX.match(subject) or _TAG.match(subject):
+        subject = subject[found.end() :]
     return " ".join(subject.split()).casefold()
+
+
+def is_forwarded(subject: str) -> bool:
+    found = _PREFIX.match(_TAG.sub("", subject, count=1))
+    return found is not None and found[1] is not None
 
 
 def chosen_thread(

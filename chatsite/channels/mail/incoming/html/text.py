@@ -1,10 +1,9 @@
-"""The text of an HTML mail."""
+"""The text of an HTML mail, and its pictures."""
 
 from __future__ import annotations
 
-import contextlib
 import re
-from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 
 from inscriptis import Inscriptis
 from inscriptis.css_profiles import CSS_PROFILES
@@ -14,7 +13,7 @@ from selectolax.lexbor import LexborHTMLParser
 
 from chatsite.channels.mail.incoming.html.cost import is_too_costly
 from chatsite.channels.mail.incoming.html.hidden import Start, seen_parts
-from chatsite.channels.mail.incoming.html.quoting import ALL, ends_of, written
+from chatsite.channels.mail.incoming.html.quoting import ALL, BELOW, ends_of, written
 from chatsite.channels.mail.incoming.html.styles import words
 
 # Of a newsletter's HTML without its pictures; what is longer is an attack.
@@ -41,56 +40,41 @@ DEEPEST, DEEPEST_LISTS = 100, 5
 _BLANKS = re.compile(r"[ \t]{21,}")
 
 
-def text_of_html(html: str) -> str:
-    """Never raises, and is never text that may be hidden."""
+@dataclass(frozen=True, slots=True)
+class Page:
+    """`pictures` are the addresses of those in what the sender wrote: in no quote, no signature,
+    and not below the line of an answered mail."""
+
+    text: str
+    pictures: frozenset[str] = frozenset()
+
+
+def read_page(html: str) -> Page:
+    """Never raises, and its text is never one that may be hidden."""
     try:
         html = _PICTURE.sub("data:", html)
         if _SHEET.search(html, MOST_CHARACTERS):
-            return UNREADABLE
+            return Page(UNREADABLE)
         html = _SURROGATE.sub("\ufffd", html[:MOST_CHARACTERS])
         if not html.strip():
-            return ""
+            return Page("")
         if is_too_costly(html):
-            return UNREADABLE
-        return _written(_laid_out(html))
+            return Page(UNREADABLE)
+        laid_out, pictures = _laid_out(html)
+        return Page(_written(laid_out), pictures)
     except Exception:
         # The libraries raise whatever a tree makes them; a mail is read anyway.
-        return UNREADABLE
+        return Page(UNREADABLE)
 
 
-def own_pictures(pages: Iterable[str]) -> frozenset[str]:
-    """The content ids of the pictures that stand in what the sender wrote: in no quote, no
-    signature, and not below the line of an answered mail. Never raises."""
-    found: set[str] = set()
-    for html in pages:
-        with contextlib.suppress(Exception):
-            if len(html) <= MOST_CHARACTERS and not is_too_costly(html):
-                found |= set(_pictures(html))
-    return frozenset(found)
-
-
-def _pictures(html: str) -> Iterator[str]:
-    root = LexborHTMLParser(html).root
-    ends: list[str] = []
-    for part in seen_parts(root) if root is not None else ():
-        if isinstance(part, Start):
-            begin, end = ends_of(part)
-            if begin and not end:
-                return
-            ends.append(end)
-            source = part.attributes.get("src") or ""
-            if part.tag == "img" and source.startswith("cid:") and not any(ends):
-                yield source.removeprefix("cid:")
-        elif not isinstance(part, str):
-            ends.pop()
-
-
-def _laid_out(html: str) -> etree._Element:
-    """A tree of what is seen, for Inscriptis."""
+def _laid_out(html: str) -> tuple[etree._Element, frozenset[str]]:
+    """A tree of what is seen, for Inscriptis; and the pictures of a `Page`."""
     builder = etree.TreeBuilder()
     builder.start("body", {})
     opened: list[tuple[str, str]] = []
+    pictures: set[str] = set()
     depth = lists = 0
+    is_below = False
     root = LexborHTMLParser(html).root
     for part in seen_parts(root) if root is not None else ():
         if isinstance(part, str):
@@ -106,6 +90,9 @@ def _laid_out(html: str) -> etree._Element:
                 builder.start(tag, _attributes(part))
                 depth, lists = depth + 1, lists + is_list
             opened.append((tag, end))
+            is_below = is_below or begin == BELOW
+            if part.tag == "img" and not is_below and not any(end for _, end in opened):
+                pictures.add(part.attributes.get("src") or "")
         else:
             tag, end = opened.pop()
             if tag:
@@ -113,7 +100,7 @@ def _laid_out(html: str) -> etree._Element:
                 depth, lists = depth - 1, lists - (tag in ("ul", "ol"))
             _line(builder, end)
     builder.end("body")
-    return builder.close()
+    return builder.close(), frozenset(pictures)
 
 
 def _line(builder: etree.TreeBuilder, mark: str) -> None:
@@ -168,8 +155,6 @@ def _is_wide(table: etree._Element) -> bool:
         lines, cells = 1, 0
         for cell in row.iterchildren("td", "th"):
             text = "".join(cell.itertext())
-            if ALL.search(text):
-                return True
             if ALL.search(text):
                 return True
             total += len(text)

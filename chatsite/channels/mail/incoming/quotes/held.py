@@ -12,8 +12,13 @@ PIECE = 8
 ENOUGH = 0.8
 # Of the newest texts of a thread. More costs a second and a hundred megabytes.
 MOST_CHARACTERS = 300_000
-# What mail programs write behind a word in place of its link, and for a picture.
-_TARGET = re.compile(r"<(?:https?|mailto):[^<>\s]*>|\[(?:https?|cid|mailto):[^\[\]\s]*\]")
+# What mail programs write behind a word in place of its link, and for a picture; and what Markdown
+# has of a link and of code that nobody sees.
+_TARGET = re.compile(
+    r"<(?:https?|mailto):[^<>\s]*>|\[(?:https?|cid|mailto):[^\[\]\s]*\]"
+    r"|(?<=\])\((?:https?|mailto):[^()\s]*\)|^```[\w+-]{1,30}$",
+    flags=re.MULTILINE,
+)
 
 
 class Held:

@@ -16,12 +16,11 @@ from chatsite.channels.mail.incoming.threads import subject_key
 LONGEST_LINE = 500
 LONGEST_LEAD = 300
 _DEPTH = re.compile(r"(?:\s{0,3}>)+\s?")
-# "wrote", as the attribution of a quote has it where it names no address and no time.
+# "wrote", as the attribution of a quote has it where it names no address or no time.
 _WROTE = re.compile(
-    r"\b(?:wrote|schrieb|geschrieben|écrit|escribió|escrito|escribiu|va escriure|scritto|scrisse|"
-    r"escreveu|schreef|geschreven|skrev|skreiv|kirjoitti|napisał\w*|pisze|napsala?|napísala?|"
-    r"написала?|пишет|написав|пише|yazdı|írta|scris|έγραψε|napisao|rašė|rakstīja|kirjutas|"
-    r"menulis|đã viết|viết|कहा|כתב|كتب)\b|写道|寫道|のメール|さんは書きました|작성",
+    r"\b(?:wrote|writes|quoting|zitat von|schrieb|geschrieben|écrit|escribió|escreveu|scritto|"
+    r"schreef|skrev|kirjoitti|napisał\w*|pisze|napsala?|написала?|пишет|пише|yazdı)\b"
+    r"|写道|寫道|のメール",
     flags=re.IGNORECASE,
 )
 _OPENS = re.compile(r"(?:On|Am|Le|El|Il|Em|Op|Den|W dniu|Dnia|Dne|Dňa|På|Vào|Pada|Dana|Στις)\b")
@@ -35,16 +34,14 @@ _ORIGINAL = re.compile(
     r"原郵件|원본|replied message|antwort",
     flags=re.IGNORECASE,
 )
+# "Begin forwarded message:", as Apple Mail translates it.
 _FORWARD = re.compile(
-    r"forwarded (?:message|mail|email|by)|forward message|weitergeleitete|transféré|réexpédi|"
-    r"réacheminé|reenviado|inoltrat|encaminhad|doorgestuurd|vidarebefordra|videresend|"
-    r"edelleen ?lähetetty|välitetty|przekazan|přeposlan|preposlan|пересыла|переслан|перенаправл|"
-    r"перенаслан|yönlendiril|iletilen|továbbított|redirec[tț]ionat|προωθημένο|препрат|proslijeđen|"
-    r"posredovan|persiųst|pārsūtīt|edastatud|diteruskan|chuyển tiếp|转发|轉寄|轉發|転送|전달|"
-    r"הועבר|إعادة توجيه|رسالة محولة|reenviat|birtokolt",
+    r"forwarded|weitergeleitet|transféré|réexpédi|reenvia[dt]|inoltrat|encaminhad|doorgestuurd|"
+    r"vidarebefordra|videresend|välitet|przekaz|p[rř]eposlan|пере(?:адрес|сыла|слан|силан)|"
+    r"ileti|yönlendir|továbbított|redirec[tț]ionat|προωθ|转发|轉寄|転送|전달|הועבר|إعادة توجيه",
     flags=re.IGNORECASE,
 )
-_DASHED = re.compile(r"\s{0,9}-{2,}[^-].{2,80}?-{2,}\s*")
+_DASHED = re.compile(r"\s{0,9}[-‐–—]{2,}[^-‐–—].{2,80}?[-‐–—]{2,}\s*")
 _RULE = re.compile(r"\s{0,9}(?:_{20,}|-{20,})\s*")
 # "From: Ada", as lines of a block: the name of a field has no digits, and few words.
 _FIELD = re.compile(
@@ -57,10 +54,6 @@ _FROM = frozenset(
 )
 # Below a line that says what is there fewer are enough.
 FEWEST_FIELDS = 3
-_SUBJECTS = re.compile(
-    r"\s*(?:fwd?|wg|tr|rv|i|enc|vs|vl|vb|doorst|pd|továbbítás|转发|轉寄|転送|전달|yön|ilt)\s?[:：]",
-    flags=re.IGNORECASE,
-)
 
 
 def depth_of(line: str) -> tuple[int, str]:
@@ -69,15 +62,14 @@ def depth_of(line: str) -> tuple[int, str]:
     return (found[0].count(">"), line[found.end() :]) if found else (0, line)
 
 
-def is_forwarded_subject(subject: str) -> bool:
-    return _SUBJECTS.match(subject) is not None
-
-
-def is_forward_mark(line: str) -> bool:
-    line = _plain(line)
-    if len(line) > LONGEST_LEAD or not _FORWARD.search(line):
+def is_forward_mark(line: str, below: str) -> bool:
+    """`below` is the next line that says something."""
+    if not (field_of(below) or is_lead(below)) or is_lead(line):
         return False
-    return _DASHED.fullmatch(line) is not None or (line.endswith((":", "：")) and len(line) <= 60)
+    line = _plain(line)
+    if _DASHED.fullmatch(line):
+        return not _ORIGINAL.search(line)
+    return line.endswith((":", "：")) and len(line) <= 60 and bool(_FORWARD.search(line))
 
 
 def is_original_mark(line: str) -> bool:
@@ -97,9 +89,10 @@ def is_rule(line: str) -> bool:
 def is_lead(line: str) -> bool:
     """ "On Tuesday Ada wrote:" in any language: who and when is said before the colon."""
     line = _plain(line)
-    if not line.endswith((":", "：")) or len(line) > LONGEST_LEAD:
-        return False
     wrote, who = bool(_WROTE.search(line)), bool(_WHO.search(line))
+    is_end = line.endswith((":", "：")) or (wrote and _DASHED.fullmatch(line))
+    if not is_end or len(line) > LONGEST_LEAD:
+        return False
     time, date = bool(_TIME.search(line)), bool(_DATE.search(line))
     return wrote + who + time + date >= 2 or (wrote and _OPENS.match(line) is not None)
 

@@ -13,20 +13,24 @@ from dataclasses import dataclass, field
 from chatsite.channels.mail.incoming.quotes import marks
 from chatsite.channels.mail.incoming.quotes.flowed import SIGNATURE
 from chatsite.channels.mail.incoming.quotes.held import Held
+from chatsite.channels.mail.incoming.threads import is_forwarded
 
 # Lines that a program adds, and nobody writes.
 _SENT_WITH = re.compile(
-    r"\s{0,9}(?:Sent from (?:my|Outlook|Mail|Yahoo|Proton)|Sent with|Gesendet (?:von|mit) |"
-    r"Von meinem .{1,40} gesendet|Envoyé (?:de mon|depuis)|Enviado (?:desde mi|do meu)|"
-    r"Get Outlook for|Hent Outlook|Hämta Outlook|Outlook für|Télécharger Outlook|"
-    r"Inviato da|Verstuurd vanaf|Verzonden vanaf|"
-    r"Skickat från|Sendt fra|Lähetetty|Wysłan[eo] z|Odesláno z|Odoslané z|Отправлено (?:с|из)|"
-    r"Надіслано з|Gönderildi|发自我的|從我的|从我的|.{1,20}から送信|내 .{1,20}에서 보냄).{0,60}",
+    r"(?=.*(?:phon|iPad|Android|Galaxy|Samsung|Huawei|Xiaomi|mobil|móvil|tele[fp]|手机|手機|携帯|"
+    r"Outlook|Yahoo|Proton|Tuta|Spark|Superhuman|mail (?:app|f[oü]r|pour|para|per|voor)))\s{0,9}"
+    r"(?:(?:Sent|Gesendet|Envoyé|Envia(?:do|t)|Inviato|Verstuurd|Verzonden|Skickat|Sendt|"
+    r"Lähetetty|Wysłan[eo]|Od[eo]sl[áa]n[oé]|Отправлено|Надіслано|Trimis|Απεστάλη|Küldve|Poslano|"
+    r"Dikirim|Đã gửi|נשלח|Get Outlook)\b.{1,60}|(?:发自|从我的|從我的).{1,60}|"
+    r"Von meine[mr] .{1,40} gesendet\W?|.{1,30}(?:から送信|gönderildi|에서 보냄))"
+    # In any language.
+    r"|.{0,40}Outlook.{0,40}<https://aka\.ms/[^<>\s]{1,60}>",
     flags=re.IGNORECASE,
 )
 # What is longer was not written by hand; it is kept whole.
 MOST_LINES = 5_000
 LONGEST_SIGNATURE = 20
+_ASKS = ("?", "？", "؟")
 NOTHING_HELD = Held()
 
 
@@ -36,12 +40,14 @@ def own_words(text: str, held: Held = NOTHING_HELD, *, subject: str = "") -> str
     lines = text.split("\n")
     if len(lines) > MOST_LINES:
         return text.strip()
-    lines = _without_signature(lines, _read(lines, subject))
     mail = _read(lines, subject)
-    if held and not marks.is_forwarded_subject(subject):
-        lines = lines[: _held_from(mail, held)]
-    last = min(len(lines), mail.forwards, mail.below)
-    return "\n".join(_without_program(lines, last)).strip() or text.strip()
+    cut = _signatures(mail)
+    for number in cut:
+        mail.said[number], mail.marked[number] = "", 0
+    end = len(lines) if is_forwarded(subject) else _held_from(mail, held)
+    cut |= _program_lines(mail, min(end, mail.forwards, mail.below))
+    kept = (line for number, line in enumerate(lines[:end]) if number not in cut)
+    return "\n".join(kept).strip() or text.strip()
 
 
 @dataclass(slots=True)
@@ -76,8 +82,12 @@ def _read(lines: Sequence[str], subject: str) -> _Mail:
             _note_tail(mail, number - lead + 1, is_tail and not _is_above_quote(mail, number))
         if line.strip():
             fewest = 1 if is_line else marks.FEWEST_FIELDS
-        if number <= mail.below and marks.is_forward_mark(line) and _begins(mail, number):
-            mail.forwards = min(mail.forwards, number)
+    below = ""
+    for number in reversed(range(len(lines))):
+        line = mail.said[number]
+        if number <= mail.below and marks.is_forward_mark(line, below) and _begins(mail, number):
+            mail.forwards = number
+        below = line if line.strip() else below
     return mail
 
 
@@ -104,8 +114,11 @@ def _lead(mail: _Mail, number: int) -> int:
 def _after_block(mail: _Mail, number: int, fewest: int) -> int:
     """The line behind Outlook's From, Sent, To, Subject; 0 for fewer."""
     fields, at = 0, number
+    # "From Ada <ada@...>" without a colon, as some write it below a line.
+    is_bare = fewest == 1 and marks.is_from(mail.said[number].partition(" ")[0].casefold())
     while at < len(mail.said) and at < number + 12 and (line := mail.said[at]).strip():
-        is_field = bool(marks.field_of(line)) and mail.depths[at] == mail.depths[number]
+        is_field = is_bare or bool(marks.field_of(line))
+        is_field = is_field and mail.depths[at] == mail.depths[number]
         # A long list of recipients goes on in the next line.
         if not is_field and not (fields and "@" in line[: marks.LONGEST_LINE]):
             break
@@ -132,11 +145,11 @@ def _begins(mail: _Mail, number: int) -> bool:
 def _held_from(mail: _Mail, held: Held) -> int:
     """Where the quote begins that goes to the end of the mail and is held; the number of lines for
     none. Text that stands in no quote and below no mark is never one."""
-    at = kept = len(mail.said)
-    if mail.forwards < at:
+    at = kept = begin = first = len(mail.said)
+    if not held or mail.forwards < at:
         return at
     known = _known(mail, held)
-    top, is_open, is_below_mark, dropped = -1, False, False, False
+    top, is_open, is_below_mark = -1, False, False
     while at > 0:
         number = at - 1
         is_quote = mail.depths[number] > 0 or _wraps(mail, number)
@@ -152,11 +165,24 @@ def _held_from(mail: _Mail, held: Held) -> int:
         ):
             at, top, is_open, is_below_mark = start, -1, is_open and is_quote, True
         elif known[number]:
-            at, top, is_open, dropped = number, number, is_open or not is_quote, True
+            at, top, first, is_open = number, number, number, is_open or not is_quote
         else:
             break
-        kept = kept if is_open else at
-    return kept if dropped else len(mail.said)
+        if not is_open:
+            kept, begin = at, first
+    if is_open and top > mail.below and held.begins_with(mail.said[top : top + 3]):
+        # Between the mark and the answered mail stand a gateway's words.
+        return top
+    is_kept = begin == len(mail.said) or _is_chosen(mail, kept, begin, held)
+    return len(mail.said) if is_kept else kept
+
+
+def _is_chosen(mail: _Mail, kept: int, begin: int, held: Held) -> bool:
+    """Whether the quote from `kept` on, whose words begin at `begin`, is what the sender chose to
+    speak of: a program quotes from the beginning, and an answer between quotes leaves a rest."""
+    if held.begins_with(mail.said[begin : begin + 3]) or any(mail.depths[:kept]):
+        return False
+    return not held.is_footer(" ".join(mail.said[kept:]))
 
 
 def _introduces(mail: _Mail, number: int, top: int, is_open: bool, held: Held) -> bool:
@@ -185,27 +211,30 @@ def _wraps(mail: _Mail, number: int) -> bool:
 
 
 # ---- signatures ------------------------------------------------------------------------------
-def _without_signature(lines: list[str], mail: _Mail) -> list[str]:
-    """Without a signature of the sender: it ends with the text, or before what is quoted."""
+def _signatures(mail: _Mail) -> set[int]:
+    """The lines of the sender's: one ends with the text, or before what is quoted."""
     end = min(mail.forwards, mail.below)
+    found: set[int] = set()
     for number in reversed(range(end)):
         if mail.depths[number]:
             end = number
         elif mail.marked[number] and _is_above_quote(mail, number):
             end = number - mail.marked[number] + 1
-        elif lines[number] == SIGNATURE and _is_short(lines[number:end]):
-            lines, end = lines[:number] + lines[end:], number
-    return lines
+        elif mail.said[number] == SIGNATURE and _is_signature(mail.said[number:end]):
+            found.update(range(number, end))
+            end = number
+    return found
 
 
-def _is_short(lines: Sequence[str]) -> bool:
-    return sum(bool(line.strip()) for line in lines) <= LONGEST_SIGNATURE
+def _is_signature(lines: Sequence[str]) -> bool:
+    """A long text below two dashes is none, and one that asks something is to be read."""
+    said = [line.rstrip() for line in lines if line.strip()]
+    return len(said) <= LONGEST_SIGNATURE and not any(line.endswith(_ASKS) for line in said)
 
 
-def _without_program(lines: list[str], last: int) -> list[str]:
-    """The last line of the sender's own, where a program wrote it."""
-    at = min(last, len(lines))
-    while at and not lines[at - 1].strip():
-        at -= 1
-    is_one = at and _SENT_WITH.fullmatch(lines[at - 1][: marks.LONGEST_LINE])
-    return lines[: at - 1] + lines[at:] if is_one else lines
+def _program_lines(mail: _Mail, end: int) -> set[int]:
+    """The last line above `end`, where a program wrote it."""
+    said = [number for number in range(end) if mail.said[number].strip()]
+    if not said or not _SENT_WITH.fullmatch(mail.said[said[-1]][: marks.LONGEST_LINE]):
+        return set()
+    return set(said[-2:] if len(said) > 1 and mail.said[said[-2]] == "--" else said[-1:])
