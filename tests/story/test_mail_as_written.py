@@ -131,6 +131,8 @@ FORWARDED = {
     "Til: Pat\nEmne: Kran\n\nThe crane is free.",
     "Thunderbird": "Please sum this up.\n\n-------- Weitergeleitete Nachricht --------\n"
     "Betreff: \tKran\nVon: \tBob <b@b.example>\n\nThe crane is free.",
+    "Notes, German": "Please sum this up.\n\n----- Weitergeleitet von Ada/Harbour am 03.11.2026 "
+    "10:15 -----\n\nVon:\tBob <b@b.example>\nAn:\tAda\nBetreff:\tKran\n\nThe crane is free.",
     "a running thread": "Please answer Bob's question below.\n\nOn Tue, 3 Nov 2026 at 10:12, Bob "
     "<b@b.example> wrote:\n> The crane is free.\n> When do you come?",
 }  # fmt: skip
@@ -161,6 +163,8 @@ def test_an_attached_mail_is_read(ada: Writer) -> None:
         "Find a train.\n\nFrom: Bremen\nTo: Oslo\nDate: 3 May\nPassengers: 2",
         "One\n____________________\nTwo",
         "One\n--\nTwo",
+        "Why does it fail?\n\nSELECT 1;\n-- \nSELECT 2;\n\nWhat is wrong?",
+        "Where is my parcel?\n\nSent with DHL on Monday",
     ],
 )
 def test_lines_that_look_like_marks_stay_in_a_first_mail_and_in_a_later_one(
@@ -224,6 +228,24 @@ def test_so_is_one_in_a_reply_of_html_alone(ada: Writer, page: str) -> None:
     assert ada.asked() == "And the crane?"
 
 
+def test_a_sentence_that_is_chosen_from_the_answer_is_asked_about(ada: Writer) -> None:
+    ada.send(plain(ASKS))
+    for lead in ("", "On Tue, 3 Nov 2026 at 10:12, <agent@harbour.example> wrote:\n\n"):
+        mail = f"What does this mean?\n\n{lead}> and 6 m deep."
+        ada.send(plain(mail), answers=True)
+        assert ada.asked() == mail
+
+
+def test_an_answer_below_a_gateways_warning_is_cut(ada: Writer) -> None:
+    ada.send(plain(ASKS))
+    above = (
+        "And the crane?\n\nFrom: The Harbour <h@x.example>\nSent: Tuesday\nTo: Ada\n"
+        "Subject: [EXTERNAL] Re: The quay\n\nCAUTION: This mail came from outside."
+    )
+    ada.send(plain(f"{above}\n\n{text_of(ada.answers[-1])}"), answers=True)
+    assert ada.asked() == above
+
+
 def test_of_a_quote_in_a_known_thread_what_others_wrote_stays(ada: Writer) -> None:
     ada.send(plain(ASKS))
     words = (
@@ -254,6 +276,8 @@ STUB = many("alternative", plain("This mail needs an HTML viewer."), html("<p>Wh
          "Forwarded message:\nSubject: Crane\n\nIs it free?"),
         (html("<svg><foreignObject><p>Where is it?</p></foreignObject></svg>"), "Where is it?"),
         (html("<p>Where</p><plaintext>is it?"), "Where\n\nis it?"),
+        (many("mixed", plain("Look."), file("text/plain; name=ATT00001.txt", b"Where is it?",
+         "Content-Disposition: attachment; filename=ATT00001.txt")), "Look.\n\nWhere is it?"),
         (plain("Grüße", "us-ascii"), "Grüße"),
         (b"Content-Type: text/plain; charset=utf-8\n\nStra\xdfe", "Straße"),
         (b"Content-Type: text/plain; charset=iso-8859-1\n\n\x935 \x80\x94", "“5 €”"),
@@ -286,6 +310,7 @@ SIGNED = file("application/pkcs7-signature; name=smime.p7s", b"x" * 100)
         many("signed", plain("Where is it?"), SIGNED),
         many("signed", plain("Where is it?"), file("application/pgp-signature", b"iQ==")),
         many("alternative", plain("Where is it?"), file("text/calendar", b"BEGIN:VCALENDAR")),
+        many("alternative", plain("Where is it?"), file("text/enriched", b"Where is it?")),
         many(
             "related",
             html('<p>Where is it?</p><img src="cid:image001.png@01">'),
@@ -313,6 +338,23 @@ def test_a_picture_in_the_text_is_taken_once_in_its_thread(ada: Writer) -> None:
         sql = "SELECT files FROM conversations_mail WHERE message_id = ?"
         counts.append(len(json.loads(rows(ada.server, sql, ada.id)[0][0])))
     assert counts == [1, 0]
+
+
+def test_a_picture_in_what_is_forwarded_is_taken(ada: Writer) -> None:
+    noise = BytesIO()
+    Image.frombytes("RGB", (80, 80), secrets.token_bytes(80 * 80 * 3)).save(noise, "png")
+    page = html(
+        '<p>What is it?</p><div id="divRplyFwdMsg"><b>From:</b> Bob</div><img src="cid:quay@b">'
+    )
+    picture = file("image/png; name=quay.png", noise.getvalue(), "Content-ID: <quay@b>")
+    ada.send(many("related", page, picture), subject=b"FW: A quay")
+    sql = "SELECT files FROM conversations_mail WHERE message_id = ?"
+    assert len(json.loads(rows(ada.server, sql, ada.id)[0][0])) == 1
+
+
+@pytest.mark.parametrize("subject", ["Auto: was kostet es?", "Trả lời: Bến cảng"])
+def test_a_person_is_answered_whatever_the_subject_looks_like(ada: Writer, subject: str) -> None:
+    assert ada.send(plain(ASKS), subject=subject.encode()).startswith(ANSWER)
 
 
 @pytest.mark.parametrize(

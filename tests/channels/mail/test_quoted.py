@@ -340,6 +340,7 @@ def test_where_nothing_else_is_there_it_stays(text: str) -> None:
         *("Get Outlook for iOS<https://aka.ms/x>", "iPhoneから送信", "发自我的手机"),
         *("Holen Sie sich Outlook für Android<https://aka.ms/x>", "iPhone'umdan gönderildi"),
         *("iOS 版 Outlook を入手<https://aka.ms/x>", "Skaffa Outlook för Mac<https://aka.ms/x>"),
+        "Von Outlook für Android<https://aka.ms/x> gesendet",
         *("Pobierz program Outlook dla systemu iOS <https://aka.ms/x>", "나의 iPhone에서 보냄"),
         *(
             "Sent via the Samsung Galaxy S22 5G, an AT&T 5G smartphone",
@@ -377,7 +378,15 @@ def test_a_long_text_below_two_dashes_is_no_signature() -> None:
 def test_one_of_html_is_cut_and_what_follows_it_isnt(html: str) -> None:
     assert own_words(read_page(html).text) == "Hi"
     more = html if html.endswith("</div>") else f"{html}</div>"
-    assert "My question" in own_words(read_page(f"{more}<p>My question?</p>").text)
+    for below in ("My question?", "PS: My question", "On Monday we come", "At 10:30 we come"):
+        assert below in own_words(read_page(f"{more}<p>{below}</p>").text)
+
+
+def test_own_words_that_stand_further_in_are_no_quote() -> None:
+    style = "margin: 0 0 0 40px; border: none; padding: 0px"
+    html = f'<p>We need</p><blockquote style="{style}">a crane</blockquote>'
+    said = read_page(f'{html}<blockquote type="cite" style="{style}">said</blockquote>').text
+    assert "> said" in said and "a crane" in said and "> a crane" not in said
 
 
 PIECES = st.sampled_from(

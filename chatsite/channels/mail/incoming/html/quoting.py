@@ -27,6 +27,8 @@ _BELOW = {
     *("mail-editor-reference-message-container", "ms-outlook-mobile-reference-message"),
     *("stopspelling", "zmail_extra", "isforwardcontent"),
 }
+# What programs make of the sender's own words, where these are to stand further in.
+_INDENTED = re.compile(r"margin:[^;]*40px;\s*border:\s*none", re.IGNORECASE)
 # What Outlook draws above From, Sent, To, Subject.
 _LINE = re.compile(
     r"border:\s*none;\s*border-top:\s*solid[^;]*;\s*padding:\s*3\.0pt", re.IGNORECASE
@@ -36,13 +38,17 @@ _LINE = re.compile(
 def ends_of(part: Start) -> tuple[str, str]:
     """The marks where an element begins and ends; "" for none."""
     attributes = part.attributes
-    if part.tag == "blockquote" or (attributes.get("name") == "quote" and part.tag == "div"):
+    style = (attributes.get("style") or "").strip()[:200]
+    is_indented = bool(_INDENTED.match(style)) and attributes.get("type") != "cite"
+    if part.tag == "blockquote" and not is_indented:
+        return QUOTE, UNQUOTE
+    if part.tag == "div" and attributes.get("name") == "quote":
         return QUOTE, UNQUOTE
     named = {attributes.get("id") or "", *(attributes.get("class") or "").split()[:20]}
     named = {name.lower().removeprefix("x_") for name in named}
     if named & _SIGNATURES:
         return SIGN, UNSIGN
-    if named & _BELOW or _LINE.match((attributes.get("style") or "").strip()[:200]):
+    if named & _BELOW or _LINE.match(style):
         return BELOW, ""
     return "", ""
 
@@ -88,7 +94,7 @@ def _signed(lines: list[str]) -> list[str]:
     open_ = False
     for line in reversed(lines):
         if line == UNSIGN:
-            open_ = not below or is_end(below)
+            open_ = not below or _is_end(below)
         elif line == SIGNATURE and not open_:
             continue
         else:
@@ -97,7 +103,7 @@ def _signed(lines: list[str]) -> list[str]:
     return kept[::-1]
 
 
-def is_end(line: str) -> bool:
+def _is_end(line: str) -> bool:
     """Whether what the sender wrote ends above this line."""
-    is_mark = marks.begins_lead(line) or marks.is_lead(line) or bool(marks.field_of(line))
-    return is_mark or line.startswith(("> ", SIGNATURE)) or marks.is_rule(line)
+    is_mark = marks.is_lead(line) or marks.is_line(line) or marks.is_from(marks.field_of(line))
+    return is_mark or line.startswith(("> ", SIGNATURE))

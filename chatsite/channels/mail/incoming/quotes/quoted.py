@@ -24,7 +24,7 @@ _SENT_WITH = re.compile(
     r"Dikirim|Đã gửi|נשלח|Get Outlook)\b.{1,60}|(?:发自|从我的|從我的).{1,60}|"
     r"Von meine[mr] .{1,40} gesendet\W?|.{1,30}(?:から送信|gönderildi|에서 보냄))"
     # In any language.
-    r"|.{0,40}Outlook.{0,40}<https://aka\.ms/[^<>\s]{1,60}>",
+    r"|.{0,40}Outlook.{0,40}<https://aka\.ms/[^<>\s]{1,60}>.{0,20}",
     flags=re.IGNORECASE,
 )
 # What is longer was not written by hand; it is kept whole.
