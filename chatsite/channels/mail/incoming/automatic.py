@@ -28,7 +28,7 @@ _NOBODY = re.compile(
     r"|(?:mailer-?daemon|postmaster|listserv|majordomo|mdaemon|daemon)(?:[-._+][^@]*)?"
     r"|microsoftexchange[0-9a-f]{32}",
 )
-# Headers that only programs write. "no" in one of them means what it says.
+# Headers that only programs write.
 _OWN = re.compile(
     r"x-(?!auto-response-suppress).*(?:auto-?(?:repl|respon|generat)|machine-?generat|vacation).*"
     r"|x-failed-recipients|x-cron-env|x-ms-exchange-generated-message-source"
@@ -68,51 +68,34 @@ _SUBJECT = re.compile(
     r"|auto: .*\(.*[0-9].*\)$)",
     re.IGNORECASE,
 )
-_PRECEDENCE = ("bulk", "list", "junk", "auto_reply", "auto-reply", "autoreply")
+_PRECEDENCE = {"bulk", "list", "junk", "auto_reply", "auto-reply", "autoreply"}
+# As the value of a header; a comment may stand behind it.
+_NO = re.compile(r"(?:no|false|0)?\s*(?:[;(].*)?")
 
 
 def why_automatic(mail: MailHead, *, own: str) -> str:
     """Why it is never answered, for the log; "" for a person's mail. `own` is the agent's
     address."""
-    if mail.sender == own:
-        return "it is from the agent's own address"
-    if _NOBODY.fullmatch(mail.sender.partition("@")[0]):
-        return "its sender takes no answers"
-    return _by_headers(mail, own) or _by_subject(mail)
+    values = {name: " ".join(said[0].split()).lower() for name, said in mail.headers.items()}
 
+    def says(name: str) -> str:
+        return values.get(name, "")
 
-def _by_headers(mail: MailHead, own: str) -> str:
-    submitted = re.split("[;(]", _value(mail, "auto-submitted"))[0].strip()
-    if submitted not in ("", "no"):
-        return "Auto-Submitted says so"
-    if any(_value(mail, name) in _PRECEDENCE for name in ("precedence", "x-precedence")):
-        return "Precedence says so"
-    if any(name.startswith("list-") for name in mail.headers):
-        return "it is from a list"
-    if _value(mail, "return-path") == "<>":
-        return "its Return-Path is empty"
-    if mail.type in ("multipart/report", "message/delivery-status"):
-        return "it is a report"
-    own_names = filter(_OWN.fullmatch, mail.headers)
-    if any(_value(mail, name) not in ("", "no", "false", "0") for name in own_names):
-        return "it is an automatic answer"
-    if "autoresponder" in _value(mail, "x-post-messageclass") or _by_rule(mail):
-        return "it is an automatic answer"
-    return "it went in a circle" if _value(mail, "x-loop") in ("yes", "true", own) else ""
-
-
-def _by_rule(mail: MailHead) -> bool:
-    """Exchange names the mailbox whose rule sent the mail. Where a rule passed on what somebody
-    else wrote, that is another one than the sender's."""
-    return (
-        mail.sender in mail.headers.get("x-ms-exchange-inbox-rules-loop", ("",))[0].lower().split()
-    )
-
-
-def _by_subject(mail: MailHead) -> str:
-    subject = _unaccented(" ".join(mail.subject.split()))
-    return "its subject says so" if _SUBJECT.match(subject) else ""
-
-
-def _value(mail: MailHead, name: str) -> str:
-    return " ".join(mail.headers.get(name, ("",))[0].split()).lower()
+    own_headers = (value for name, value in values.items() if _OWN.fullmatch(name))
+    found = {
+        "it is from the agent's own address": mail.sender == own,
+        "its sender takes no answers": _NOBODY.fullmatch(mail.sender.partition("@")[0]),
+        "Auto-Submitted says so": not _NO.fullmatch(says("auto-submitted")),
+        "Precedence says so": {says("precedence"), says("x-precedence")} & _PRECEDENCE,
+        "it is from a list": any(name.startswith("list-") for name in values),
+        "its Return-Path is empty": says("return-path") == "<>",
+        "it is a report": mail.type in ("multipart/report", "message/delivery-status"),
+        "it is an automatic answer": not all(map(_NO.fullmatch, own_headers))
+        or "autoresponder" in says("x-post-messageclass")
+        # Exchange names the mailbox whose rule sent the mail. Where a rule passed on what somebody
+        # else wrote, that is another one than the sender's.
+        or mail.sender in says("x-ms-exchange-inbox-rules-loop").split(),
+        "it went in a circle": says("x-loop") in ("yes", "true", own),
+        "its subject says so": _SUBJECT.match(_unaccented(" ".join(mail.subject.split()))),
+    }
+    return next((why for why, is_so in found.items() if is_so), "")

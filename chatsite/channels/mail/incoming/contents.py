@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import html as html_entities
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from email import policy
 from email.message import Message
@@ -78,22 +78,26 @@ def read_contents(data: bytes, *, html: bool = True) -> Contents:
     files = [leaf for leaf in leaves if not (leaf.is_text or leaf.heading or leaf.is_needless)]
     sources = [text for leaf, text in said if leaf.type == "text/html"]
     pictures = [leaf for leaf in files if _is_of(leaf, sources)]
-    looked_at = [leaf for leaf, _ in (said if pictures else read) if leaf.type == "text/html"]
+    looked_at = [one for one in (said if pictures else read) if one[0].type == "text/html"]
     if not html and looked_at:
         raise HasHtml
-    texts = {id(leaf): text for leaf, text in said}
-    pages = {id(leaf): read_page(texts[id(leaf)]) for leaf in looked_at}
+    pages = {id(leaf): read_page(text) for leaf, text in looked_at}
     texts = {id(leaf): pages[id(leaf)].text if id(leaf) in pages else text for leaf, text in read}
     in_order = (leaf.heading or texts.get(id(leaf), "") for leaf in leaves)
     text = "\n\n".join(one.strip("\n") for one in in_order if one.strip())
     text = _unsigned(text_only(text.replace("\r\n", "\n")).strip())[:MOST_CHARACTERS]
     if text.startswith(_ARMOUR + "MESSAGE-----"):
         return Contents("", is_encrypted=True)
-    shown = frozenset().union(*(page.pictures for page in pages.values()))
+    shown = {source for page in pages.values() for source in page.pictures}
     if is_forwarded(header_text(first_header(tree, "subject"))):
-        shown |= {f"cid:{leaf.content_id}" for leaf in pictures}
+        shown.update(f"cid:{leaf.content_id}" for leaf in pictures)
     kept = [leaf for leaf in files if leaf not in pictures or _is_shown(leaf, shown)]
-    return Contents(text, tuple(_files(kept, pictures)))
+    attached = (
+        AttachedFile(name=leaf.name(), type=leaf.type, data=data, is_shown=leaf in pictures)
+        for leaf in kept
+        if (data := bytes_of(leaf.part))
+    )
+    return Contents(text, tuple(attached))
 
 
 def _tree(data: bytes) -> Message | None:
@@ -165,13 +169,6 @@ def _is_of(leaf: Leaf, pages: Sequence[str]) -> bool:
     return bool(id) and leaf.type.startswith("image/") and any(f"cid:{id}" in one for one in pages)
 
 
-def _is_shown(leaf: Leaf, shown: frozenset[str]) -> bool:
+def _is_shown(leaf: Leaf, shown: set[str]) -> bool:
     """Whether its sender put it there to be looked at: it is no logo or icon."""
     return f"cid:{leaf.content_id}" in shown and len(bytes_of(leaf.part)) >= SMALL_PICTURE
-
-
-def _files(leaves: Sequence[Leaf], pictures: Sequence[Leaf]) -> Iterator[AttachedFile]:
-    for leaf in leaves:
-        if data := bytes_of(leaf.part):
-            is_shown = leaf in pictures
-            yield AttachedFile(name=leaf.name(), type=leaf.type, data=data, is_shown=is_shown)

@@ -106,14 +106,6 @@ def header_text(value: str) -> str:
     return text_only(" ".join(decoded_header(value[:LONGEST_HEADER]).split()))
 
 
-def _parsed(tree: Message, name: str) -> object:
-    """The first such header as the standard library reads it; None where it can't."""
-    try:
-        return policy.default.header_fetch_parse(name, first_header(tree, name)[:LONGEST_HEADER])
-    except BROKEN:
-        return None
-
-
 def _sender(tree: Message, headers: Mapping[str, tuple[str, ...]]) -> str:
     """ "" for several, and where the two readers of the standard library don't agree: the server
     that checked the mail may have read it in the other way."""
@@ -121,7 +113,8 @@ def _sender(tree: Message, headers: Mapping[str, tuple[str, ...]]) -> str:
     if len(written) != 1 or len(written[0]) > LONGEST_FROM:
         return ""
     try:
-        addresses = [one.addr_spec for one in getattr(_parsed(tree, "from"), "addresses", ())]
+        parsed = policy.default.header_fetch_parse("from", first_header(tree, "from"))
+        addresses = [one.addr_spec for one in getattr(parsed, "addresses", ())]
         otherwise = [address for _, address in getaddresses([" ".join(written[0].split())])]
     except BROKEN:
         return ""
