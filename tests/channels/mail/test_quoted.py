@@ -50,6 +50,7 @@ LEADS = [
     "2026년 11월 3일 (화) 오전 10:12, The Harbour <harbour@example.org>님이 작성:",
     "Vào Th 3, 3 thg 11, 2026 vào lúc 10:12 The Harbour <harbour@example.org> đã viết:",
     "---- On Tue, 03 Nov 2026 10:12:34 +0100 The Harbour <harbour@example.org> wrote ---",
+    "---- The Harbour schrieb ----",
     "Quoting The Harbour <harbour@example.org>:",
     "Zitat von The Harbour <harbour@example.org>:",
     "The Harbour <harbour@example.org> writes:",
@@ -79,6 +80,7 @@ BLOCKS = [
     "-----Ursprüngliche Nachricht-----\nVon: The Harbour",
     "------------------ 原始邮件 ------------------\n发件人: 港口",
     "‐‐‐‐‐‐‐ Original Message ‐‐‐‐‐‐‐\nOn Tuesday, 3 November 2026 10:12, The Harbour wrote:",
+    '----- Reply message -----\nFrom: "The Harbour" <h@example.org>\nTo: Ada\nSubject: Quay',
     '------ Original Message ------\nFrom "The Harbour" <h@example.org>\nTo ada@example.org\n'
     "Date 03.11.2026 10:12:34\nSubject Re: The quay",
 ]
@@ -206,6 +208,14 @@ def test_what_is_forwarded_stays_also_where_the_conversation_holds_it(
 ) -> None:
     for text in (f"Please sum this up.\n\n{mark}\n\n{below}", f"{mark}\n\n{below}"):
         assert own_words(text, HELD) == text
+
+
+@pytest.mark.parametrize("line", ["----- Répondre au message -----", "--- Tuma kwa ---"])
+def test_a_line_between_dashes_above_a_mail_of_this_subject_is_none_of_a_forward(line: str) -> None:
+    block = "De: The Harbour\nDate: mardi\nObjet: Re: The quay"
+    text = f"And the crane?\n\n{line}\n{block}\n\n{PLAIN}"
+    assert own_words(text, HELD, subject="RE: The quay") == "And the crane?"
+    assert PLAIN in own_words(text, HELD, subject="The crane")
 
 
 @pytest.mark.parametrize("prefix", ["Fwd:", "FW: ", "WG:", "TR :", "RV:", "I:", "转发："])
@@ -340,7 +350,9 @@ def test_where_nothing_else_is_there_it_stays(text: str) -> None:
         *("Get Outlook for iOS<https://aka.ms/x>", "iPhoneから送信", "发自我的手机"),
         *("Holen Sie sich Outlook für Android<https://aka.ms/x>", "iPhone'umdan gönderildi"),
         *("iOS 版 Outlook を入手<https://aka.ms/x>", "Skaffa Outlook för Mac<https://aka.ms/x>"),
-        "Von Outlook für Android<https://aka.ms/x> gesendet",
+        *("Von Outlook für Android<https://aka.ms/x> gesendet", "(Sent from my mobile device)"),
+        *("Diese Nachricht wurde von meinem Android-Gerät mit K-9 Mail gesendet.",),
+        *("Sent from Windows Mail", "Sent with Airmail"),
         *("Pobierz program Outlook dla systemu iOS <https://aka.ms/x>", "나의 iPhone에서 보냄"),
         *(
             "Sent via the Samsung Galaxy S22 5G, an AT&T 5G smartphone",

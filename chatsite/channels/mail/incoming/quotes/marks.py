@@ -31,7 +31,7 @@ _DATE = re.compile(r"\b(?:19|20)\d{2}\b|\b\d{1,2}[./-]\d{1,2}[./-]\d{2,4}")
 _ORIGINAL = re.compile(
     r"origin|ursprüngl|oprindelig|opprinnelig|ursprung|alkuperäi|oorspronkelijk|původní|pôvodn|"
     r"oryginaln|pierwotn|исходн|оригинал|eredeti|orijinal|özgün|πρωτότυπο|元のメッセージ|原始|原邮件|"
-    r"原郵件|원본|replied message|antwort",
+    r"原郵件|원본|repl(?:y|ied) message|antwort",
     flags=re.IGNORECASE,
 )
 # "Begin forwarded message:", as Apple Mail translates it.
@@ -62,19 +62,25 @@ def depth_of(line: str) -> tuple[int, str]:
     return (found[0].count(">"), line[found.end() :]) if found else (0, line)
 
 
-def is_forward_mark(line: str, below: str) -> bool:
-    """`below` is the next line that says something."""
-    if not (field_of(below) or is_lead(below)) or is_lead(line):
+def is_forward_mark(line: str, below: Sequence[str], subject: str) -> bool:
+    """`below` is what the lines below it say. Words in a language that isn't known here are taken
+    for those of a forward, except above a mail of this subject."""
+    first = next(filter(str.strip, below), "")
+    if not (field_of(first) or is_lead(first)) or is_lead(line):
         return False
     line = _plain(line)
-    if _DASHED.fullmatch(line):
-        return not _ORIGINAL.search(line)
-    return line.endswith((":", "：")) and len(line) <= 60 and bool(_FORWARD.search(line))
+    if _FORWARD.search(line):
+        return is_dashed(line) or (line.endswith((":", "：")) and len(line) <= 60)
+    return is_dashed(line) and not (_ORIGINAL.search(line) or _has_subject(below, subject))
 
 
 def is_original_mark(line: str) -> bool:
-    line = _plain(line)
-    return _DASHED.fullmatch(line) is not None and _ORIGINAL.search(line) is not None
+    return is_dashed(line) and _ORIGINAL.search(_plain(line)) is not None
+
+
+def is_dashed(line: str) -> bool:
+    """Words between dashes."""
+    return _DASHED.fullmatch(_plain(line)) is not None
 
 
 def is_line(line: str) -> bool:
@@ -90,11 +96,11 @@ def is_lead(line: str) -> bool:
     """ "On Tuesday Ada wrote:" in any language: who and when is said before the colon."""
     line = _plain(line)
     wrote, who = bool(_WROTE.search(line)), bool(_WHO.search(line))
-    is_end = line.endswith((":", "：")) or (wrote and _DASHED.fullmatch(line))
-    if not is_end or len(line) > LONGEST_LEAD:
+    is_between = wrote and is_dashed(line)
+    if not (line.endswith((":", "：")) or is_between) or len(line) > LONGEST_LEAD:
         return False
     time, date = bool(_TIME.search(line)), bool(_DATE.search(line))
-    return wrote + who + time + date >= 2 or (wrote and _OPENS.match(line) is not None)
+    return wrote + who + time + date >= 2 or is_between or bool(wrote and _OPENS.match(line))
 
 
 def begins_lead(line: str) -> bool:
@@ -112,6 +118,10 @@ def is_surely_block(lines: Sequence[str], subject: str) -> bool:
     """Whether a block is of this mail's subject, or says who sent it from which address."""
     if is_from(field_of(lines[0])) and _WHO.search(" ".join(lines)):
         return True
+    return _has_subject(lines, subject)
+
+
+def _has_subject(lines: Sequence[str], subject: str) -> bool:
     key = subject_key(subject)
     values = (re.split("[:：]", line[:LONGEST_LINE], maxsplit=1)[-1] for line in lines)
     return bool(key) and any(subject_key(value.strip("* ")) == key for value in values)

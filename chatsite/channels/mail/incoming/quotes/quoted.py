@@ -17,19 +17,20 @@ from chatsite.channels.mail.incoming.threads import is_forwarded
 
 # Lines that a program adds, and nobody writes.
 _SENT_WITH = re.compile(
-    r"(?=.*(?:phon|iPad|Android|Galaxy|Samsung|Huawei|Xiaomi|mobil|móvil|tele[fp]|手机|手機|携帯|"
-    r"Outlook|Yahoo|Proton|Tuta|Spark|Superhuman|mail (?:app|f[oü]r|pour|para|per|voor)))\s{0,9}"
-    r"(?:(?:Sent|Gesendet|Envoyé|Envia(?:do|t)|Inviato|Verstuurd|Verzonden|Skickat|Sendt|"
+    r"(?=.*(?:phon|iPad|Android|Galaxy|Samsung|Huawei|Xiaomi|mobil|móvil|tele[fp]|手机|手機|"
+    r"携帯|Outlook|Yahoo|Proton|Tuta|Spark|Airmail|Windows|mail (?:app|f[oü]r|pour|para|per|voor)))"
+    r"\W{0,9}(?:(?:Sent|Gesendet|Envoyé|Envia(?:do|t)|Inviato|Verstuurd|Verzonden|Skickat|Sendt|"
     r"Lähetetty|Wysłan[eo]|Od[eo]sl[áa]n[oé]|Отправлено|Надіслано|Trimis|Απεστάλη|Küldve|Poslano|"
     r"Dikirim|Đã gửi|נשלח|Get Outlook)\b.{1,60}|(?:发自|从我的|從我的).{1,60}|"
-    r"Von meine[mr] .{1,40} gesendet\W?|.{1,30}(?:から送信|gönderildi|에서 보냄))"
+    r"(?:Diese Nachricht wurde )?von meine[mr] .{1,60} gesendet\W?|"
+    r".{1,30}(?:から送信|gönderildi|에서 보냄))"
     # In any language.
     r"|.{0,40}Outlook.{0,40}<https://aka\.ms/[^<>\s]{1,60}>.{0,20}",
     flags=re.IGNORECASE,
 )
 # What is longer was not written by hand; it is kept whole.
 MOST_LINES = 5_000
-LONGEST_SIGNATURE = 20
+LONGEST_SIGNATURE, LONGEST_BLOCK = 20, 12
 _ASKS = ("?", "？", "؟")
 NOTHING_HELD = Held()
 
@@ -82,12 +83,11 @@ def _read(lines: Sequence[str], subject: str) -> _Mail:
             _note_tail(mail, number - lead + 1, is_tail and not _is_above_quote(mail, number))
         if line.strip():
             fewest = 1 if is_line else marks.FEWEST_FIELDS
-    below = ""
-    for number in reversed(range(len(lines))):
-        line = mail.said[number]
-        if number <= mail.below and marks.is_forward_mark(line, below) and _begins(mail, number):
+    for number, line in enumerate(mail.said[: mail.below + 1]):
+        below = mail.said[number + 1 : number + LONGEST_BLOCK]
+        if marks.is_forward_mark(line, below, subject) and _begins(mail, number):
             mail.forwards = number
-        below = line if line.strip() else below
+            break
     return mail
 
 
@@ -116,7 +116,7 @@ def _after_block(mail: _Mail, number: int, fewest: int) -> int:
     fields, at = 0, number
     # "From Ada <ada@...>" without a colon, as some write it below a line.
     is_bare = fewest == 1 and marks.is_from(mail.said[number].partition(" ")[0].casefold())
-    while at < len(mail.said) and at < number + 12 and (line := mail.said[at]).strip():
+    while at < len(mail.said) and at < number + LONGEST_BLOCK and (line := mail.said[at]).strip():
         is_field = is_bare or bool(marks.field_of(line))
         is_field = is_field and mail.depths[at] == mail.depths[number]
         # A long list of recipients goes on in the next line.
@@ -154,7 +154,8 @@ def _held_from(mail: _Mail, held: Held) -> int:
         number = at - 1
         is_quote = mail.depths[number] > 0 or _wraps(mail, number)
         is_line = marks.is_line(mail.said[number])
-        start = at - mail.marked[number]
+        is_line = is_line or (is_below_mark and top < 0 and marks.is_dashed(mail.said[number]))
+        start = at - max(mail.marked[number], is_line)
         is_mark = start < at and (is_line or not all(known[start:at]))
         if not mail.said[number].strip():
             at -= 1
