@@ -41,7 +41,7 @@ _BLANKS = re.compile(r"[ \t]{21,}")
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class HtmlPage:
     """`pictures` are the addresses of those in what the sender wrote: in no quote, no signature,
     and not below the line of an answered mail."""
 
@@ -49,26 +49,26 @@ class Page:
     pictures: frozenset[str] = frozenset()
 
 
-def read_page(html: str) -> Page:
+def read_page(html: str) -> HtmlPage:
     """Never raises, and its text is never one that may be hidden."""
     try:
         html = _PICTURE.sub("data:", html)
         if _SHEET.search(html, MOST_CHARACTERS):
-            return Page(UNREADABLE)
+            return HtmlPage(UNREADABLE)
         html = _SURROGATE.sub("\ufffd", html[:MOST_CHARACTERS])
         if not html.strip():
-            return Page("")
+            return HtmlPage("")
         if is_too_costly(html):
-            return Page(UNREADABLE)
+            return HtmlPage(UNREADABLE)
         laid_out, pictures = _laid_out(html)
-        return Page(_written(laid_out), pictures)
+        return HtmlPage(_written(laid_out), pictures)
     except Exception:
         # The libraries raise whatever a tree makes them; a mail is read anyway.
-        return Page(UNREADABLE)
+        return HtmlPage(UNREADABLE)
 
 
 def _laid_out(html: str) -> tuple[etree._Element, frozenset[str]]:
-    """A tree of what is seen, for Inscriptis; and the pictures of a `Page`."""
+    """A tree of what is seen, for Inscriptis; and the pictures of an `HtmlPage`."""
     builder = etree.TreeBuilder()
     builder.start("body", {})
     opened: list[tuple[str, str]] = []
