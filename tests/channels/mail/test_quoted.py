@@ -253,6 +253,16 @@ def test_the_subject_says_that_a_mail_is_forwarded(prefix: str) -> None:
         "Is it there?\n\nI sent it from my iPhone",
         "Ist es da?\n\nIch habe es mit dem Handy gesendet",
         "Which program?\n\nOutlook for iOS",
+        *(
+            f"Where is it?\n\n{last}"
+            for last in (
+                *("Sent to the phone company", "Gesendet an Samsung", "Enviado a Samsung ayer"),
+                *("Sent by phone and by fax", "Sent from Samsung's office in Seoul last week"),
+                *("Get Outlook running on my phone", "Отправлено в Samsung", "An iPad, a phone."),
+            )
+        ),
+        f"First:\n\n> {PLAIN}\n\nSecond:\n\n> More is said in the survey.",
+        f"Please translate this:\n\n> {PLAIN}",
         "Options:\n--\nfast\n--\nslow",
         "The price > 9,000 is high.",
         "As he said, on 3 May at 10:12 Bob <bob@example.org> wrote: no. Is that right?",

@@ -15,19 +15,22 @@ from chatsite.channels.mail.incoming.quotes.flowed import SIGNATURE
 from chatsite.channels.mail.incoming.quotes.held import Held
 from chatsite.channels.mail.incoming.threads import is_forwarded
 
-# Lines that a program adds, and nobody writes.
+# A line that a program adds: "sent", "from", and at its end a device or a program. People write all
+# of these as well.
 _SENT_WITH = re.compile(
-    r"(?=.*(?:phon|iPad|Android|Galaxy|Samsung|Huawei|Xiaomi|mobil|móvil|tele[fp]|手机|手機|"
-    r"携帯|Outlook|Yahoo|Proton|Tuta|Spark|Airmail|Windows|mail (?:app|f[oü]r|pour|para|per|voor)))"
-    r"\W{0,9}(?:(?:Sent|Gesendet|Envoyé|Envia(?:do|t)|Inviato|Verstuurd|Verzonden|Skickat|Sendt|"
-    r"Lähetetty|Wysłan[eo]|Od[eo]sl[áa]n[oé]|Отправлено|Надіслано|Trimis|Απεστάλη|Küldve|Poslano|"
-    r"Dikirim|Đã gửi|נשלח|Get Outlook)\b.{1,60}|(?:发自|从我的|從我的).{1,60}|"
-    r"(?:Diese Nachricht wurde )?von meine[mr] .{1,60} gesendet\W?|"
-    r".{1,30}(?:から送信|gönderildi|에서 보냄))"
+    r"(?=.*(?:phon|iPad|iOS|Android|Galaxy|Samsung|Huawei|Xiaomi|mobil|móvil|tele[fp]|手机|手機|携帯|"
+    r"Outlook|Yahoo|Proton|Tuta;.*|Spark|Airmail|K-9|Windows|mail app).{0,20}$)\W{0,9}"
+    r"(?:(?:Sent|Gesendet|Envoyé|Envia(?:do|t)|Inviato|Verstuurd|Verzonden|Skickat|Sendt|"
+    r"Wysłan[eo]|Od[eo]sl[áa]n[oé]|Отправлено|Надіслано|Trimis|Απεστάλη|Küldve|Poslano|Dikirim|"
+    r"Đã gửi|Get Outlook) (?:from|via|with|for|von|mit|de|du|depuis|à partir|avec|desde|con|do|da|"
+    r"dal|com|a partir|des|amb|vanaf|met|från|fra|med|z|ze|с|из|з|із|din|από|az|dari|từ)\b.+|"
+    r"Lähetetty .+|נשלח מ.+|(?:发自|从我的|從我的).+|.{1,30}(?:から送信|gönderildi|에서 보냄)|"
+    r"(?:Diese Nachricht wurde )?von meine[mr] .+ gesendet\W?)"
     # In any language.
     r"|.{0,40}Outlook.{0,40}<https://aka\.ms/[^<>\s]{1,60}>.{0,20}",
     flags=re.IGNORECASE,
 )
+LONGEST_SENT_WITH = 120
 # What is longer was not written by hand; it is kept whole.
 MOST_LINES = 5_000
 LONGEST_SIGNATURE, LONGEST_BLOCK = 20, 12
@@ -181,6 +184,9 @@ def _held_from(mail: _Mail, held: Held) -> int:
 def _is_chosen(mail: _Mail, kept: int, begin: int, held: Held) -> bool:
     """Whether the quote from `kept` on, whose words begin at `begin`, is what the sender chose to
     speak of: a program quotes from the beginning, and an answer between quotes leaves a rest."""
+    above = next(filter(str.strip, reversed(mail.said[:kept])), "").rstrip()
+    if above.endswith((":", "：")) and not any(mail.marked[kept:begin]):
+        return True
     if held.begins_with(mail.said[begin : begin + 3]) or any(mail.depths[:kept]):
         return False
     return not held.is_footer(" ".join(mail.said[kept:]))
@@ -236,6 +242,7 @@ def _is_signature(lines: Sequence[str]) -> bool:
 def _program_lines(mail: _Mail, end: int) -> set[int]:
     """The last line above `end`, where a program wrote it."""
     said = [number for number in range(end) if mail.said[number].strip()]
-    if not said or not _SENT_WITH.fullmatch(mail.said[said[-1]][: marks.LONGEST_LINE]):
+    last = mail.said[said[-1]] if said else ""
+    if len(last) > LONGEST_SENT_WITH or not _SENT_WITH.fullmatch(last):
         return set()
     return set(said[-2:] if len(said) > 1 and mail.said[said[-2]] == "--" else said[-1:])
