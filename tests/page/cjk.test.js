@@ -9,8 +9,6 @@ import { parse } from "../../static/chat/text/blocks.js";
 const html = (text) => parse(text).blocks.map((block) => block.html).join("");
 /** @param {string} text */
 const marked = (text) => [...html(text).matchAll(/<(strong|em|del)>(.*?)<\/\1>/g)].map(([, tag, inner]) => `${tag}: ${inner}`);
-/** @param {string} text */
-const links = (text) => [...html(text).matchAll(/<a href="[^"]*">(.*?)<\/a>/g)].map(([, address]) => address);
 
 /** @type {[string, string[]][]} */
 const EMPHASIS = [
@@ -20,38 +18,19 @@ const EMPHASIS = [
   ["は***「両方」***です", ["em: <strong>「両方」</strong>"]], ["**（注）**と**【例】**を", ["strong: （注）", "strong: 【例】"]], ["**`npm`。**次", ["strong: <code>npm</code>。"]], ["価格は**￥100**です", ["strong: ￥100"]],
   ["**ＡＢＣ！**です", ["strong: ＡＢＣ！"]], ["「_強調_」*と*", ["em: 強調", "em: と"]], ["**「_x_」**です", ["strong: 「<em>x</em>」"]], ["**𠮷野家（店）**で", ["strong: 𠮷野家（店）"]],
   ["中文**\"a\"**中文", ["strong: &quot;a&quot;"]], ["漢字**(括弧)**漢字", ["strong: (括弧)"]], ["**終わり！？**次", ["strong: 終わり！？"]],
+  ["**完了🎉**です", ["strong: 完了🎉"]], ["と**🎉おめでとう**", ["strong: 🎉おめでとう"]], ["**注意⚠️**です", ["strong: 注意⚠️"]], ["**ไทย (Thai)**ครับ", ["strong: ไทย (Thai)"]], ["**ໝາຍເຫດ:**ລາວ", ["strong: ໝາຍເຫດ:"]],
+  ["**ចំណាំ៖**ខ្មែរ", ["strong: ចំណាំ៖"]], ["**50%**の", ["strong: 50%"]],
   // What needs no help, and what is no emphasis.
-  ["a **b** c", ["strong: b"]], ["**a**b", ["strong: a"]], ["a**\"b\"**c", []], ["2 ** 3 と 4 ** 5", []], ["一 * 二 * 三", []], ["**「未完", []], ["`**「」**`です", []], ["\\*\\*「」\\*\\*です", []],
-];
-
-/** @type {[string, string[]][]} */
-const ADDRESSES = [
-  ["请看https://pier.example/a。然后（https://pier.example/b）", ["https://pier.example/a", "https://pier.example/b"]],
-  ["「https://pier.example/a」と『https://pier.example/b』", ["https://pier.example/a", "https://pier.example/b"]], ["《https://pier.example》", ["https://pier.example"]],
-  ["https://pier.example/a，https://pier.example/b、https://pier.example/c；", ["https://pier.example/a", "https://pier.example/b", "https://pier.example/c"]],
-  ["https://pier.example/a：好！https://pier.example/b？", ["https://pier.example/a", "https://pier.example/b"]], ["https://pier.example/docs（说明）了解", ["https://pier.example/docs"]],
-  ["“https://pier.example/a”。", ["https://pier.example/a"]], ["‘https://pier.example/a’的", ["https://pier.example/a"]], ["看https://pier.example/a……然后", ["https://pier.example/a"]],
-  ["https://pier.example——好", ["https://pier.example"]], ["【https://pier.example/a】", ["https://pier.example/a"]], ["https://pier.example/?q=a&b=1。", ["https://pier.example/?q=a&amp;b=1"]],
-  ["https://pier.example/a.。", ["https://pier.example/a"]], ["(https://pier.example/a_(b))。", ["https://pier.example/a_(b)"]], ["https://pier.example/a، ثم", ["https://pier.example/a"]],
-  ["https://pier.example看看", ["https://pier.example"]], ["https://pier.example:8000看看", ["https://pier.example:8000"]], ["www.pier.example，好", ["www.pier.example"]], ["a@pier.example。", ["a@pier.example"]],
-  // Letters belong to the address, as everywhere.
-  ["https://zh.wikipedia.org/wiki/北京", ["https://zh.wikipedia.org/wiki/北京"]], ["https://zh.wikipedia.org/wiki/北京。", ["https://zh.wikipedia.org/wiki/北京"]],
-  ["https://ja.wikipedia.org/wiki/レオナルド・ダ・ヴィンチ", ["https://ja.wikipedia.org/wiki/レオナルド・ダ・ヴィンチ"]], ["https://ko.wikipedia.org/wiki/서울", ["https://ko.wikipedia.org/wiki/서울"]],
-  ["https://fr.wikipedia.org/wiki/L’Étranger", ["https://fr.wikipedia.org/wiki/L’Étranger"]], ["https://pier.example/a.", ["https://pier.example/a"]], ["https://pier.example/ä/ö", ["https://pier.example/ä/ö"]],
-  ["<https://pier.example/a。b>", ["https://pier.example/a。b"]], ["[x](https://pier.example/a。b)", ["x"]], ["http://。", []], ["https://（", []],
+  ["a **b** c", ["strong: b"]], ["**a**b", ["strong: a"]], ["a**\"b\"**c", []], ["2 ** 3 と 4 ** 5", []], ["一 * 二 * 三", []], ["**「未完", []], ["`**「」**`です", []], ["\\*\\*「」\\*\\*です", []], ["3~5天，7~9天", []], ["約~5~個", []],
 ];
 
 describe("emphasis beside Chinese, Japanese and Korean", () => {
   for (const [text, found] of EMPHASIS) it(text, () => assert.deepEqual(marked(text), found));
 });
 
-describe("an address", () => {
-  for (const [text, found] of ADDRESSES) it(text, () => assert.deepEqual(links(text), found));
-});
-
 describe("such texts", () => {
   it("are parsed soon, whatever they say", () => {
-    for (const piece of ["は**「", "」**は", "**「*」~~「_", "http://a。", "https://a", "http://a.b……", "*「」", "「_*", "https://pier.example/…"]) {
+    for (const piece of ["は**「", "」**は", "**「*」~~「_", "*「」", "「_*", "は**🎉"]) {
       const text = piece.repeat(Math.floor(2000 / piece.length));
       const begun = process.cpuUsage();
       parse(text);

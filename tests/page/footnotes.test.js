@@ -18,6 +18,12 @@ describe("footnotes", () => {
     assert.match(html(text), /A day,<br> ?mostly\./);
   });
 
+  it("are found after a single letter, without a blank and below their mark, and lose no text", () => {
+    assert.equal(html("x[^1]"), '<p>x<code class="footnote-reference">1</code></p>\n');
+    assert.equal(html("`[^a]` is"), "<p><code>[^a]</code> is</p>\n");
+    for (const text of ["[^1]:A day.", "[^1]:\n    A day.", "[^1]:\nA day.", "x[^1]\n\n[^1]:A day."]) assert.match(html(text), /note">1<\/code> A day\.<\/p>/, text);
+  });
+
   it("are no link definitions, and links stay links", () => {
     assert.deepEqual(marks("A [link][a] and a note[^a].\n\n[a]: https://example.org\n\n[^a]: https://example.com"),
       [["reference", "a"], ["note", "a"]]);

@@ -37,4 +37,15 @@ describe("the end of a text that is being written", () => {
     assert.equal(shown("High water[^12"), "High water");
     for (const text of ["High water[^1]", "a [link", "[^ a"]) assert.equal(shown(text), text);
   });
+
+  it("shows no half tag, and a pair of them once it is whole", () => {
+    const text = "One<br>two, H<sub>2</sub>O, <kbd>Ctrl</kbd> and </br> 1 < 2.";
+    for (let length = 0; length <= text.length; length += 1) {
+      const { blocks } = parse(shown(text.slice(0, length)));
+      const html = blocks.map((block) => block.html).join("");
+      assert.ok(!/&lt;(?! 2)/.test(html), `${length}: ${html}`);
+    }
+    assert.equal(shown(text), text);
+    for (const whole of ["a < b", "x <y and", "List<String> x", "<sub>" + "word ".repeat(9)]) assert.equal(shown(whole), whole);
+  });
 });

@@ -2,9 +2,11 @@
 
 import { Marked } from "../../vendor/marked/marked.esm.js";
 import { say } from "../words/say.js";
-import { addresses, emphasis, hasCjk } from "./grammar/cjk.js";
+import { addresses } from "./grammar/addresses.js";
+import { emphasis, hasCjk } from "./grammar/cjk.js";
 import { footnotes } from "./grammar/footnotes.js";
 import { formulas } from "./grammar/formulas.js";
+import { tables } from "./grammar/tables.js";
 import { tags } from "./grammar/tags.js";
 
 /** @import { MarkedExtension, Token } from "../../vendor/marked/marked.esm.js" */
@@ -40,13 +42,13 @@ const ESCAPES = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&
 const escape = (text) => text.replace(/[&<>"']/g, (character) => ESCAPES[character]);
 
 /**
- * The host of a link, as people see it: "example.org", or the address itself.
+ * The host of a link, as people see it: "example.org", or the address itself; of data its type.
  * @param {string} href
  */
 function host(href) {
   try {
     const url = new URL(href);
-    return url.host || url.pathname;
+    return url.host || url.pathname.split(/[;,]/)[0];
   } catch {
     return href;
   }
@@ -56,6 +58,10 @@ function host(href) {
 const markdown = {
   gfm: true,
   breaks: true,
+  tokenizer: {
+    // One tilde means "about" and "to" in most languages: "3~5, 10~20".
+    del: (text) => (text.startsWith("~~") ? false : undefined),
+  },
   renderer: {
     // The page has its own headings above these.
     heading({ tokens, depth }) {
@@ -64,6 +70,11 @@ const markdown = {
     },
     html({ text, block }) {
       return block ? `<p>${escape(text.trim())}</p>\n` : escape(text);
+    },
+    // A picture in it is none of its own. The browser escapes the address, and would read an escaped host of IPv6 as none.
+    link({ href, title, tokens }) {
+      const text = this.parser.parseInline(tokens).replace(/<\/?a\b[^>]*>/g, "");
+      return `<a href="${escape(href)}"${title ? ` title="${escape(title)}"` : ""}>${text}</a>`;
     },
     image({ href, text }) {
       const label = escape(say("Image: {text} ({host})", { text: text || say("without a description"), host: host(href) }));
@@ -75,8 +86,8 @@ const markdown = {
   },
 };
 
-const marked = new Marked(markdown, formulas, footnotes, tags, addresses);
-const markedForCjk = new Marked(markdown, formulas, footnotes, tags, addresses, emphasis);
+const marked = new Marked(markdown, formulas, footnotes, tables, tags, addresses);
+const markedForCjk = new Marked(markdown, formulas, footnotes, tables, tags, addresses, emphasis);
 
 /**
  * Whether the page itself may parse the text: whatever it says, that takes a moment only.

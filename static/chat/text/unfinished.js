@@ -4,10 +4,11 @@ const ROW = /^[ \t>]*\|/;
 const SECOND = /^[ \t>]*[|:\- \t]*$/;
 // The line may be no row of a table, but a paragraph.
 const LONGEST_ROW = 400;
-const REFERENCE = /\[(?:\^[^\s[\]]{0,40})?$/;
+// Half a mark of a footnote, half a tag, and a tag without its partner.
+const OPEN = /(?:\[(?:\^[^\s[\]]{0,40})?|<(?:sub|sup|kbd)>[^<\n]{0,40}(?:<\/?[a-z]{0,3})?|<\/?[a-z]{0,3}[ \t]?\/?)$/i;
 
 /**
- * How much of the text can be shown: a table begins with its second line, a footnote's mark with its bracket.
+ * How much of the text can be shown: a table begins with its second line, a footnote's mark with its bracket, a tag with its partner.
  * @param {string} text
  */
 export function shownLength(text) {
@@ -18,7 +19,7 @@ export function shownLength(text) {
   const isSecond = SECOND.test(last) && ROW.test(previous) && previous.length <= LONGEST_ROW;
   const first = start - previous.length - 1;
   if (isSecond && !ROW.test(lineBefore(text, first))) return first;
-  return text.length - (REFERENCE.exec(last)?.[0].length ?? 0);
+  return text.length - (OPEN.exec(last)?.[0].length ?? 0);
 }
 
 /**

@@ -1,5 +1,6 @@
 /**
- * Chinese, Japanese and Korean beside Markdown's marks: their writing has no blanks, on which its rules rely. Pure.
+ * Emphasis in Chinese, Japanese and Korean, and in Thai and its neighbours: their writing has no blanks, on which
+ * Markdown's rules rely. Pure.
  */
 
 import { Tokenizer } from "../../../vendor/marked/marked.esm.js";
@@ -8,8 +9,8 @@ import { Tokenizer } from "../../../vendor/marked/marked.esm.js";
 
 // CommonMark asks for a blank outside of "**" where punctuation is inside. As markdown-cjk-friendly proposes for the
 // standard: CJK punctuation counts as a letter there, and beside a CJK character other punctuation does too.
-const WIDE = "\\u3001-\\u303f\\u30a0\\u30fb\\u3200-\\u33ff\\ufe10-\\ufe1f\\ufe30-\\ufe6f\\uff01-\\uff0f\\uff1a-\\uff20\\uff3b-\\uff40\\uff5b-\\uff65\\uffe0-\\uffe6";
-const LETTER = "\\p{Script=Han}\\p{Script=Hiragana}\\p{Script=Katakana}\\p{Script=Hangul}\\p{Script=Bopomofo}\\u30fc\\uff10-\\uff19\\uff21-\\uff3a\\uff41-\\uff5a";
+export const WIDE = "\\u3001-\\u303f\\u30a0\\u30fb\\u3200-\\u33ff\\ufe10-\\ufe1f\\ufe30-\\ufe6f\\uff01-\\uff0f\\uff1a-\\uff20\\uff3b-\\uff40\\uff5b-\\uff65\\uffe0-\\uffe6";
+export const LETTER = "\\p{Script=Han}\\p{Script=Hiragana}\\p{Script=Katakana}\\p{Script=Hangul}\\p{Script=Bopomofo}\\p{Script=Thai}\\p{Script=Lao}\\p{Script=Khmer}\\p{Script=Myanmar}\\u30fc\\uff10-\\uff19\\uff21-\\uff3a\\uff41-\\uff5a";
 const SIGN = new RegExp(`[${WIDE}]`);
 const CJK = new RegExp(`[${WIDE}${LETTER}]`, "u");
 const PUNCTUATION = /[\p{P}\p{S}]/u;
@@ -19,14 +20,6 @@ const STANDS_FOR_SIGN = "中";
 const STANDS_FOR_PUNCTUATION = "a";
 // To "*" it is a letter, and to "_", of which it is the neighbour too, punctuation.
 const STANDS_FOR_BOTH = "~";
-
-// No address holds these unescaped: what isn't ASCII and is a mark ends it, but for the dot between the words of a
-// Japanese name, and dashes and apostrophes between letters.
-const START = /^(?:https?:\/\/|ftp:\/\/|www\.)/i;
-const ADDRESS = new RegExp(`^(?:(?![“”„«»‹›]|[’‘…—](?:[’‘…—]|[${LETTER}])|(?![・･〜～゠])[${WIDE}])[^\\s<])*`, "u");
-const TRAILING = /(?![!-~])[\p{P}\p{S}]+$/u;
-// Letters of another script right after a host are the sentence going on: "pier.example看看".
-const HOST = new RegExp(`^(?:[a-z]+://)?[a-z0-9.-]*\\.[a-z0-9-]*[a-z0-9](?::\\d+)?(?=[${LETTER}])`, "iu");
 
 /**
  * The code point that ends at `index`, and the one that begins there; "" at an end of the text.
@@ -54,18 +47,18 @@ function maskMarks(text) {
    * @param {string} other what is on the run's other side
    */
   const put = (at, sign, other) => {
-    if (at < done || sign.length !== 1 || sign === "*" || sign === "~" || sign === "_") return;
+    if (at < done || !sign || sign === "*" || sign === "~" || sign === "_") return;
     const isWide = SIGN.test(sign);
     if (!isWide && !(PUNCTUATION.test(sign) && CJK.test(other))) return;
-    const besideUnderscore = text[at - 1] === "_" || text[at + 1] === "_";
+    const besideUnderscore = text[at - 1] === "_" || text[at + sign.length] === "_";
     const stands = besideUnderscore ? STANDS_FOR_BOTH : isWide ? STANDS_FOR_SIGN : STANDS_FOR_PUNCTUATION;
-    pieces.push(text.slice(done, at), stands);
-    done = at + 1;
+    pieces.push(text.slice(done, at), stands.repeat(sign.length));
+    done = at + sign.length;
   };
   for (const { 0: run, index } of text.matchAll(RUN)) {
     const end = index + run.length;
     const [left, right] = [before(text, index), after(text, end)];
-    put(index - 1, left, right);
+    put(index - left.length, left, right);
     put(end, right, left);
   }
   return pieces.length ? pieces.join("") + text.slice(done) : text;
@@ -97,20 +90,8 @@ export const emphasis = {
       return Tokenizer.prototype.emStrong.call(this, text, masked, previousOf(text, masked, previous));
     },
     del(text, masked, previous = "") {
-      if (text[0] !== "~") return undefined;
+      if (!text.startsWith("~~")) return false;
       return Tokenizer.prototype.del.call(this, text, masked, previousOf(text, masked, previous));
-    },
-  },
-};
-
-/** @type {MarkedExtension} */
-export const addresses = {
-  tokenizer: {
-    url(text) {
-      if (!START.test(text)) return false;
-      const written = /** @type {RegExpExecArray} */ (ADDRESS.exec(text))[0];
-      const address = (HOST.exec(written)?.[0] ?? written).replace(TRAILING, "");
-      return Tokenizer.prototype.url.call(this, address);
     },
   },
 };

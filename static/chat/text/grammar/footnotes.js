@@ -10,7 +10,7 @@ export const NOTE = "footnote-note";
 
 // A name has no blank: "[^ a]" is text. Bounds, so that no text makes a search long.
 const NAMED = /^\[\^([^\s[\]^]{1,40})\]/;
-const NOTED = /^ {0,3}\[\^([^\s[\]^]{1,40})\]:[ \t]+((?:[^\n]+(?:\n(?![ \t]*(?:\n|$)| {0,3}\[\^))?){1,50})(?:\n+|$)/;
+const NOTED = /^ {0,3}\[\^([^\s[\]^]{1,40})\]:[ \t]*(?:\n[ \t]*)?((?:[^\n]+(?:\n(?![ \t]*(?:\n|$)| {0,3}\[\^))?){1,50})(?:\n+|$)/;
 
 /** @type {Record<string, string>} */
 const ESCAPES = { "&": "&amp;", "<": "&lt;", ">": "&gt;" };
@@ -27,7 +27,7 @@ export const footnotes = {
     {
       name: "footnote",
       level: "block",
-      start: (text) => text.match(/(?:^|\n) {0,3}\[\^/)?.index,
+      start: (text) => text.match(/\n {0,3}\[\^/)?.index,
       tokenizer(text) {
         const found = NOTED.exec(text);
         if (!found) return undefined;

@@ -19,13 +19,15 @@ const DOLLARS = /^\$(?![\s$])((?:\\[^\n]|[^\\$\n]){1,500}?)(?<![\s\\])\$(?!\$)/;
 const CLOSED = /\n[ \t>]*(?:`{3,}|~{3,})\s*$/;
 // "$10, or US$": words, and nothing that only a formula has.
 const PROSE = /^[^\\^_={}]*[ ,;][A-Za-z]{2,}[^\\^_={}]*$/;
-// It begins with a command or an exponent, as in "10$^\circ$C": so does nothing else.
-const SURE = /^(?:\\[A-Za-z,]|\^)/;
+// It begins with a command or an exponent, as in "10$^\circ$C", or is an index, as in "H$_2$O": so is nothing else.
+const SURE = /^(?:\\[A-Za-z,]|\^|_(?:\d+|\{[^{}]+\})$)/;
+// What a formula has before a unit, as in "$25^\circ$C": a group or a command, raised or lowered.
+const RAISED = /\^[\\{]|_\{/;
 // As in "$n$th" and "$f$(x)": a formula of one sign, with what a sentence puts directly after it.
 const SIGN = /^[A-Za-z]'?$/;
 const ENDING = /^(?:st|nd|rd|th|s|es)(?![A-Za-z0-9_])|^\(/;
 // `${HOME}`, `$(pwd)`, `$MY_NAME$`, `$_GET['a']`, `$env:PATH`, `$user->name`, `$#`: variables of shells and languages.
-const VARIABLE = /^(?:\{\w{2,}[}:]|\([a-z]{2,}[ )]|[A-Za-z]{2,}(?:_[A-Za-z]{2,})+$|_[A-Z]|[A-Za-z_]\w*(?:->|::|\[['"])|[A-Za-z]{2,}:\w)|^[^\w\\]+$|["`/\\;:@&]$/;
+const VARIABLE = /^(?:\{\w{2,}[}:]|\([a-z]{2,}[ )]|[A-Za-z]{2,}(?:_[A-Za-z]{2,})+$|_[A-Z]|[A-Za-z_]\w*(?:->|::|\[['"])|[A-Za-z]{2,}:\w|\.[A-Za-z])|^[^\p{L}\p{N}_\\]+$|["`/\\;:@&]$/u;
 // Marks of Chinese and Japanese sentences.
 const SENTENCE = /[，。、；：！？「」『』（）]/;
 
@@ -49,7 +51,7 @@ function isFormula(source, previous, next) {
   if (SURE.test(source)) return true;
   if (PROSE.test(source) || VARIABLE.test(source) || SENTENCE.test(source) || !isBalanced(source)) return false;
   if (/[A-Za-z0-9_]$/.test(previous)) return false;
-  if (/^[A-Za-z_({]/.test(next)) return SIGN.test(source) ? ENDING.test(next) : /\^/.test(source) && /^[a-z(]/.test(next);
+  if (/^[A-Za-z_({]/.test(next)) return SIGN.test(source) ? ENDING.test(next) : RAISED.test(source) || (/\^/.test(source) && /^[a-z(]/.test(next));
   return !/^\d/.test(next);
 }
 
@@ -72,7 +74,7 @@ export const formulas = {
     {
       name: "formulaBlock",
       level: "block",
-      start: (text) => text.match(/(?:^|\n) {0,3}(?:\$\$|\\\[)/)?.index,
+      start: (text) => text.match(/\n {0,3}(?:\$\$|\\\[)/)?.index,
       tokenizer(text) {
         const found = BLOCK.exec(text);
         if (!found || (found[1] && !found[1].startsWith("\n") && PROSE.test(found[1]))) return undefined;
@@ -86,8 +88,8 @@ export const formulas = {
       start: (text) => text.match(/\$|\\[([]/)?.index,
       tokenizer(text, before) {
         const shown = SHOWN.exec(text);
-        // "$$" is a shell's own number.
-        if (shown?.[1] && PROSE.test(shown[1])) return undefined;
+        // "$$" is a shell's own number, and a makefile's dollar.
+        if (shown?.[1] && (PROSE.test(shown[1]) || /^\w/.test(text.slice(shown[0].length)))) return undefined;
         if (shown) return { type: "formula", raw: shown[0], source: shown[1] ?? shown[2], display: true };
         const found = BRACKETS.exec(text) ?? DOLLARS.exec(text);
         if (!found) return undefined;
