@@ -26,6 +26,17 @@ dall-e-2 dall-e-3 gpt-image-1 gpt-image-1-mini imagen-4.0-generate-001 black-for
 flux-schnell stabilityai/stable-diffusion-xl-base-1.0 sdxl-turbo sora-2 sora-2-pro veo-3.0-generate
 qwen-image omni-moderation-latest omni-moderation-2024-09-26 text-moderation-latest
 mistral-moderation-latest meta-llama/Llama-Prompt-Guard-2-86M openai/clip-vit-large-patch14
+llama-guard-4-12b llama-guard3:8b google/shieldgemma-9b ibm/granite-guardian-3-8b Qwen/Qwen3Guard-8B
+nvidia/llama-3.1-nemoguard-8b-content-safety Skywork/Skywork-Reward-Llama-3.1-8B
+snowflake-arctic-embed2 nvidia/nv-embedqa-e5-v5 nvidia/llama-3.2-nv-rerankqa-1b-v2 nvidia/nvclip
+togethercomputer/m2-bert-80M-8k-retrieval hkunlp/instructor-xl dunzhang/stella_en_1.5B_v5
+WhereIsAI/UAE-Large-V1 paraphrase-multilingual amazon.titan-embed-text-v2:0 cohere.rerank-v3-5:0
+gemini-2.5-flash-native-audio-preview gemini-live-2.5-flash canopylabs/orpheus-3b-0.1-ft
+FunAudioLLM/CosyVoice2-0.5B sensevoice-small paraformer-v2 aura-asteria-en nova-3-general
+flux1-dev stable-image-ultra sd3.5-large ideogram-v3 kling-v2 minimax/hailuo-02 seedance-1-pro
+wanx2.1-t2i-turbo cogview-4 cogvideox-3 z-image-turbo grok-2-image grok-imagine-image nano-banana
+amazon.nova-canvas-v1:0 amazon.titan-image-generator-v2 hunyuan-video mistral-ocr-latest models/aqa
+babbage-002 davinci-002 gpt-3.5-turbo-instruct computer-use-preview
 """.split()
 # `gpt-4o-audio-preview` and `gpt-audio` answer in chats, and read text too.
 CHATS = """
@@ -33,12 +44,18 @@ gpt-6-luna gpt-4o gpt-4o-mini gpt-4o-2024-08-06 gpt-4.1 gpt-5-chat-latest gpt-3.
 o4-mini chatgpt-4o-latest gpt-4o-audio-preview gpt-audio gpt-4o-search-preview gpt-oss:120b
 codex-mini claude-opus-5-5 anthropic/claude-sonnet-4.5 us.anthropic.claude-haiku-4-5 gemini-2.5-pro
 gemini-3-pro-preview google/gemma-3-27b-it gemma3:4b llama3.3:70b meta-llama/Llama-4-Scout-17B-16E
-llama-guard-4-12b mistral-large-latest mixtral-8x7b-instruct magistral-medium ministral-8b codestral
+mistral-large-latest mixtral-8x7b-instruct magistral-medium ministral-8b codestral
 pixtral-12b voxtral-small-24b deepseek-chat deepseek-r1:8b deepseek-v3 qwen3:8b Qwen/Qwen3-VL-32B
 qwen2.5-coder:7b qwen-max qwq-32b phi4 phi-4-multimodal granite3.3:8b command-r-plus command-a
 kimi-k2 moonshot-v1-128k glm-4.6 minimax-m2 grok-4 nova-pro jamba-large yi-34b falcon3 smollm2:135m
 nous-hermes-2 openchat starling-lm zephyr-7b wizardlm2 vicuna dolphin3 solar-pro olmo2 exaone3.5
 fake-model model my-company-assistant one.gguf open llava:13b moondream minicpm-v bakllava
+amazon.nova-2-lite-v1:0 amazon.nova-pro-v1:0 nova-micro hunyuan-turbos doubao-1-5-pro ernie-4.5
+deepseek-ocr gemini-flash-latest gemini-2.5-flash-image grok-2-vision-1212 qwen3-vl-plus step-2-16k
+qwen3-omni-flash qwen2-audio-7b-instruct stable-code stablelm-zephyr codellama:13b starcoder2:3b
+nvidia/llama-3.1-nemotron-70b-instruct openai/gpt-oss-safeguard-20b command-a-vision-07-2025
+guardian-news-llama rewardless voyager-7b embedded-systems-llama imaginer-8b image-captioner-llava
+transcriber-notes speechwriter-7b dia-lm seallm sonar-pro davinci-coder instructor-of-the-year
 translategemma embers-of-war-13b attsuko barkley-7b imagine-chat reality-7b clipper-8b fluxion-chat
 """.split()
 

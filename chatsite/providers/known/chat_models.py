@@ -21,23 +21,32 @@ _OTHER_KINDS = (
     *("automatic-speech", "text_to_", "diffusion"),
 )
 _EXACT_KINDS = frozenset({"image", "audio", "video", "tts", "stt", "asr"})
-# A name is read as words: letters and digits between anything else. A word may end in a number.
-_WORDS = re.compile(r"[a-z]+[0-9]*|[0-9]+")
+# A name is read as words: letters, without the numbers at their end.
+_WORDS = re.compile(r"[a-z]+")
 _OTHER_WORDS = frozenset(
     """
-    embed embedding embeddings embedder rerank reranker colbert moderation moderations whisper tts
-    stt asr transcribe transcription diarize dall imagen flux sdxl sora veo kandinsky parakeet
-    kokoro bark xtts piper realtime minilm gte bge voyage clip siglip
+    embed embedding embeddings embedder embedqa rerank reranker rerankqa colbert bert distilbert
+    roberta deberta modernbert minilm gte bge voyage clip siglip nvclip reward guard shieldgemma
+    nemoguard wildguard virtueguard moderation moderations whisper tts melotts stt asr transcribe
+    transcription diarize parakeet kokoro bark xtts piper orpheus csm cosyvoice sensevoice
+    paraformer speecht realtime dall imagen flux sdxl sora veo kandinsky ideogram kling hailuo
+    seedream seedance cogview cogvideo cogvideox pixverse wanx recraft hidream
     """.split()
 )
-# Names of several words; the last ones are sentence encoders that no word gives away.
+# Names of several words; the first lines are encoders that no word gives away, the last models
+# that continue a text, or work in a protocol of their own.
 _OTHER_NAMES = re.compile(
-    r"""stable-?diffusion | gpt-image | text-(similarity|search) | embeddinggemma
+    r"""stable-?diffusion | stable-image | gpt-image | text-(similarity|search)
     | (^|/)e5-(small|base|large|mistral) | multilingual-e5 | (^|/)all-(mpnet|distilroberta)
-    | sentence-transformers/ | (^|/)jina-(clip|colbert)
-    | (^|/)(lla?ma-)?prompt-guard | (^|/)text-to-(speech|image|video) | (^|/)speech-to-text
-    | (image|video|speech)-generation | seedream | qwen-image | wan2\.\d | hidream | recraft
-    | playai | canary-(1b|qwen) | eleven_ | aura-\d""",
+    | sentence-transformers/ | (^|/)paraphrase- | (^|/)uae-large | (^|/)instructor-(base|large|xl)
+    | (^|/)stella_ | nemoretriever | embeddinggemma
+    | (^|/)text-to-(speech|image|video) | (^|/)speech-to-text | granite[\d.]*-guardian
+    | (image|video|speech)-generat | qwen-image | z-image | grok-(\d-image|imagine) | nano-banana
+    | titan-image | nova-(canvas|reel|sonic) | hunyuan-?(video|image) | wan2\.\d | (^|/)sd-?3
+    | playai | canary-(1b|qwen) | eleven_ | (^|/)aura- | fish-speech | nari-labs/dia
+    | nova-[23]-(general|meeting|medical|phonecall) | mistral-ocr | (^|/)aqa$
+    | native-audio | gemini-live | computer-use-preview
+    | ^(babbage|davinci)-002 | gpt-3\.5-turbo-instruct""",
     re.VERBOSE,
 )
 
