@@ -4,13 +4,24 @@ from __future__ import annotations
 
 from base64 import b64encode
 from email.message import EmailMessage
+from io import BytesIO
 
 import pytest
+from PIL import Image
 
 from chatsite.channels.mail.incoming.contents import SMALL_PICTURE, HasHtml, read_contents
 from tests.channels.mail.broken_mails import read_mail
 
 HEAD = b"From: a@b.org\r\nMIME-Version: 1.0\r\n"
+
+
+def drawn(width: int, height: int, kind: str = "PNG") -> bytes:
+    """A picture in one colour: few bytes, however large it is."""
+    made = BytesIO()
+    Image.new("RGB", (width, height), "white").save(made, kind)
+    return made.getvalue()
+
+
 PICTURE = b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * (SMALL_PICTURE // 256 + 1)
 
 
@@ -148,6 +159,13 @@ SHOWN = '<img src="cid:image001.png@01">'
         (f"<p>What is this?</p>{SHOWN}", PICTURE, True),
         (f"{SHOWN}<p>What is this?</p>", PICTURE, True),
         (f"<p>What is this?</p>{SHOWN}", PICTURE[:5_000], False),
+        (f"<p>What is this?</p>{SHOWN}", drawn(640, 300), True),
+        (f"<p>What is this?</p>{SHOWN}", drawn(400, 130, "GIF"), True),
+        (f"<p>What is this?</p>{SHOWN}", drawn(300, 300, "JPEG"), True),
+        (f"<p>What is this?</p>{SHOWN}", drawn(300, 60), False),
+        (f"<p>What is this?</p>{SHOWN}", drawn(96, 96), False),
+        (f"<p>What is this?</p>{SHOWN}", drawn(640, 300)[:20], False),
+        (f"<p>What?</p><div class=gmail_signature>Ada{SHOWN}</div>", drawn(640, 300), False),
         (f"<p>What?</p><div class=gmail_signature>Ada{SHOWN}</div>", PICTURE, False),
         (f"<p>What?</p><div id=Signature>Ada<p>{SHOWN}</p></div>", PICTURE, False),
         (f"<p>What?</p><blockquote><p>Look: {SHOWN}</p></blockquote>", PICTURE, False),

@@ -10,6 +10,9 @@ from dataclasses import dataclass, field
 from email import policy
 from email.message import Message
 from email.parser import BytesParser
+from io import BytesIO
+
+from PIL import Image
 
 from chatsite.channels.mail.incoming.bounds import bounded
 from chatsite.channels.mail.incoming.html.text import read_page
@@ -28,8 +31,10 @@ from chatsite.channels.mail.incoming.reading import (
 )
 from chatsite.channels.mail.incoming.threads import is_forwarded
 
-# A picture in the text with fewer bytes is a logo, an icon or a smile.
+# A picture in the text with fewer bytes is a logo, an icon or a smile, unless it takes as much room
+# as a picture of a window: in few colours that has 3 KB.
 SMALL_PICTURE = 10 * 1024
+WIDE, HIGH = 240, 120
 # So much of the plain form's words stand in the other form, where they say the same.
 SAME = 0.5
 _TAG = re.compile(r"<[^<>]*>")
@@ -171,4 +176,12 @@ def _is_of(leaf: Leaf, pages: Sequence[str]) -> bool:
 
 def _is_shown(leaf: Leaf, shown: set[str]) -> bool:
     """Whether its sender put it there to be looked at: it is no logo or icon."""
-    return f"cid:{leaf.content_id}" in shown and len(bytes_of(leaf.part)) >= SMALL_PICTURE
+    data = bytes_of(leaf.part)
+    is_seen = f"cid:{leaf.content_id}" in shown
+    return is_seen and (len(data) >= SMALL_PICTURE or _is_large(data))
+
+
+def _is_large(picture: bytes) -> bool:
+    with contextlib.suppress(Exception), Image.open(BytesIO(picture)) as opened:
+        return opened.width >= WIDE and opened.height >= HIGH
+    return False
