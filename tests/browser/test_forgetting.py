@@ -38,7 +38,7 @@ def test_a_fact_lost_after_sixty_turns_is_explained_and_found_again(
     early_turn.get_by_role("button", name="Why did it forget?").click()
     why = page.get_by_role("dialog", name="Why did it forget?")
     expect(why).to_contain_text(
-        "It dropped out of the context at turn 9, 5 messages later, when you sent “Ida gets "
+        "It dropped out of the context at turn 9, 5 exchanges later, when you sent “Ida gets "
         "seasick in cars. Should I worry?”: older than your last 5 exchanges (set in the page's "
         "address)."
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 import pytest
@@ -43,11 +44,12 @@ def test_the_summary_is_read_edited_brought_back_and_switched_off(
         while fake.script:  # the summary is requested after the answer
             chat.page.wait_for_timeout(20)
     button = chat.horizon.locator(".summary-open")
-    expect(button).to_contain_text("Summary of")
+    expect(button).to_contain_text("Summary of earlier messages, by")
     other = chat.tab()
     dialog = open_summary(chat)
     text = dialog.get_by_label("What the model reads")
     expect(text).to_have_value(NOTES)
+    expect(dialog).to_contain_text(re.compile(r"Covers \d exchanges?,"))
 
     text.fill("word " * 11_000)
     dialog.get_by_role("button", name="Save").click()

@@ -65,6 +65,27 @@ def test_each_block_has_its_own_direction(chat: Chat) -> None:
     assert 20 < right_edge(said.locator("li").nth(0)) < 60
 
 
+def test_each_line_of_a_question_has_its_own_direction(chat: Chat) -> None:
+    chat.say("مرحبا بالعالم يا أهل الميناء\nHello.\n- שלום")
+    edges: list[list[float]] = chat.users.last.locator(".body").evaluate(
+        """(body) => {
+          const text = body.firstChild.nodeType === 3 ? body.firstChild : body.firstChild.firstChild;
+          const box = body.getBoundingClientRect();
+          const ends = [...text.nodeValue.matchAll(/[^\\n]+/g)];
+          return ends.map(({ 0: line, index }) => {
+            const range = document.createRange();
+            range.setStart(text, index);
+            range.setEnd(text, index + line.length);
+            const at = range.getBoundingClientRect();
+            return [at.left - box.left, box.right - at.right];
+          });
+        }"""
+    )
+    _, (left, right), (last_left, last_right) = edges
+    assert left < 20 < right, "English begins at the left"
+    assert last_right < 20 < last_left, "Hebrew begins at the right"
+
+
 def test_line_breaks_small_letters_and_keys_are_shown_and_all_other_html_is_text(
     chat: Chat,
 ) -> None:

@@ -25,8 +25,8 @@ describe("the running summary", () => {
   const words = (summary, policy) => describeSummary({ summary: { ...SUMMARY, ...summary }, decision: under(policy) }, ["sums"]);
 
   it("has a label where there is one, whatever the policy", () => {
-    assert.equal(words({ version: 2, messages: 8, by: "a model" }, "other"), "Summary of 8 messages, by a model");
-    assert.equal(words({ version: 2, messages: 1, on: false }, "other"), "Summary of 1 message, switched off");
+    assert.equal(words({ version: 2, messages: 8, by: "a model" }, "other"), "Summary of earlier messages, by a model");
+    assert.equal(words({ version: 2, messages: 1, on: false }, "other"), "Summary of earlier messages, switched off");
   });
 
   it("has a label before the first one only under a policy that sends it", () => {

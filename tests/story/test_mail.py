@@ -135,7 +135,7 @@ def test_a_mail_is_answered_in_its_thread(
     assert html is not None and "<p>It is <strong>40 m</strong> long.</p>" in html.get_content()
     conversation = thread_of(server, began)
     assert f"{SITE}/chat/{conversation}?debug=true" in text
-    assert "1 of 1 messages of this thread were sent to the model (" in text
+    assert "1 of 1 exchanges of this thread were sent to the model (" in text
     second = thread.say(
         "And the crane? [[text=It is free.]]\n\n"
         "On Tue, The Harbour <agent@harbour.example> wrote:\n> It is 40 m long.\n-- \nAda",
@@ -147,7 +147,7 @@ def test_a_mail_is_answered_in_its_thread(
         "It is **40 m** long.",
         "And the crane? [[text=It is free.]]",
     ]
-    assert "3 of 3 messages of this thread were sent to the model" in text_of(second)
+    assert "2 of 2 exchanges of this thread were sent to the model" in text_of(second)
     assert thread_of(server, thread.ids[1]) == conversation
     title = "SELECT title FROM conversations_conversation WHERE id = ?"
     assert rows(server, title, UUID(conversation).hex) == [("The quay",)]

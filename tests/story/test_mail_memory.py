@@ -107,7 +107,7 @@ def test_what_a_fast_model_leaves_out_is_not_sent_and_the_mail_says_how_much_was
         thread.say(f"Question {number}")
     answer = thread.say("Question 4")
     assert model.asked() == ["Question 3", "Answer 3.", "Question 4"]
-    assert "3 of 7 messages of this thread were sent to the model (" in text_of(answer)
+    assert "2 of 4 exchanges of this thread were sent to the model (" in text_of(answer)
 
 
 @pytest.mark.parametrize("choice", ["none that I know of", "[[mode=503]]"])

@@ -100,7 +100,7 @@ async def test_the_answer_tells_when_a_message_was_left_out_and_what_would_help(
         told = await ada.ask("GET", why(first, **asked))
         assert not told["sent"]
         assert told["sentences"] == [
-            "It dropped out of the context at turn 3, 2 messages later, when you sent “Three”: "
+            "It dropped out of the context at turn 3, 2 exchanges later, when you sent “Three”: "
             "older than your last 2 exchanges (set in the page's address).",
             "It won't be sent with your next message either.",
         ]

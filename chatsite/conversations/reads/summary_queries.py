@@ -7,6 +7,7 @@ remembered part still begins there.
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
@@ -30,6 +31,7 @@ from chatsite.conversations.values.summary_records import (
 )
 from chatsite.errors import NotFound
 from chatsite.history import Entry, RunningSummary
+from chatsite.history.values.marks import BACKGROUND
 from chatsite.messages import TokenCount
 from chatsite.wording import later, say
 
@@ -78,10 +80,13 @@ def summary_versions(*, owner: Owner, conversation: str) -> SummaryVersions:
     start = remembered_from(row).first()
     stored = Summary.objects.filter(conversation=row).select_related("last", "made_from")
     rows = list(stored.order_by("-version")[: LISTED + 1])
+    asked = messages_on_path(row).filter(role="user", excluded=False)
+    asked = asked.exclude(source__in=BACKGROUND).order_by("seq")
+    users = list(asked.values_list("seq", flat=True))
     return SummaryVersions(
         on=row.summary_on,
         current=current.version if current else 0,
-        versions=tuple(_version_of(one, start) for one in rows[:LISTED]),
+        versions=tuple(_version_of(one, start, users) for one in rows[:LISTED]),
         earlier=len(rows) > LISTED,
     )
 
@@ -97,14 +102,15 @@ def summary_text(*, owner: Owner, conversation: str, version: int) -> str:
     return text
 
 
-def _version_of(row: Summary, start: int | None) -> SummaryVersion:
+def _version_of(row: Summary, start: int | None, users: Sequence[int]) -> SummaryVersion:
     why_not = invalid_reason(row, start)
+    covered = bisect_right(users, row.last_seq) - bisect_left(users, row.first_seq)
     return SummaryVersion(
         version=row.version,
         text="" if why_not == TEXT_DELETED else row.text,
         first=row.first_seq,
         last=row.last_seq,
-        messages=row.messages,
+        exchanges=0 if why_not else covered,
         by=row.by,
         made_from=row.made_from.version if row.made_from else 0,
         created=row.created.isoformat(),

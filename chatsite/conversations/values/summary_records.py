@@ -45,7 +45,8 @@ class UnsummarisedPath:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SummaryVersion(Record):
-    """One version for a person to read. `made_from` is a version's number, 0 for none.
+    """One version for a person to read. `made_from` is a version's number, 0 for none. `exchanges`
+    are those that it covers, 0 where it can't be used any more.
 
     `why_not` is a sentence why it can't be used any more, or "". `seconds` and `tokens` are the
     cost of making it, None where it wasn't measured.
@@ -55,7 +56,7 @@ class SummaryVersion(Record):
     text: str
     first: int
     last: int
-    messages: int
+    exchanges: int
     by: str
     made_from: int
     created: str

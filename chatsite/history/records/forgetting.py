@@ -153,8 +153,8 @@ def _turning_point(then: _PastVerdict) -> str:
     told = {"number": f"{asked.number:,}", "text": asked.text}
     if then.sent and asked.since:
         return say_count(
-            "It came back at turn {number}, {count} message later, when you sent “{text}”",
-            "It came back at turn {number}, {count} messages later, when you sent “{text}”",
+            "It came back at turn {number}, {count} exchange later, when you sent “{text}”",
+            "It came back at turn {number}, {count} exchanges later, when you sent “{text}”",
             asked.since,
             **told,
         )
@@ -162,9 +162,9 @@ def _turning_point(then: _PastVerdict) -> str:
         return say("It came back at turn {number}, when you sent “{text}”", **told)
     if asked.since:
         return say_count(
-            "It dropped out of the context at turn {number}, {count} message later, when you "
+            "It dropped out of the context at turn {number}, {count} exchange later, when you "
             "sent “{text}”",
-            "It dropped out of the context at turn {number}, {count} messages later, when you "
+            "It dropped out of the context at turn {number}, {count} exchanges later, when you "
             "sent “{text}”",
             asked.since,
             **told,

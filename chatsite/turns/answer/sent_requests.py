@@ -17,12 +17,17 @@ from chatsite.history.records.replay import StoredRequest, rebuild_messages
 from chatsite.messages import Message
 from chatsite.providers.base.files import Files
 from chatsite.providers.base.media import FileForm
+from chatsite.providers.base.role_order import order_roles
 from chatsite.turns.context.file_forms import SentFile, SentForm, own_form, render_files
 from chatsite.wording import later, say
 
 CHANGED = later("The text of a message was changed since it was sent.")
 BESIDE = later(
     "Pictures, PDFs, sound and video went along as they are: only their names are shown."
+)
+JOINED = later(
+    "Neighbours of one role went as one message, as some servers refuse them: here each is by "
+    "itself."
 )
 SENT = frozenset((*get_args(FileForm), "gone"))
 # In place of a digest where a receipt, of a version before, doesn't name a file.
@@ -54,13 +59,19 @@ class RebuiltRequest:
 
     def to_dict(self) -> dict[str, Any]:
         """`messages` in the form of chat completions."""
-        beside = say(BESIDE) if self.files else ""
         return {
             "asked": dict(self.asked),
             "messages": [_with_file_names(message) for message in self.messages],
             "complete": not self.differences,
-            "note": " ".join([*self.differences, beside]).strip(),
+            "note": " ".join([*self.differences, *self.notes]),
         }
+
+    @property
+    def notes(self) -> list[str]:
+        """What is so in every request and isn't seen in `messages`, a sentence each."""
+        ordered = order_roles(self.messages, results_as="tool")
+        joined = any(len(same.messages) > 1 and same.role != "tool" for same in ordered)
+        return [*([say(BESIDE)] if self.files else []), *([say(JOINED)] if joined else [])]
 
     @property
     def files(self) -> int:

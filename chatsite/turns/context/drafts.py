@@ -11,7 +11,7 @@ from chatsite.errors import BadCommand
 from chatsite.history import Decision, Entry, Reach
 from chatsite.messages import Attachment, Message
 from chatsite.turns.context.decider import Decider
-from chatsite.turns.context.file_forms import draft_file_notes
+from chatsite.turns.context.file_forms import draft_file_notes, needs_another_model
 from chatsite.turns.context.turn_context import DRAFT, Contexts, PageRequest, TurnContext
 from chatsite.turns.ports import Storage
 from chatsite.wording import say
@@ -73,9 +73,10 @@ class Drafts:
         return context, Draft(text=text, reply_to=reply_to, attachments=attached)
 
     def _shown(self, context: TurnContext, draft: Draft, decision: Decision) -> dict[str, Any]:
-        notes = draft_file_notes(decision.request, draft.attachments, context.agent.model)
+        model, own = context.agent.model, draft.attachments
         return decision.to_dict() | {
-            "files": list(notes),
+            "files": list(draft_file_notes(decision.request, own, model)),
+            "another_model": any(needs_another_model(file, model) for file in own),
             "dropped": context.agent.asked["dropped"],
             "offers": self.contexts.offers(context),
         }

@@ -264,6 +264,11 @@ def _form_without_media(attachment: Attachment) -> FileForm:
     return "text" if attachment.characters else "name"
 
 
+def needs_another_model(attachment: Attachment, model: Model) -> bool:
+    """Whether the model can't be sent the file as it is, and another one may."""
+    return own_form(attachment) not in (None, *model.takes)
+
+
 def own_form(attachment: Attachment) -> FileForm | None:
     """As what it would be sent if any model could be asked; None for a text file."""
     if attachment.modality != "document":

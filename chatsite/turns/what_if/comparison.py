@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from chatsite.conversations.values.records import LoadedPath, PastTurn
@@ -145,7 +145,7 @@ class _ComparedTurn:
         cost = None
         if price is not None:
             cost = price.cost(prompt=found.tokens, cached=reusable(found.leading))
-        numbers = found.to_dict() | {"cost": cost}
+        numbers = found.to_dict() | {"cost": cost, "exchanges": asdict(decision.exchanges)}
         if loaded.receipt is None:
             numbers["share"] = None  # there was no request before this one
         notes = [say(note) for note in decision.notes if note]

@@ -5,6 +5,7 @@ import { icon } from "../elements/icons.js";
 import { walkMenu } from "../elements/menu-keys.js";
 import { Popover } from "../elements/popover.js";
 import { getJson } from "../net/http.js";
+import { describeExchanges } from "../state/exchanges.js";
 import { capitalize, formatDollars } from "../state/format.js";
 import { describeModel } from "../state/model-facts.js";
 import { say, sayCount } from "../words/say.js";
@@ -85,7 +86,7 @@ function describeMemory({ allowed, why, in_force: now, outcome, note }) {
   if (!allowed) return capitalize(why);
   if (!outcome) return note;
   return [
-    sayCount("{count} message sent", "{count} messages sent", outcome.messages),
+    describeExchanges(outcome),
     sayCount("{count} token", "{count} tokens", outcome.tokens),
     outcome.cost !== null && say("about {cost} plus the answer", { cost: formatDollars(outcome.cost) }),
   ].filter(Boolean).join(" · ");

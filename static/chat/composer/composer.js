@@ -96,7 +96,7 @@ export class Composer {
     const placeholder = state.agent?.placeholder || say("Message {name}", { name });
     if (this.box.placeholder !== placeholder) this.box.placeholder = placeholder;
     setText(byId("draft-label"), say("Message {name}", { name }));
-    this.tray.showForms(state.decision?.files ?? []);
+    this.tray.showForms(state.decision);
     this.updateButtons();
   }
 

@@ -15,7 +15,7 @@ import { say } from "../words/say.js";
 /**
  * @import { DraftFile } from "./draft-file.js"
  * @import { Page } from "../types/page.js"
- * @import { Attachment } from "../types/wire.js"
+ * @import { Attachment, Decision } from "../types/wire.js"
  */
 
 
@@ -37,6 +37,8 @@ export class FileTray {
     this.list = h("ul", { class: "tray", "aria-label": say("Files of your message") });
     this.note = h("p", { class: "tray-note", hidden: true });
     this.forms = h("p", { class: "tray-note quiet", hidden: true });
+    this.formsSaid = "";
+    this.choose = h("button", { type: "button", class: "link", on: { click: () => byId("model-open").click() } }, say("Choose a model that can"));
     byId("draft").before(this.list, this.note, this.forms);
   }
 
@@ -127,10 +129,16 @@ export class FileTray {
     if (sentence) announce(sentence);
   }
 
-  /** @param {string[]} sentences on how each file is put into the next request */
-  showForms(sentences) {
-    setChildren(this.forms, sentences.join(" "));
+  /** @param {Decision|null} decision that says how each file is put into the next request */
+  showForms(decision) {
+    const { files: sentences = [], another_model: another = false } = decision ?? {};
     this.forms.hidden = sentences.length === 0 || this.empty;
+    const choose = another && !byId("model-open").hidden && this.choose;
+    const said = [...sentences, Boolean(choose)].join(" ");
+    // The same again would take the focus from its button.
+    if (said === this.formsSaid) return;
+    this.formsSaid = said;
+    setChildren(this.forms, sentences.join(" "), choose && " ", choose);
   }
 
   /** Begins uploads that wait, in every conversation, at most `AT_ONCE` at a time. */

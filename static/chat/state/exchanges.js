@@ -7,7 +7,7 @@ import { say, sayCount } from "../words/say.js";
 
 /**
  * "19 of 47 exchanges + 1 pinned", "all 3 exchanges"; "" where there are none yet, or the receipt doesn't say.
- * @param {Decision} decision
+ * @param {Pick<Decision, "exchanges">} decision
  */
 export function describeExchanges({ exchanges }) {
   if (!exchanges?.stored) return "";

@@ -1,6 +1,6 @@
 /** What a decision does with the running summary. Pure. */
 
-import { say, sayCount } from "../words/say.js";
+import { say } from "../words/say.js";
 
 
 /**
@@ -30,7 +30,7 @@ export const sendsSummary = (decision) =>
  */
 export function describeSummary({ summary, decision }, withSummary) {
   if (summary.version) {
-    const words = say("Summary of {messages}", { messages: sayCount("{count} message", "{count} messages", summary.messages) });
+    const words = say("Summary of earlier messages");
     return summary.on ? say("{words}, by {by}", { words, by: summary.by }) : say("{words}, switched off", { words });
   }
   if (!decision || !usesSummary(decision, withSummary)) return "";

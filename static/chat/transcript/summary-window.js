@@ -199,7 +199,7 @@ export class SummaryWindow {
 /** @param {SummaryVersion} version */
 function describeVersion(version) {
   const parts = [
-    sayCount("Covers {count} message", "Covers {count} messages", version.messages),
+    version.exchanges > 0 && sayCount("Covers {count} exchange", "Covers {count} exchanges", version.exchanges),
     version.seconds === null
       ? say("written by {by}", { by: version.by })
       : say("written by {by} in {duration}", { by: version.by, duration: formatDuration(version.seconds * 1000) }),

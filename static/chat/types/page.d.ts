@@ -1,6 +1,6 @@
 /** What the server puts into the page itself, and the answers to its plain requests. */
 
-import type { Agent, Role } from "./wire.js";
+import type { Agent, Decision, Role } from "./wire.js";
 
 export interface Page {
   agents: Agent[];
@@ -86,7 +86,8 @@ export interface SummaryVersion {
   text: string;
   first: number;
   last: number;
-  messages: number;
+  /** 0: not known, as it can't be used any more. */
+  exchanges: number;
   by: string;
   made_from: number;
   created: string;
@@ -138,6 +139,7 @@ export interface ComparisonRow {
     groups_left_out: number;
     groups_cut: number;
     cost: number | null;
+    exchanges: Decision["exchanges"];
   } | null;
 }
 

@@ -337,6 +337,8 @@ export interface Decision {
   reports?: Record<string, Report>;
   /** Sentences on what becomes of each file. */
   files?: string[];
+  /** Whether another model may take the draft's files as they are. */
+  another_model?: boolean;
   /** What of the agent's settings the model isn't sent, a sentence each. */
   dropped?: string[];
   /** `kept` is what the next choice starts from, `link` the parameters of a link with these settings. */

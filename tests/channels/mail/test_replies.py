@@ -37,7 +37,7 @@ MAIL = TakenMail(
     conversation="6d0f3a5e-0000-4000-8000-000000000002",
 )
 RECEIPT: dict[str, Any] = {
-    "facts": {"sent": 4, "stored": 12},
+    "exchanges": {"stored": 12, "sent": 3, "pinned": 1, "older": 0},
     "in_words": "last 3 user messages",
 }
 ANSWER = Answer(turn="turn-1", state="complete", text="40 m.", problem=None, receipt=RECEIPT)
@@ -67,10 +67,10 @@ def test_it_has_the_headers_of_its_thread_and_of_an_automatic_answer() -> None:
 def test_its_last_lines_say_what_was_remembered_and_where_the_receipt_is() -> None:
     assert text_of(reply()) == (
         "40 m.\n\n> How long is it?\n\n-- \n"
-        "4 of 12 messages of this thread were sent to the model (last 3 user messages).\n"
+        "4 of 12 exchanges of this thread were sent to the model (last 3 user messages).\n"
         f"What the model was sent: {SITE}/chat/{MAIL.conversation}?debug=true#receipt-turn-1\n"
     )
-    assert "4 of 12 messages" in html(reply()) and f'href="{SITE}/chat/' in html(reply())
+    assert "4 of 12 exchanges" in html(reply()) and f'href="{SITE}/chat/' in html(reply())
 
 
 @pytest.mark.parametrize(
@@ -105,7 +105,7 @@ def test_refused_files_come_first_and_an_external_sender_gets_no_link() -> None:
     mail = replace(MAIL, refused=("tool.exe was not taken: no such files",), external=True)
     text = text_of(reply(mail))
     assert text.startswith("tool.exe was not taken: no such files\n\n40 m.")
-    assert "4 of 12 messages" in text and SITE not in text and SITE not in html(reply(mail))
+    assert "4 of 12 exchanges" in text and SITE not in text and SITE not in html(reply(mail))
 
 
 def test_a_long_chain_keeps_its_beginning_and_its_end() -> None:

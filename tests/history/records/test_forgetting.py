@@ -56,7 +56,7 @@ STORIES: dict[str, tuple[MessageTrail, dict[str, Any] | None, tuple[str, ...], s
         trail(SENT, SENT, SENT, SENT, LEFT_OUT, LEFT_OUT, LEFT_OUT),
         LEFT_OUT,
         (
-            "It dropped out of the context at turn 7, 5 messages later, when you sent "
+            "It dropped out of the context at turn 7, 5 exchanges later, when you sent "
             f"“Question 7”: {OLDER} (set in the page's address).",
             "It won't be sent with your next message either.",
         ),
@@ -68,7 +68,7 @@ STORIES: dict[str, tuple[MessageTrail, dict[str, Any] | None, tuple[str, ...], s
         ),
         receipt("above_marker", "above the line where you asked to forget"),
         (
-            "It dropped out of the context at turn 4, 2 messages later, when you sent "
+            "It dropped out of the context at turn 4, 2 exchanges later, when you sent "
             "“Question 4”: left out to stay within 900 tokens (set by the agent).",
             "It won't be sent with your next message either: above the line where you asked to "
             "forget.",
@@ -115,7 +115,7 @@ STORIES: dict[str, tuple[MessageTrail, dict[str, Any] | None, tuple[str, ...], s
         trail(SENT, LEFT_OUT, PINNED, PINNED),
         PINNED,
         (
-            "It came back at turn 5, 3 messages later, when you sent “Question 5”: its turn is "
+            "It came back at turn 5, 3 exchanges later, when you sent “Question 5”: its turn is "
             "pinned.",
             "It will be sent with your next message too.",
         ),
@@ -134,7 +134,7 @@ STORIES: dict[str, tuple[MessageTrail, dict[str, Any] | None, tuple[str, ...], s
         trail(LEFT_OUT, SENT, LEFT_OUT),
         LEFT_OUT,
         (
-            "It dropped out of the context at turn 5, 3 messages later, when you sent "
+            "It dropped out of the context at turn 5, 3 exchanges later, when you sent "
             f"“Question 5”: {OLDER} (set in the page's address).",
             "It won't be sent with your next message either.",
         ),
@@ -153,7 +153,7 @@ STORIES: dict[str, tuple[MessageTrail, dict[str, Any] | None, tuple[str, ...], s
         trail(SENT, None, LEFT_OUT, NOTHING),
         LEFT_OUT,
         (
-            "It dropped out of the context at turn 5, 3 messages later, when you sent "
+            "It dropped out of the context at turn 5, 3 exchanges later, when you sent "
             f"“Question 5”: {OLDER} (set in the page's address).",
             "It won't be sent with your next message either.",
         ),
@@ -182,7 +182,7 @@ def test_if_the_next_message_cannot_be_sent_the_story_tells_the_past_and_the_pro
         SEQ, trail=trail(SENT, LEFT_OUT, LEFT_OUT), coming=None, problem="No model answers."
     )
     assert story.sentences == (
-        "It dropped out of the context at turn 4, 2 messages later, when you sent "
+        "It dropped out of the context at turn 4, 2 exchanges later, when you sent "
         f"“Question 4”: {OLDER} (set in the page's address).",
         "That was so for your last message too.",
         "What holds for your next message can't be said now. No model answers.",
@@ -270,8 +270,8 @@ def test_a_pinned_turn_is_found_within_a_run_that_was_not_loaded() -> None:
     ("since", "words"),
     [
         (0, "at turn 4, when you sent"),
-        (1, "at turn 4, 1 message later, when you sent"),
-        (1_200, "at turn 4, 1,200 messages later, when you sent"),
+        (1, "at turn 4, 1 exchange later, when you sent"),
+        (1_200, "at turn 4, 1,200 exchanges later, when you sent"),
     ],
 )
 def test_it_counts_the_messages_that_came_since(since: int, words: str) -> None:

@@ -49,7 +49,7 @@ def answer_reply(
     said = "\n\n".join(part for part in parts if part)
     receipt = f"#receipt-{answer.turn}" if answer.turn else ""
     link = f"{site}/chat/{mail.conversation}?debug=true{receipt}"
-    below = [remembered(answer.receipt)] if answer.receipt else []
+    below = [line] if answer.receipt and (line := remembered(answer.receipt)) else []
     # An external sender can't open the conversation.
     below += [] if mail.external else [say("What the model was sent: {link}", link=link)]
     return _reply(
@@ -84,25 +84,21 @@ def verification(address: str, *, account: str, link: str, own: str, now: dateti
 
 
 def remembered(receipt: Mapping[str, Any]) -> str:
-    """What was remembered, in one line."""
-    facts = receipt.get("facts", {})
-    return _receipt_line(
-        facts.get("sent", 0), facts.get("stored", 0), str(receipt.get("in_words", ""))
-    )
+    """What was remembered, in one line, counted as the page counts for people; "" where a receipt
+    of before doesn't say."""
+    counted = dict(receipt.get("exchanges", {}))
+    stored = counted.pop("stored", 0)
+    said = say("{sent} of {stored} exchanges", sent=sum(counted.values()), stored=stored)
+    return _receipt_line(said, str(receipt.get("in_words", ""))) if stored else ""
 
 
 def remembered_words() -> str:
     """What is the same in all these lines."""
-    return max(_receipt_line("\n", "\n", "\n").split("\n"), key=len)
+    return max(_receipt_line("\n", "\n").split("\n"), key=len)
 
 
-def _receipt_line(sent: int | str, stored: int | str, policy: str) -> str:
-    return say(
-        "{sent} of {stored} messages of this thread were sent to the model ({policy}).",
-        sent=sent,
-        stored=stored,
-        policy=policy,
-    )
+def _receipt_line(sent: str, policy: str) -> str:
+    return say("{sent} of this thread were sent to the model ({policy}).", sent=sent, policy=policy)
 
 
 def _reply(

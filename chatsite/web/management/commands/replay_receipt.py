@@ -13,7 +13,7 @@ from chatsite.conversations import store
 from chatsite.conversations.values.owners import Owner
 from chatsite.errors import ChatsiteError
 from chatsite.history.records.replay import StoredRequest
-from chatsite.turns.answer.sent_requests import BESIDE, RebuiltRequest, rebuild_request
+from chatsite.turns.answer.sent_requests import RebuiltRequest, rebuild_request
 from chatsite.turns.ports import StoredFiles
 from chatsite.wiring import Site
 
@@ -48,10 +48,8 @@ class Command(BaseCommand):
             raise CommandError(
                 "This is not byte for byte what was sent:\n- " + "\n- ".join(rebuilt.differences)
             )
-        beside = f" {BESIDE}" if rebuilt.files else ""
-        self.stderr.write(
-            f"Byte for byte the request that was sent: {len(messages)} messages.{beside}"
-        )
+        said = f"Byte for byte the texts of the request that was sent: {len(messages)} messages."
+        self.stderr.write(" ".join([said, *rebuilt.notes]))
 
     def _rebuilt(self, file: Path) -> RebuiltRequest:
         """Raises CommandError where the receipt is invalid or its turn is missing."""
