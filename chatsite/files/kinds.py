@@ -22,10 +22,16 @@ ALLOWED = later(
 PDF = "application/pdf"
 TEXT = "text/plain"
 HEAD = 64 * 1024
-# As Acrobat, in the first 1,024 bytes: line ends, a mark or a mail's head may stand before it.
-PDF_HEADER = re.compile(rb"(?:\A|[\s\0]|\xef\xbb\xbf)(%PDF-\d\.\d)[^\w]")
+# As Acrobat, in the first 1,024 bytes: line ends, a mark, a mail's head or anything else may stand
+# before it.
+PDF_HEADER = re.compile(rb"%PDF-\d\.\d")
 PDF_HEADER_BEFORE = 1024
 PDF_ENDING = 2048
+# The end of a PDF names the place of its table of objects, counted from its header or the file's
+# beginning; a text that tells of PDFs has no such table there.
+PDF_TABLE_AT = re.compile(rb"startxref\s+(\d{1,12})\s+%%EOF")
+PDF_TABLE = re.compile(rb"\s*(?:xref|\d+\s+\d+\s+obj)\b")
+NO_TEXT = b" \t\r\n\f\0\xef\xbb\xbf"
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,16 +125,21 @@ def kind_of(path: Path) -> Kind:
 
 
 def pdf_start(path: Path) -> int:
-    """How many bytes stand before a PDF's header; 0 also where the file is none. A text that only
-    tells of PDFs has no PDF's ending."""
+    """How many bytes stand before a PDF's header; 0 also where the file is none."""
     with path.open("rb") as file:
-        head = file.read(PDF_HEADER_BEFORE + len("%PDF-1.4\n"))
+        head = file.read(PDF_HEADER_BEFORE + len("%PDF-1.4"))
         found = PDF_HEADER.search(head)
         if not found:
             return 0
+        start = found.start()
         file.seek(max(0, file.seek(0, os.SEEK_END) - PDF_ENDING))
-        ending = file.read()
-    return found.start(1) if b"startxref" in ending and b"%%EOF" in ending else 0
+        places = PDF_TABLE_AT.findall(file.read())
+        for place in (int(places[-1]), start + int(places[-1])) if places else ():
+            file.seek(place)
+            if PDF_TABLE.match(file.read(64)):
+                return start
+    # Its places are wrong, as a program that changed its line ends leaves them.
+    return 0 if head[:start].strip(NO_TEXT) or not places else start
 
 
 def _text_codec(path: Path, head: bytes) -> str:

@@ -107,6 +107,23 @@ ACCEPTED: dict[str, tuple[bytes, str, str]] = {
         "document",
         "application/pdf",
     ),
+    "a PDF after letters": (b"junk" + pdf("x"), "document", "application/pdf"),
+    "a PDF after odd bytes": (b"\x01\x02\xff" + pdf("x"), "document", "application/pdf"),
+    "a PDF after a printer's commands": (
+        b"\x1b%-12345X@PJL ENTER LANGUAGE=PDF\r\n" + pdf("x") + b"\x1b%-12345X",
+        "document",
+        "application/pdf",
+    ),
+    "a PDF after a program's warning": (
+        b"<br />\n<b>Warning</b>: x\n" + pdf("x"),
+        "document",
+        "application/pdf",
+    ),
+    "a text with the source of a PDF": (
+        b"A small one:\n%PDF-1.4\n1 0 obj\n<<>>\nendobj\nstartxref\n123\n%%EOF\n",
+        "document",
+        "text/plain",
+    ),
     "a page": (b"<!doctype html><script>alert(1)</script>", "document", "text/plain"),
     "SVG": (b"<svg xmlns='http://www.w3.org/2000/svg' onload='x()'/>", "document", "text/plain"),
     "a log with colours": (b"\x1b[31mred\x1b[0m\n", "document", "text/plain"),
