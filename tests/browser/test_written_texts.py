@@ -47,6 +47,26 @@ def right_edge(block: Locator) -> float:
     return found
 
 
+def test_bars_tildes_brackets_and_hosts_of_numbers_are_what_they_were_meant_to_be(
+    chat: Chat,
+) -> None:
+    text = (
+        "3~5 of [http://[::1]:8000/x] are <mark>new</mark>, 10~20 \\[1\\].\n\n"
+        "| a | b |\n|---|---|\n| `x|y` | $P(A|B)$ |\n\nx[^1]\n\n[^1]:A note."
+    )
+    said = chat.say(answer(text))
+    expect(said.locator(".md p").first).to_have_text(
+        "3~5 of [http://[::1]:8000/x] are new, 10~20 [1]."
+    )
+    expect(said.locator(".md a")).to_have_attribute("href", "http://[::1]:8000/x")
+    expect(said.locator("mark")).to_have_text("new")
+    expect(said.locator("td")).to_have_count(2)
+    expect(said.locator("td code").first).to_have_text("x|y")
+    expect(said.locator("td .formula .katex")).to_have_count(1)
+    expect(said.locator("p.footnote")).to_contain_text("A note.")
+    expect(said.locator(".md br")).to_have_count(0)
+
+
 def test_each_block_has_its_own_direction(chat: Chat) -> None:
     text = (
         "Hello there.\n\nمرحبا بالعالم 10:30\n\n## שלום עולם\n\n- مرحبا\n- one\n\n"
@@ -69,7 +89,7 @@ def test_each_line_of_a_question_has_its_own_direction(chat: Chat) -> None:
     chat.say("مرحبا بالعالم يا أهل الميناء\nHello.\n- שלום")
     edges: list[list[float]] = chat.users.last.locator(".body").evaluate(
         """(body) => {
-          const text = body.firstChild.nodeType === 3 ? body.firstChild : body.firstChild.firstChild;
+          const text = document.createTreeWalker(body, NodeFilter.SHOW_TEXT).nextNode();
           const box = body.getBoundingClientRect();
           const ends = [...text.nodeValue.matchAll(/[^\\n]+/g)];
           return ends.map(({ 0: line, index }) => {

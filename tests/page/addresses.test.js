@@ -37,6 +37,7 @@ const ADDRESSES = [
   ["https://pier.example/a→https://pier.example/b", ["https://pier.example/a", "https://pier.example/b"]], ["https://pier.example/a->https://pier.example/b", ["https://pier.example/a-", "https://pier.example/b"]],
   ["https://pier.example/a👍 yes", ["https://pier.example/a"]], ["https://pier.example/a।", ["https://pier.example/a"]], ["https://pier.example/a؟", ["https://pier.example/a"]], ["https://pier.example/a។", ["https://pier.example/a"]],
   ["https://pier.exampleครับ", ["https://pier.example"]], ["https://pier.example/a～b", ["https://pier.example/a～b"]], ["https://pier.example/a\u200c", ["https://pier.example/a"]],
+  ["see https://pier.example/a[^1]", ["https://pier.example/a"]], ["http://-", []], ["www.-", []], ["https://pier.example/?a[]=1", ["https://pier.example/?a[]=1"]],
   // Escaped as in HTML.
   ["https://pier.example/?a=1&amp;b=2", ["https://pier.example/?a=1&amp;b=2"]], ["https://pier.example/?a=1&copy=2", ["https://pier.example/?a=1&amp;copy=2"]], ["https://pier.example/a&gt;", ["https://pier.example/a"]],
   ["https://pier.example/a<br>b", ["https://pier.example/a"]], ["[![Build](https://pier.example/a.svg)](https://pier.example/b)", ["Image: Build (pier.example)"]],

@@ -21,6 +21,7 @@ const NONE = [
   "R: df$x + df$y and df$x, df$y", "$(CC) $(CFLAGS) -o $@ $<", '{{ $t("a") }} and $t("b")', "#/$defs/x and $id", "jq .[$a,$b]", "[$x, $y] = [$y, $x];",
   "for i in $(seq 1 $n); do echo $i; done", "fn($a, $b) => $a + $b", "$this->a = $b", "$arr[0], $arr[1]", "if ($a > $b && $c < $d)", "Cost: $1,000-$2,000 (~$1.5k)", "$5/$10/$20",
  "$HOME/.config and $XDG_DATA_DIRS/share",
+  "see \\[1\\] and \\[2, 3\\]", "array\\[0\\]", "\\[not a link\\](x)", "\\[Note: read it first.\\]",
   "$.fn.x=$.fn.y", "Makefile: $$HOME/$$USER", "$scope.x = $scope.y", "cells $A$1:$B$2", "=VLOOKUP($A2,$B$1:$C$10,2)", "{ $set: { a: 1 }, $inc: { b: 2 } }", "A$AP and Ke$ha", "$((1+2))-$((3+4))",
   "{{ $.Values.x }} {{ $.Values.y }}", "$100 × 1.05 = $105", "$1000 * (1 + 0.05)^2 = $1102.50", "| $5 | $10 |\n|---|---|\n| $5 | $10/mo |", "$5→$6", "R$ 5,00 e R$ 10,00", "$_ and $_", "$_[0] + $_[1]",
 ];
@@ -35,6 +36,7 @@ const SOME = [
   ["$n!$", ["n!"]], ["$|x|$", ["|x|"]], ["$$x = 1$$", ["x = 1"]], ["So $$a + b$$ holds", ["a + b"]], ["$$\nrate of change\n$$", ["rate of change"]], ["$\\frac{a}{b}$", ["\\frac{a}{b}"]],
   ["$O(n \\log n)$", ["O(n \\log n)"]], ["$0 \\le x \\le 1$", ["0 \\le x \\le 1"]], ["$k$: the number", ["k"]], ["$-1$", ["-1"]], ["$3$", ["3"]], ["$a/b$", ["a/b"]], ["$HOME$", ["HOME"]],
   ["$\\$5 + x$", ["\\$5 + x"]], ["$3$D", []],
+  ["\\[x\\]", ["x"]], ["\\[ 42 \\]", ["42"]], ["\\[2x + xy\\]", ["2x + xy"]], ["\\[\\text{not a link}\\]", ["\\text{not a link}"]], ["\\[\nrate of change\n\\]", ["rate of change"]],
   ["$α$", ["α"]], ["$α + β$", ["α + β"]], ["H$_2$O", ["_2"]], ["CO$_{2}$ and N$_2$", ["_{2}", "_2"]], ["$25^\\circ$C", ["25^\\circ"]], ["$v_{0}$m", ["v_{0}"]], ["$10^{-3}$M", ["10^{-3}"]], ["令$$x=1$$。", ["x=1"]], ["设$$x$$", ["x"]],
 ];
 

@@ -11,6 +11,7 @@ const html = (text) => parse(text).blocks.map((block) => block.html).join("").tr
 describe("tags", () => {
   it("break lines, lower, raise and name keys", () => {
     assert.equal(html("one<br>two<br/>three<br />four<BR>"), "<p>one<br>two<br>three<br>four<br></p>");
+    assert.equal(html("a <mark>b **c**</mark>"), "<p>a <mark>b <strong>c</strong></mark></p>");
     assert.equal(html("one</br>two<br>\nthree<br> \nfour"), "<p>one<br>two<br>three<br>four</p>");
     assert.equal(html("H<sub>2</sub>O, x<sup>*n*</sup>, <kbd>Ctrl</kbd>+<KBD>C</KBD>"),
       "<p>H<sub>2</sub>O, x<sup><em>n</em></sup>, <kbd>Ctrl</kbd>+<kbd>C</kbd></p>");

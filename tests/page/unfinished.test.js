@@ -39,7 +39,7 @@ describe("the end of a text that is being written", () => {
   });
 
   it("shows no half tag, and a pair of them once it is whole", () => {
-    const text = "One<br>two, H<sub>2</sub>O, <kbd>Ctrl</kbd> and </br> 1 < 2.";
+    const text = "One<br>two, H<sub>2</sub>O, <kbd>Ctrl</kbd> and <mark>so</mark> </br> 1 < 2.";
     for (let length = 0; length <= text.length; length += 1) {
       const { blocks } = parse(shown(text.slice(0, length)));
       const html = blocks.map((block) => block.html).join("");

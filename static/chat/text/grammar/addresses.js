@@ -4,11 +4,13 @@ import { LETTER, WIDE } from "./cjk.js";
 
 /** @import { MarkedExtension } from "../../../vendor/marked/marked.esm.js" */
 
-// Of hosts the beginning: a letter of any script, or an address of IPv6.
-const START = /^(?:https?:\/\/|ftp:\/\/|www\.)(?:[\p{L}\p{N}]|\[[\da-f:.]+\])/iu;
+const SCHEME = /^(?:https?:\/\/|ftp:\/\/|www\.)/i;
+// What a host begins with: a letter of any script, or an address of IPv6.
+const HOSTED = /^[a-z]+(?::\/\/|\.)(?:[\p{L}\p{N}]|\[[\da-f:.]+\])/iu;
 // No address holds these unescaped: quotation marks, signs that aren't seen, and what isn't ASCII and is a mark, but for
-// the dot between the words of a Japanese name, and dashes and apostrophes between letters. The bound is that of browsers.
-const ENDS = `[\\s<>"\`“”„«»‹›\\u200b\\u200e\\u200f\\u202a-\\u202e\\u2060-\\u2069\\ufeff]|(?![!-~～])[\\p{So}\\p{Sm}\\p{Sc}]`;
+// the dot between the words of a Japanese name, and dashes and apostrophes between letters; and a footnote's mark. The
+// bound is that of browsers.
+const ENDS = `[\\s<>"\`“”„«»‹›\\u200b\\u200e\\u200f\\u202a-\\u202e\\u2060-\\u2069\\ufeff]|\\[\\^|(?![!-~～])[\\p{So}\\p{Sm}\\p{Sc}]`;
 const ADDRESS = new RegExp(`^(?:(?!${ENDS}|[’‘…—](?:[’‘…—]|[${LETTER}])|(?![・･〜～゠])[${WIDE}])[^]){0,2000}`, "u");
 const TRAILING = /(?:(?![!-~])[\p{P}\p{S}]|[\u200c\u200d\ufe0f]|[?!.,:;*_'~]|&[a-z\d]+;)+$/iu;
 // Letters of another script right after a host are the sentence going on, "pier.example看看", and so is "'s".
@@ -32,7 +34,8 @@ function withoutEnd(address) {
 export const addresses = {
   tokenizer: {
     url(text) {
-      if (!START.test(text)) return false;
+      if (!SCHEME.test(text)) return false;
+      if (!HOSTED.test(text)) return undefined;
       const written = /** @type {RegExpExecArray} */ (ADDRESS.exec(text))[0];
       const raw = withoutEnd(HOST.exec(written)?.[0] ?? written);
       const shown = raw.replaceAll("&amp;", "&");

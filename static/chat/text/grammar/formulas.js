@@ -19,6 +19,8 @@ const DOLLARS = /^\$(?![\s$])((?:\\[^\n]|[^\\$\n]){1,500}?)(?<![\s\\])\$(?!\$)/;
 const CLOSED = /\n[ \t>]*(?:`{3,}|~{3,})\s*$/;
 // "$10, or US$": words, and nothing that only a formula has.
 const PROSE = /^[^\\^_={}]*[ ,;][A-Za-z]{2,}[^\\^_={}]*$/;
+// "\[1\]", "\[3, 5\]", "\[not a link\]": numbers and words in brackets that only had to be escaped.
+const BRACKETED = /^(?:\d+(?:[,–-] ?\d+)*|[^\\^_={}+*<>|\n]*[A-Za-z]{3,} [A-Za-z][^\\^_={}+*<>|\n]*)$/;
 // It begins with a command or an exponent, as in "10$^\circ$C", or is an index, as in "H$_2$O": so is nothing else.
 const SURE = /^(?:\\[A-Za-z,]|\^|_(?:\d+|\{[^{}]+\})$)/;
 // What a formula has before a unit, as in "$25^\circ$C": a group or a command, raised or lowered.
@@ -77,7 +79,7 @@ export const formulas = {
       start: (text) => text.match(/\n {0,3}(?:\$\$|\\\[)/)?.index,
       tokenizer(text) {
         const found = BLOCK.exec(text);
-        if (!found || (found[1] && !found[1].startsWith("\n") && PROSE.test(found[1]))) return undefined;
+        if (!found || BRACKETED.test(found[2]) || (found[1] && !found[1].startsWith("\n") && PROSE.test(found[1]))) return undefined;
         return { type: "formulaBlock", raw: found[0], source: found[1] ?? found[2] };
       },
       renderer: ({ source }) => `<p>${element(DISPLAY, source)}</p>\n`,
@@ -89,6 +91,7 @@ export const formulas = {
       tokenizer(text, before) {
         const shown = SHOWN.exec(text);
         // "$$" is a shell's own number, and a makefile's dollar.
+        if (shown && BRACKETED.test(shown[2])) return undefined;
         if (shown?.[1] && (PROSE.test(shown[1]) || /^\w/.test(text.slice(shown[0].length)))) return undefined;
         if (shown) return { type: "formula", raw: shown[0], source: shown[1] ?? shown[2], display: true };
         const found = BRACKETS.exec(text) ?? DOLLARS.exec(text);

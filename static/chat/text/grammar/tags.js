@@ -3,17 +3,17 @@
 /** @import { MarkedExtension } from "../../../vendor/marked/marked.esm.js" */
 
 // A bound, so that no text makes a search long; within a paragraph, and never with attributes.
-const PAIR = /^<(sub|sup|kbd)>((?:(?!<\/?\1>)(?:[^\n]|\n(?!\s*\n))){1,500}?)<\/\1>/i;
+const PAIR = /^<(sub|sup|kbd|mark)>((?:(?!<\/?\1>)(?:[^\n]|\n(?!\s*\n))){1,500}?)<\/\1>/i;
 // A browser reads "</br>" as one too. With the end of its line it is one break.
 const BREAK = /^<\/?br[ \t]*\/?>(?:[ \t]*\n)?/i;
-const LINE = /^ {0,3}<(?:\/?br[ \t]*\/?|\/?(?:sub|sup|kbd))>/i;
+const LINE = /^ {0,3}<(?:\/?br[ \t]*\/?|\/?(?:sub|sup|kbd|mark))>/i;
 
 /** @type {MarkedExtension} */
 export const tags = {
   extensions: [{
     name: "tag",
     level: "inline",
-    start: (text) => text.match(/<(?:\/?br|sub|sup|kbd)/i)?.index,
+    start: (text) => text.match(/<(?:\/?br|sub|sup|kbd|mark)/i)?.index,
     tokenizer(text) {
       const pair = PAIR.exec(text);
       if (pair) return { type: "tag", raw: pair[0], tag: pair[1].toLowerCase(), tokens: this.lexer.inlineTokens(pair[2]) };
