@@ -72,9 +72,9 @@ const markdown = {
       return block ? `<p>${escape(text.trim())}</p>\n` : escape(text);
     },
     // A picture in it is none of its own. The browser escapes the address, and would read an escaped host of IPv6 as none.
-    link({ href, title, tokens }) {
-      const text = this.parser.parseInline(tokens).replace(/<\/?a\b[^>]*>/g, "");
-      return `<a href="${escape(href)}"${title ? ` title="${escape(title)}"` : ""}>${text}</a>`;
+    // Its title is where it leads (`markdown.js`).
+    link({ href, tokens }) {
+      return `<a href="${escape(href)}">${this.parser.parseInline(tokens).replace(/<\/?a\b[^>]*>/g, "")}</a>`;
     },
     image({ href, text }) {
       const label = escape(say("Image: {text} ({host})", { text: text || say("without a description"), host: host(href) }));
