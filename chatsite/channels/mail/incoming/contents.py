@@ -12,8 +12,6 @@ from email.message import Message
 from email.parser import BytesParser
 from io import BytesIO
 
-from PIL import Image
-
 from chatsite.channels.mail.incoming.bounds import bounded
 from chatsite.channels.mail.incoming.html.text import read_page
 from chatsite.channels.mail.incoming.parts import (
@@ -182,6 +180,8 @@ def _is_shown(leaf: Leaf, shown: set[str]) -> bool:
 
 
 def _is_large(picture: bytes) -> bool:
+    from PIL import Image  # most mails need none of it
+
     with contextlib.suppress(Exception), Image.open(BytesIO(picture)) as opened:
         return opened.width >= WIDE and opened.height >= HIGH
     return False
