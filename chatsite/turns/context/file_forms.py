@@ -265,8 +265,9 @@ def _form_without_media(attachment: Attachment) -> FileForm:
 
 
 def needs_another_model(attachment: Attachment, model: Model) -> bool:
-    """Whether the model can't be sent the file as it is, and another one may."""
-    return own_form(attachment) not in (None, *model.takes)
+    """Whether this one gets the file's name alone, and another may take it as it is."""
+    own = own_form(attachment)
+    return bool(own) and own not in model.takes and choose_form(attachment, model) == "name"
 
 
 def own_form(attachment: Attachment) -> FileForm | None:

@@ -337,7 +337,7 @@ export interface Decision {
   reports?: Record<string, Report>;
   /** Sentences on what becomes of each file. */
   files?: string[];
-  /** Whether another model may take the draft's files as they are. */
+  /** Whether of a file of the draft the name alone is sent, and another model may take it as it is. */
   another_model?: boolean;
   /** What of the agent's settings the model isn't sent, a sentence each. */
   dropped?: string[];
