@@ -88,6 +88,26 @@ def test_a_model_that_chats_is_never_left_out_for_its_name(name: str) -> None:
         ({"architecture": {"output_modalities": ["embeddings"]}}, False),
         ({"capabilities": {"completion_chat": False}}, False),  # Mistral
         ({"capabilities": {"completion_chat": True}}, True),
+        ({"capabilities": ["embedding"]}, False),  # Ollama
+        ({"capabilities": ["completion", "audio"]}, True),
+        ({"capabilities": ["audio", "image", "speech"]}, True),
+        ({"capabilities": {"type": "embeddings"}}, False),
+        ({"endpoints": ["embed"]}, False),  # Cohere
+        ({"endpoints": ["generate", "chat", "summarize"]}, True),
+        ({"supported_endpoints": ["/v1/embeddings"]}, False),
+        ({"supported_endpoints": ["/v1/chat/completions", "/v1/embeddings"]}, True),
+        ({"supportedGenerationMethods": ["embedContent"]}, False),  # Google
+        ({"supportedGenerationMethods": ["generateContent", "countTokens"]}, True),
+        ({"task": {"name": "Text Embeddings"}}, False),  # Cloudflare
+        ({"task": {"name": "Text Generation"}}, True),
+        ({"task": "image-text-to-text"}, True),
+        ({"task": "score"}, False),  # vLLM
+        ({"pipeline_tag": "feature-extraction"}, False),
+        ({"mode": "realtime"}, False),
+        ({"mode": "responses"}, True),
+        ({"output_modalities": ["image"]}, False),  # xAI
+        ({"output_modalities": ["text"]}, True),
+        ({"type": [], "task": {}, "endpoints": [7, None], "capabilities": 3}, True),
         ({"object": "model", "owned_by": "vllm", "type": 7, "architecture": "x"}, True),
     ],
 )

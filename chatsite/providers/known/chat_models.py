@@ -11,16 +11,24 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-# What LM Studio (`type`), Together (`type`), LiteLLM (`mode`), Mistral and others call a model
-# that answers in a chat, and one that doesn't.
-_KINDS = ("type", "mode", "task", "object_type", "model_type")
-_CHAT_KINDS = frozenset({"chat", "llm", "vlm", "completion", "language", "text-generation"})
-_OTHER_KINDS = (
-    *("embed", "rerank", "moderation", "transcri", "speech", "audio_", "image_gen", "image-gen"),
-    *("text-to-", "feature-extraction", "sentence-similarity", "classif", "video_gen"),
-    *("automatic-speech", "text_to_", "diffusion"),
+# Where LM Studio (`type`), LiteLLM (`mode`), Xinference (`model_type`), Cohere (`endpoints`) and
+# others say what a model does: in a word, an object that has one, or a list.
+_KINDS = (
+    *("type", "mode", "task", "object_type", "model_type", "pipeline_tag", "endpoints"),
+    *("supported_endpoints", "supported_endpoint_types", "supportedGenerationMethods"),
 )
-_EXACT_KINDS = frozenset({"image", "audio", "video", "tts", "stt", "asr"})
+_CHAT_KINDS = frozenset(
+    {"llm", "vlm", "completion", "language", "text-generation", "generate", "generatecontent"}
+)
+_OTHER_KINDS = (
+    *("image_gen", "image-gen", "image_edit", "audio_", "video_gen", "text-to-", "text_to_"),
+    *("feature-extraction", "sentence-similarity", "automatic-speech", "vector_store", "realtime"),
+    *("classif", "diffusion"),
+)
+_EXACT_KINDS = frozenset(
+    {"image", "audio", "video", "tts", "stt", "asr", "ocr", "search", "score", "bert"}
+)
+_OTHER_PARTS = ("embed", "rerank", "moderation", "transcri", "speech")
 # A name is read as words: letters, without the numbers at their end.
 _WORDS = re.compile(r"[a-z]+")
 _OTHER_WORDS = frozenset(
@@ -60,26 +68,39 @@ def is_chat_model(name: str, entry: Mapping[str, Any]) -> bool:
 def _stated(entry: Mapping[str, Any]) -> bool | None:
     """What the server itself says; None where it says nothing of it."""
     for key in _KINDS:
-        kind = entry.get(key)
-        if not isinstance(kind, str):
-            continue
-        kind = kind.lower()
-        if kind in _CHAT_KINDS:
-            return True
-        if kind in _EXACT_KINDS or kind.startswith(_OTHER_KINDS) or "embed" in kind:
-            return False
-    architecture, capabilities = entry.get("architecture"), entry.get("capabilities")
-    if isinstance(architecture, dict):  # OpenRouter
-        makes = architecture.get("output_modalities")
-        if isinstance(makes, list) and makes:
-            return "text" in makes
+        said = [chats for word in _words(entry.get(key)) if (chats := _kind(word)) is not None]
+        if said:
+            return any(said)
+    capabilities, architecture = entry.get("capabilities"), entry.get("architecture")
     if isinstance(capabilities, dict):  # Mistral
         chats = capabilities.get("completion_chat")
         if isinstance(chats, bool):
             return chats
-    if isinstance(capabilities, list) and capabilities:  # Ollama's own words
-        return "completion" in capabilities or "chat" in capabilities or None
+    can = _words(capabilities)  # Ollama; a model that chats may take "audio" and "image" as well
+    if any(_kind(word) for word in can):
+        return True
+    if any("embed" in word or "rerank" in word for word in can):
+        return False
+    for source in (architecture, entry):  # OpenRouter, xAI
+        makes = source.get("output_modalities") if isinstance(source, Mapping) else None
+        if isinstance(makes, list) and makes:
+            return "text" in makes
     return None
+
+
+def _words(said: object) -> list[str]:
+    if isinstance(said, dict):
+        said = said.get("type", said.get("name"))
+    return [
+        one.lower() for one in (said if isinstance(said, list) else [said]) if isinstance(one, str)
+    ]
+
+
+def _kind(said: str) -> bool | None:
+    if said in _CHAT_KINDS or "chat" in said:
+        return True
+    other = said in _EXACT_KINDS or said.startswith(_OTHER_KINDS)
+    return False if other or any(part in said for part in _OTHER_PARTS) else None
 
 
 def _sounds_like_chat(name: str) -> bool:
