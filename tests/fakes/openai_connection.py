@@ -183,15 +183,20 @@ class Connection(asyncio.Protocol):
         return replace(plan, mode="ok") if self.seen.failed[text] > plan.fails else plan
 
     async def send_raw(self, plan: Plan) -> None:
-        """A body of a test's own, byte for byte."""
         kind = plan.keys.get("type", "text/event-stream")
+        await self.send_stream(plan.raw, kind=kind, crumbs=bool(plan.crumbs))
+
+    async def send_stream(
+        self, body: bytes, *, kind: str = "text/event-stream", crumbs: bool = False
+    ) -> None:
+        """A body of a test's own, byte for byte."""
         await self.write(
             f"HTTP/1.1 200 OK\r\ncontent-type: {kind}\r\n"
             "transfer-encoding: chunked\r\n\r\n".encode()
         )
-        size = 1 if plan.crumbs else max(len(plan.raw), 1)
-        for start in range(0, len(plan.raw), size):
-            piece = plan.raw[start : start + size]
+        size = 1 if crumbs else max(len(body), 1)
+        for start in range(0, len(body), size):
+            piece = body[start : start + size]
             await self.write(b"%x\r\n%b\r\n" % (len(piece), piece))
             await asyncio.sleep(0)
         await self.write(b"0\r\n\r\n")

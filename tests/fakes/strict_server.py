@@ -21,12 +21,14 @@ Wording = Callable[[str], tuple[int, Any]]
 class Strictness:
     """`count` is the server's count of a text, `window` what it takes, reply included. `too_long`
     gives the refusal of a prompt from its size, the reply's and the window. `refused` are fields
-    with the words in which they are refused, one at a time."""
+    with the words in which they are refused, one at a time. `in_stream`: the status is 200, and
+    the refusal comes as an event."""
 
     count: Callable[[str], int] = len
     window: int = 1_000_000
     too_long: Callable[[int, int, int], tuple[int, Any]] = lambda prompt, reply, window: (400, {})
     refused: Mapping[str, Wording] = field(default_factory=dict)
+    in_stream: bool = False
     refusals: list[tuple[int, Any]] = field(default_factory=list)
 
     def refusal(self, body: Mapping[str, Any]) -> tuple[int, Any] | None:
@@ -51,7 +53,10 @@ class StrictConnection(Connection):
             await super().answer(body)
             return
         self.strictness.refusals.append(refusal)
-        self.whole(refusal[0], "Refused", refusal[1])
+        if self.strictness.in_stream:
+            await self.send_stream(b"data: " + json.dumps(refusal[1]).encode() + b"\n\n")
+        else:
+            self.whole(refusal[0], "Refused", refusal[1])
 
 
 class StrictOpenAI(FakeOpenAI):

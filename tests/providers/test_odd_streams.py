@@ -178,6 +178,61 @@ def test_lines_of_json_without_a_field_are_events() -> None:
     assert said(OPENAI, b"\n".join(lines)) == [GOOD]
 
 
+def bare(lines: Sequence[bytes]) -> list[bytes]:
+    """Without the name of the field, and without those of the events."""
+    return [one.rpartition(b"\n")[2].removeprefix(b"data: ") for one in lines]
+
+
+def listed(between: bytes, dialect: str) -> bytes:
+    events = [one for one in bare(answer(dialect, *WORDS)) if one != b"[DONE]"]
+    return b"[" + between.join(events) + b"]"
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+@pytest.mark.parametrize("between", [b",", b", ", b",\n", b"\n,\n", b",\r\n", b"\n,"])
+def test_a_list_of_events_is_read_one_by_one(dialect: str, between: bytes) -> None:
+    sent = listed(between, dialect)
+    for form in (sent, b"\xef\xbb\xbf\n" + sent + b"\n"):
+        assert said(dialect, form) == [GOOD]
+    *chunks, _ = read(dialect, [sent[n : n + 1] for n in range(len(sent))])
+    assert chunks == [GOOD]
+    if b"\n" not in between:
+        assert said(dialect, b"data: " + sent + b"\n\ndata: [DONE]\n\n") == [GOOD]
+    with pytest.raises(ProviderError):
+        read(dialect, [sent[: len(sent) // 2]])
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+@pytest.mark.parametrize("indent", [None, 1])
+def test_one_document_in_a_list_is_an_answer(dialect: str, indent: int | None) -> None:
+    sent = json.dumps([document(dialect, GOOD.text)], indent=indent).encode()
+    assert said(dialect, sent) == [GOOD]
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+@pytest.mark.parametrize(
+    "prefix",
+    [
+        b"Data: ",
+        b"DATA:",
+        b" data: ",
+        b"data : ",
+        b"\tdata:\t",
+        b"data: data: ",
+        b"data:data:",
+        b"",
+    ],
+)
+def test_a_field_may_be_written_otherwise(dialect: str, prefix: bytes) -> None:
+    lines = [prefix + one for one in bare(answer(dialect, *WORDS))]
+    assert said(dialect, body(lines)) == [GOOD]
+    assert said(dialect, body(lines, between=b"\ndata:\ndata:\n\n")) == [GOOD]
+    for place in range(len(lines)):  # a gateway that loses the name of some
+        mixed = answer(dialect, *WORDS)
+        mixed[place] = lines[place]
+        assert said(dialect, body(mixed)) == [GOOD], place
+
+
 PARTS = {
     "text parts": [{"type": "text", "text": "Good day, 東京 🍎"}],
     "several": [{"type": "text", "text": word} for word in WORDS],
@@ -241,7 +296,15 @@ ERRORS = {
     "a word": ({"code": "rate_limit_exceeded"}, "rate_limited"),
     "a type": ({"type": "overloaded_error", "code": None}, "overloaded"),
     "a sentence": ("the maximum context length is 5", "too_large"),
+    "another sentence": ("Rate limit reached, please slow down", "rate_limited"),
     "nothing": ({"message": "Something"}, "provider_down"),
+    "within": ({"object": "error", "message": "No", "code": 400}, "bad_request"),
+    "twice": ({"error": {"message": "No", "type": "invalid_api_key"}}, "key_refused"),
+    "a list": ([{"code": 404, "message": "No such model"}], "model_unknown"),
+    "full": ({"code": "server_error", "message": "the context window is full"}, "too_large"),
+    "capitals": ({"code": "CONTEXT_LENGTH_EXCEEDED", "message": "No"}, "too_large"),
+    "an exception": ({"message": "No", "type": "BadRequestError", "param": None}, "bad_request"),
+    "a pause": ({"code": "Throttling.AllocationQuota", "message": "No"}, "rate_limited"),
 }
 
 
@@ -255,3 +318,122 @@ def test_an_error_instead_of_an_answer_says_that_nothing_came(error: object, cod
         with pytest.raises(ProviderError) as told:
             read(OPENAI, [body([*chat("Good", finish=None, done=False), line(event)])])
         assert told.value.code == "failed_midway" and "part received" in told.value.message
+
+
+LONG = "This model's maximum context length is 4096 tokens. However, you requested 5000 tokens."
+# Whole events, of which some don't say that they are errors.
+TOLD: dict[str, tuple[bytes, str]] = {
+    "object": (b'data: {"object":"error","message":"%b","code":400}', "too_large"),
+    "Object": (b'data: {"object":"Error","message":"%b","type":"invalid_request"}', "too_large"),
+    "type": (b'data: {"type":"error","message":"%b"}', "too_large"),
+    "true": (b'data: {"error":true,"message":"%b"}', "too_large"),
+    "detail": (b'data: {"detail":"%b"}', "too_large"),
+    "details": (
+        b'data: {"detail":[{"loc":["body"],"msg":"%b","type":"value_error"}]}',
+        "too_large",
+    ),
+    "message": (b'data: {"message":"%b"}', "too_large"),
+    "error_message": (
+        b'data: {"error_type":"context_length_exceeded","error_message":"%b"}',
+        "too_large",
+    ),
+    "error_msg": (b'data: {"error_code":336003,"error_msg":"%b"}', "too_large"),
+    "errors": (b'data: {"success":false,"errors":[{"code":10000,"message":"%b"}]}', "too_large"),
+    "a code": (b'data: {"code":"1261","message":"Prompt too long"}', "too_large"),
+    "a base": (b'data: {"base_resp":{"status_code":2013,"status_msg":"%b"}}', "too_large"),
+    "an event": (b'event: error\ndata: {"message":"%b"}', "too_large"),
+    "an event of a text": (b"event: error\ndata: %b", "too_large"),
+    "an event, its end": (b"event:error\n:HTTP_STATUS/400\ndata:%b", "too_large"),
+    "an Event": (b"Event: Error\nData: %b", "too_large"),
+    "a pause": (
+        b'id:1\nevent:error\n:HTTP_STATUS/429\ndata:{"code":"Throttling.RateQuota"}',
+        "rate_limited",
+    ),
+    "a field": (b'error: {"code":400,"message":"%b"}', "too_large"),
+    "a text": (b"data: error: %b", "too_large"),
+    "a text in quotes": (b'data: "%b"', "too_large"),
+    "several lines": (b"data: Error\ndata: %b", "too_large"),
+    "no field": (b'{"error":{"message":"%b"}}', "too_large"),
+    "no field, after a comment": (b': wait\n\n{"error":{"message":"%b"}}', "too_large"),
+    "a list": (b'[{"error":{"code":400,"message":"%b"}}]', "too_large"),
+    "an indented list": (b'[{\n  "error": {\n    "message": "%b"\n  }\n}\n]', "too_large"),
+    "the key": (b'data: {"code":401,"msg":"Invalid token"}', "key_refused"),
+    "money": (b'data: {"message":"Insufficient balance","code":"1113"}', "quota"),
+    "a page": (
+        b"<html><title>429 Too Many Requests</title>\n<p>rate limit</p></html>",
+        "rate_limited",
+    ),
+    "an error without a reason": (b"data: Error: it broke", "provider_down"),
+    "the key in a text": (b"data: Incorrect API key provided", "key_refused"),
+    "any page": (b"<!doctype html>\n<html>\n<body>Console</body>\n</html>", "malformed"),
+    "any text": (b"data: Number of choices must be greater than 0.", "malformed"),
+    "any message": (b'data: {"message":"Internal server error"}', "provider_down"),
+    "nothing": (b": wait", "interrupted"),
+}
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+@pytest.mark.parametrize(("form", "code"), TOLD.values(), ids=TOLD)
+def test_what_comes_in_place_of_an_answer_says_why(dialect: str, form: bytes, code: str) -> None:
+    told_of = form.replace(b"%b", LONG.encode())
+    begun = [line(chunk({"role": "assistant", "content": ""}))]
+    for sent in (
+        [told_of],
+        [told_of, b"data: [DONE]"],
+        [*(begun if dialect == OPENAI else claude()[:2]), told_of],
+    ):
+        if code == "interrupted" and b"data: [DONE]" in sent:
+            continue
+        if sent[0] is not told_of and form.startswith((b"[{\n", b"[", b"<", b"{")):
+            continue  # a body of its own
+        with pytest.raises(ProviderError) as told:
+            read(dialect, [body(sent)])
+        assert told.value.code == code, sent
+        assert "kept" in told.value.message and "part received" not in told.value.message
+        assert "4096" not in f"{told.value.message} {told.value.detail} {told.value!r}"
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+@pytest.mark.parametrize(
+    "event",
+    [
+        b'{"message":"processing"}',
+        b'{"detail":"queued","error":null}',
+        b'{"type":"heartbeat","message":"still here"}',
+        b'{"error":{},"message":"ok"}',
+        b'{"error":{"code":null,"message":null}}',
+        b'{"code":0,"msg":"success"}',
+        b'{"base_resp":{"status_code":0,"status_msg":""}}',
+        b"error: none",
+        b"a context window of 8 tokens",
+    ],
+)
+def test_what_only_looks_like_a_refusal_costs_no_answer(dialect: str, event: bytes) -> None:
+    lines = answer(dialect, *WORDS)
+    for place in range(len(lines)):
+        sent = [*lines[:place], b"data: " + event, *lines[place:]]
+        assert said(dialect, body(sent)) == [GOOD], place
+
+
+FINISHES = {
+    "stop": ("STOP", "eos", "eos_token", "end_turn", "stop_sequence", "null", "done", "complete"),
+    "length": ("LENGTH", "MAX_TOKENS", "max_new_tokens", "model_context_window_exceeded"),
+    "content_filter": ("SAFETY", "RECITATION", "PROHIBITED_CONTENT", "SPII", "sensitive", "refusal")
+    + ("content_filter: BLOCKLIST", "IMAGE_SAFETY"),
+    "failed_midway": ("abort", "error_finish", "network_error", "cancelled", "error")
+    + ("function_call_filter: MALFORMED_FUNCTION_CALL", "insufficient_system_resource"),
+}
+
+
+@pytest.mark.parametrize(
+    ("reason", "finish"), [(one, each) for one, every in FINISHES.items() for each in every]
+)
+def test_an_answer_ends_for_the_reason_that_its_server_means(reason: str, finish: str) -> None:
+    sent = [body(chat(*WORDS, finish=finish))]
+    if reason == "failed_midway":
+        with pytest.raises(ProviderError) as told:
+            read(OPENAI, sent)
+        assert told.value.code == reason
+    else:
+        *chunks, end = read(OPENAI, sent)
+        assert isinstance(end, Finished) and (chunks, end.reason) == ([GOOD], reason)

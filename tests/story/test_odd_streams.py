@@ -65,6 +65,12 @@ def streams(dialect: str) -> dict[str, bytes]:
         "garbage behind": body([*lines, b"data: }{", b"<html>"]),
         "document": json.dumps(document(dialect, GOOD)).encode(),
         "long document": json.dumps(document(dialect, GOOD), indent=1).encode(),
+        "document in a list": json.dumps([document(dialect, GOOD)]).encode(),
+        "field in capitals": body(lines).replace(b"data: ", b"DATA : "),
+        "field twice": body(lines).replace(b"data: ", b"data: data: "),
+        "no field at the end": body([*lines[:-2], *(one[6:] for one in lines[-2:])])
+        if dialect == OPENAI
+        else body(lines).replace(b"data: ", b""),
     }
 
 
@@ -124,6 +130,25 @@ async def test_an_error_in_place_of_an_answer_does_not_promise_a_part_of_it(
         ended = await page.say(directive(body([b"data: what"] * 3)))
         assert (ended["state"], ended["problem"]["code"]) == ("failed", "malformed")
         assert "part received" not in ended["problem"]["message"]
+
+
+@pytest.mark.parametrize("dialect", ["openai", "anthropic"])
+async def test_what_comes_in_place_of_an_answer_says_why(server: Server, dialect: str) -> None:
+    told = {
+        b'event: error\ndata: {"message":"Insufficient balance"}': "quota",
+        b'data: {"error_type":"context_length_exceeded","error_message":"No"}': "too_large",
+        b'data: {"detail":"The context window is full"}': "too_large",
+        b"data: error: Incorrect API key provided, invalid_api_key": "key_refused",
+        b"<!doctype html>\n<html><title>Gateway</title></html>": "malformed",
+    }
+    async with Person(server.url) as ada:
+        for form, code in told.items():
+            page = await ada.page(agent=dialect)
+            ended = await page.say(directive(body([form])))
+            problem = ended["problem"]
+            assert (ended["state"], problem["code"]) == ("failed", code), form
+            assert "part received" not in problem["message"] and "kept" in problem["message"]
+            assert (await page.say("And now?"))["state"] == "complete"
 
 
 async def test_a_call_that_begins_under_anothers_index_is_a_call_of_its_own(

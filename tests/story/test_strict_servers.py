@@ -86,7 +86,8 @@ COUNTS: list[Callable[[str], int]] = [
 async def test_a_server_that_counts_otherwise_refuses_no_turn(
     tmp_path: Path, count: Callable[[str], int], too_long: Any
 ) -> None:
-    strictness = Strictness(count=count, window=4_096, too_long=too_long)
+    in_stream = count is COUNTS[1]
+    strictness = Strictness(count=count, window=4_096, too_long=too_long, in_stream=in_stream)
     with StrictOpenAI(strictness) as fake, serving(tmp_path, fake) as server:
         async with Person(server.url) as ada:
             page = await ada.page()
@@ -139,11 +140,12 @@ async def test_a_message_that_can_not_fit_any_more_says_so(tmp_path: Path) -> No
 FIELDS = ("stream_options", "tools", "temperature", "top_p", "seed", "stop", "max_tokens")
 
 
+@pytest.mark.parametrize("in_stream", [False, True])
 @pytest.mark.parametrize("words", [unknown_field, extra_forbidden, unsupported])
 async def test_refused_fields_are_left_out_at_once_and_from_then_on(
-    tmp_path: Path, words: Wording
+    tmp_path: Path, words: Wording, in_stream: bool
 ) -> None:
-    strictness = Strictness(refused=dict.fromkeys(FIELDS, words))
+    strictness = Strictness(refused=dict.fromkeys(FIELDS, words), in_stream=in_stream)
     with StrictOpenAI(strictness) as fake, serving(tmp_path, fake) as server:
         async with Person(server.url) as ada:
             page = await ada.page()

@@ -27,6 +27,7 @@ from chatsite.providers.base.learned import Learned
 from chatsite.providers.base.model import Model
 from chatsite.providers.base.provider import Chunk, Request, SentParameters
 from chatsite.providers.http import failures
+from chatsite.providers.http.sdk_errors import explain_sdk_error
 from chatsite.providers.http.server_provider import ServerProvider
 from chatsite.providers.http.streaming import DEFAULT_TIMEOUTS, Timeouts, relay
 from chatsite.providers.known.facts import ModelFacts
@@ -121,22 +122,26 @@ class AnthropicProvider(ServerProvider):
         headers = {"anthropic-version": built.version} if built.version else {}
 
         async def call() -> httpx2.Response:
-            response = await client.post(
+            return await client.post(
                 "/v1/messages",
                 cast_to=httpx2.Response,
                 body={**built.body, "stream": True},
                 options={"headers": headers},
                 stream=True,
             )
-            self.taken(request)
-            return response
 
         def explain(error: Exception) -> Exception:
             if files_may_be_lost and _names_a_file(error):
                 return _FilesLost()
             return self._explain(error, request, sent=optional_fields(built.body))
 
-        return relay(call, AnthropicReader(built), timeouts=self._timeouts, explain=explain)
+        return relay(
+            call,
+            AnthropicReader(built),
+            timeouts=self._timeouts,
+            explain=explain,
+            taken=lambda: self.taken(request),
+        )
 
     async def _build(self, client: AsyncAnthropic, request: Request) -> MessagesRequest:
         try:
@@ -163,9 +168,7 @@ class AnthropicProvider(ServerProvider):
     def _explain(self, error: Exception, request: Request, sent: Collection[str] = ()) -> Exception:
         import anthropic
 
-        told, refusal = failures.explain_sdk_error(
-            error, sdk=anthropic, model=request.model, sent=sent
-        )
+        told, refusal = explain_sdk_error(error, sdk=anthropic, model=request.model, sent=sent)
         return self.learn(told, refusal, request)
 
     async def _open(self) -> AsyncAnthropic:

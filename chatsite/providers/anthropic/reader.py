@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from chatsite.errors import ProviderError
 from chatsite.providers.anthropic.request import MessagesRequest
 from chatsite.providers.anthropic.thinking import pack_thinking
 from chatsite.providers.base.bounds import (
@@ -30,6 +28,7 @@ from chatsite.providers.base.provider import (
 )
 from chatsite.providers.base.text import called_name, repair_text
 from chatsite.providers.http import failures
+from chatsite.providers.http.error_events import stated_error
 from chatsite.providers.http.odd_lines import OddLines, is_end_mark
 
 # `pause_turn`: the provider waits for a request to continue, which a person may send.
@@ -42,19 +41,6 @@ _REASONS: Mapping[str, FinishReason] = {
     "pause_turn": "length",
     "refusal": "content_filter",
 }
-# The HTTP status that corresponds to an error event.
-_STATUS = {
-    "invalid_request_error": 400,
-    "authentication_error": 401,
-    "billing_error": 402,
-    "permission_error": 403,
-    "not_found_error": 404,
-    "request_too_large": 413,
-    "rate_limit_error": 429,
-    "timeout_error": 408,
-    "overloaded_error": 529,
-}
-_KIND = re.compile(r"[a-z_]{1,40}")
 _CACHE = ("cache_read_input_tokens", "cache_creation_input_tokens")
 _COUNTS = frozenset({"input_tokens", "output_tokens", *_CACHE})
 
@@ -108,8 +94,13 @@ class AnthropicReader:
                 self._close()
             case "message":
                 return self._document(event)
-            case kind if (kind == "error" or event.get("error")) and not self.ended:
-                raise self._failure(event.get("error"))
+            case kind if not self.ended:
+                if error := stated_error(event):
+                    raise failures.in_stream(
+                        error, model=self._request.body["model"], received=self.signs > 0
+                    )
+                if kind is None:
+                    self._odd.note(event)
         return ()
 
     def _document(self, message: Mapping[str, Any]) -> Sequence[Chunk]:
@@ -125,7 +116,7 @@ class AnthropicReader:
     def _close(self) -> None:
         """The end mark is an end, also of servers that never say why; of nonsense it isn't."""
         self.done = True
-        if self._reason is None and (self.signs or not self._odd.count):
+        if self._reason is None and (self.signs or not self._odd.has_words):
             self._end("end_turn")
 
     def finished(self) -> Finished:
@@ -134,8 +125,8 @@ class AnthropicReader:
         if self._too_long:
             return Finished(reason="length", usage=_usage(self._usage))
         if self._reason is None:
-            failure = failures.malformed if self._odd.count else failures.interrupted
-            raise failure("no stop_reason", received=self.signs > 0)
+            model = self._request.body["model"]
+            raise self._odd.failure("no stop_reason", model=model, received=self.signs > 0)
         calls = tuple(_called(block) for block in self._blocks if block["type"] == "tool_use")
         reason = self._reason
         if reason in ("stop", "tool_calls"):
@@ -155,7 +146,10 @@ class AnthropicReader:
     def _begin(self, index: int, block: dict[str, Any]) -> Sequence[Chunk]:
         """Of text only the length is stored, since the message has the text; the rest in pieces."""
         text = block.pop("text") if block["type"] == "text" else ""
-        self._keep(PART + size_of(index) + size_of(block))
+        if block["type"] == "text":  # some begin a text before they ask the model
+            self._allowance.take(PART + size_of(index) + size_of(block))
+        else:
+            self._keep(PART + size_of(index) + size_of(block))
         block["pieces"] = []
         self._places[index] = block
         match block["type"]:
@@ -224,18 +218,6 @@ class AnthropicReader:
         for name, value in (usage or {}).items():
             if name in _COUNTS and (count := token_count(value)) is not None:
                 self._usage[name] = count
-
-    def _failure(self, said: Any) -> ProviderError:
-        """Before the first token an error event counts as a refusal of the request."""
-        error = said if isinstance(said, dict) else {"message": said}
-        type_name = str(error.get("type"))
-        kind = type_name if _KIND.fullmatch(type_name) else "error"
-        if self.signs:
-            return failures.failed_midway(kind)
-        message = f"{kind} {error.get('message')}"
-        return failures.refused(
-            _STATUS.get(kind, 500), model=self._request.body["model"], name=kind, said=message
-        )
 
 
 def _string(value: object) -> str:

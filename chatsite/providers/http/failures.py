@@ -12,29 +12,23 @@ import re
 import time
 from collections.abc import Collection, Mapping
 from email.utils import parsedate_to_datetime
-from types import ModuleType
 from typing import Any
 
-import httpx2
-
 from chatsite.errors import ProviderError
-from chatsite.providers.http.refusals import (
-    Refusal,
-    is_of_a_time,
-    is_too_long,
-    refused_fields,
-    sizes_in,
-)
+from chatsite.providers.http.error_events import error_status
+from chatsite.providers.http.refusals import is_of_a_time, is_too_long, refuses
 from chatsite.wording import later, say
 
 _KEEPS = later("What you wrote is kept.")
 _SAID = later("The part received is kept. Continue it, or try again.")
 _SOON = later("Try again in a moment.")
-# Google states the wait only in the body: {"@type": ".../RetryInfo", "retryDelay": "34s"}.
-_IN_BODY = re.compile(r"retryDelay\W+(\d+(?:\.\d+)?)s")
+# Google states the wait only in the body: {"@type": ".../RetryInfo", "retryDelay": "34s"}; in a
+# stream nobody has a header for it.
+_IN_BODY = re.compile(r"(?:retryDelay|try again in)\W+(\d+(?:\.\d+)?) ?s")
 
 # Phrases of providers for cases of ours for which they have no code.
-_BAD_KEY = ("api key not valid", "api_key_invalid")  # Gemini answers 400
+# Gemini answers 400; others with a sentence in the stream.
+_BAD_KEY = re.compile(r"api key not valid|api_key_invalid|(?:invalid|incorrect)[ _]api[ _]key")
 _NO_QUOTA = (
     "insufficient_quota",
     "insufficient balance",  # DeepSeek
@@ -80,11 +74,11 @@ def _case(status: int, said: str, fields: Collection[str]) -> str:
         return "quota"
     if is_too_long(said):
         return "too_large"
-    if "tools" in fields:
-        return "no_tools"
+    if fields:
+        return "no_tools" if "tools" in fields else "bad_request"
     if status == 413 and is_of_a_time(said):
         return "rate_limited"
-    if any(words in said for words in _BAD_KEY):
+    if _BAD_KEY.search(said):
         return "key_refused"
     if status >= 500:
         return "overloaded" if status == 529 or "overloaded" in said else "provider_down"
@@ -129,50 +123,26 @@ _TODO = {
 }
 
 
-def explain_sdk_error(
-    error: Exception, *, sdk: ModuleType, model: str, sent: Collection[str] = ()
-) -> tuple[Exception, Refusal]:
-    """A ProviderError for what an SDK raised before an answer began, and what a refusal says; both
-    SDKs name their errors alike. Other errors are our own, and are returned unchanged. `sent` are
-    the optional fields of the request."""
-    kinds: Any = sdk
-    if isinstance(error, kinds.APIStatusError):
-        return _refusal_for(error, model, sent)
-    return _unanswered(error, kinds), Refusal()
+class RefusedInStream(ProviderError):
+    """What a server says in its stream, after the status 200, before anything of an answer: as a
+    value of JSON, or a text."""
 
+    def __init__(self, error: Any, *, model: str) -> None:
+        self.status, self.said = error_status(error), json.dumps(error)
+        told = refused(self.status, model=model, name="error event", said=self.said)
+        super().__init__(
+            told.message,
+            code=told.code,
+            retryable=told.retryable,
+            retry_after=told.retry_after,
+            detail=told.detail,
+        )
 
-def _unanswered(error: Exception, kinds: Any) -> Exception:
-    if isinstance(error, kinds.APIConnectionError):
-        cause = error.__cause__
-        return unreachable(str(cause) if isinstance(cause, httpx2.HTTPError) else "")
-    if isinstance(error, kinds.APIError):
-        return malformed(type(error).__name__)
-    return error
-
-
-def _refusal_for(error: Any, model: str, sent: Collection[str]) -> tuple[ProviderError, Refusal]:
-    code, kind = getattr(error, "code", ""), getattr(error, "type", "")
-    said = f"{code or ''} {kind or ''} {error.message} {_body(error)}".strip()
-    fields = refused_fields(error.status_code, said, sent=sent)
-    told = refused(
-        error.status_code,
-        model=model,
-        name=type(error).__name__,
-        said=said,
-        headers=error.response.headers,
-        fields=fields,
-    )
-    if told.code == "too_large":
-        return told, Refusal(sizes=sizes_in(said), fields=())
-    return told, Refusal(fields=fields if told.code in ("no_tools", "bad_request") else ())
-
-
-def _body(error: Any) -> str:
-    """What the body has beside the message: sizes, or a list of fields."""
-    try:
-        return json.dumps(error.body) if isinstance(error.body, dict | list) else ""
-    except (TypeError, ValueError):
-        return ""
+    @property
+    def has_reason(self) -> bool:
+        """Whether a text is one about a failure."""
+        says_so = self.said.lower().startswith('"error')
+        return says_so or self.code != "provider_down" or refuses(self.said)
 
 
 def unreachable(detail: str) -> ProviderError:
@@ -220,6 +190,11 @@ def interrupted(detail: str, *, received: bool = True) -> ProviderError:
 def failed_midway(detail: str) -> ProviderError:
     sentence = say("The provider reported an error in the middle of its answer.")
     return _broken(sentence, "failed_midway", detail, received=True)
+
+
+def in_stream(error: Any, *, model: str, received: bool) -> ProviderError:
+    """For an error that a server states in its stream."""
+    return failed_midway("error event") if received else RefusedInStream(error, model=model)
 
 
 def malformed(detail: str, *, received: bool = True) -> ProviderError:

@@ -6,12 +6,16 @@ a whole answer for one of them. What can't be read is passed over, and logged on
 
 from __future__ import annotations
 
+import json
 import logging
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
+from chatsite.errors import ProviderError
 from chatsite.providers.base.provider import Chunk
 from chatsite.providers.http import failures
+from chatsite.providers.http.error_events import may_explain
 
 logger = logging.getLogger("chatsite.providers")
 
@@ -20,6 +24,10 @@ _OF_CALLS = re.compile(
     rb'"(tool_calls"\s*:\s*\[|function_call"\s*:\s*\{|input_json_delta"|tool_use")'
 )
 
+_PREFIXES = re.compile(rb"^(?:\s*data:)+\s*")
+# Of what can't be read, in bytes.
+_KEPT = 4_000
+
 
 def is_end_mark(payload: bytes) -> bool:
     """Whether this is `[DONE]`, however a server writes it."""
@@ -27,10 +35,12 @@ def is_end_mark(payload: bytes) -> bool:
 
 
 class OddLines:
-    """Counts the lines of one answer that were passed over."""
+    """Counts the lines of one answer that were passed over, and keeps what they say: where nothing
+    of an answer comes, they may say why."""
 
     def __init__(self) -> None:
         self.count = 0
+        self._said: Any = ""
 
     def take(
         self,
@@ -41,12 +51,13 @@ class OddLines:
         ended: bool,
         received: bool,
     ) -> Sequence[Chunk]:
-        """What can be read of a payload that failed with `error`: of several lines each by itself.
-        Raises ProviderError where the line belongs to a call that isn't whole yet."""
-        lines = [line for line in payload.split(b"\n") if line.strip()]
-        if len(lines) > 1 and isinstance(error, ValueError):
+        """What can be read of a payload that failed with `error`: of several lines, and of a list,
+        each by itself. Raises ProviderError where the line belongs to a call that isn't whole
+        yet."""
+        lines = _inner(payload, is_json=not isinstance(error, ValueError))
+        if lines:
             return [chunk for line in lines for chunk in take(line)]
-        if not lines or ended:
+        if not payload.strip() or ended:
             return ()
         if _OF_CALLS.search(payload):
             raise failures.malformed(type(error).__name__, received=received) from None
@@ -57,4 +68,40 @@ class OddLines:
                 len(payload),
             )
         self.count += 1
+        if isinstance(self._said, str) and len(self._said) < _KEPT:
+            self._said += payload[:_KEPT].decode(errors="replace") + "\n"
         return ()
+
+    def note(self, event: Mapping[str, Any]) -> None:
+        """An event that is no part of an answer."""
+        if may_explain(event):
+            self._said = event
+
+    @property
+    def has_words(self) -> bool:
+        """Whether something was said that may be the reason why nothing of an answer comes."""
+        return bool(self._said)
+
+    def failure(self, detail: str, *, model: str, received: bool) -> ProviderError:
+        """Why an answer isn't whole."""
+        if self._said and not received:
+            told = failures.RefusedInStream(self._said, model=model)
+            if not isinstance(self._said, str) or told.has_reason:
+                return told
+        failure = failures.malformed if self.count else failures.interrupted
+        return failure(detail, received=received)
+
+
+def _inner(payload: bytes, *, is_json: bool) -> list[bytes]:
+    """The parts of a payload that may be events: the items of a list, several lines, or what stands
+    behind a second `data:`."""
+    if is_json:
+        try:
+            found = json.loads(payload)
+        except (ValueError, RecursionError):
+            return []
+        items = found if isinstance(found, list) else []
+        return [json.dumps(item).encode() for item in items if isinstance(item, dict)]
+    lines = [line for line in payload.split(b"\n") if line.strip()]
+    bare = [_PREFIXES.sub(b"", line) for line in lines]
+    return bare if len(bare) > 1 or bare != lines else []

@@ -134,19 +134,24 @@ _NOT_A_NAME = re.compile(
 _ONLY_REQUEST = frozenset({400, 422})
 
 
+def refuses(said: str) -> bool:
+    """Whether the words say that something isn't taken."""
+    return bool(_NOT_A_NAME.search(said[:_READ].lower()))
+
+
 def refused_fields(status: int, said: str, *, sent: Collection[str]) -> tuple[str, ...]:
     """Which of the optional fields that were `sent` the refusal names. With another status than 400
     and 422 the words have to say that they aren't taken."""
     text = said[:_READ].lower()
-    refuses = bool(_REFUSES.search(text))
-    if status not in _ONLY_REQUEST and not (refuses and _NOT_A_NAME.search(text)):
+    refusing = bool(_REFUSES.search(text))
+    if status not in _ONLY_REQUEST and not (refusing and refuses(text)):
         return ()
-    named = [name for name in sent if _is_named(name, text, refuses=refuses)]
+    named = [name for name in sent if _is_named(name, text, refuses=refusing)]
     calling = not {"tools", "tool_choice"} & set(named) and bool(_CALLING.search(text))
-    if "tools" in sent and refuses and calling:
+    if "tools" in sent and refusing and calling:
         named.append("tools")
     bounds = [name for name in named if name in BOUNDS]
-    if bounds and not _NOT_A_NAME.search(text):
+    if bounds and not refuses(text):
         named = [name for name in named if name not in BOUNDS]
     return tuple(named)
 

@@ -5,17 +5,22 @@ The SDKs' own typed streaming costs several times the CPU of this for each token
 
 from __future__ import annotations
 
+import json
+
 MAX_EVENT_BYTES = 1024 * 1024
 _MARK = b"\xef\xbb\xbf"
-# What may follow a closed object within one JSON value.
+# What may follow a closed object or list within one JSON value.
 _GOES_ON = (b",", b"}", b"]")
+# How JSON and web pages begin.
+_BARE = (b"{", b"[", b"<")
 
 
 class SseParser:
     """Takes bytes as the socket gives them, cut anywhere, also inside a character.
 
-    A body that begins with `{` is JSON instead of events: one document, or one a line. Lines of
+    A body that begins with `{` or `[` is JSON instead of events: one value, or one a line. Lines of
     data without a blank line between them are events of their own where they can't be one value.
+    The data of an event with the name "error" comes as `{"error": ...}`.
     """
 
     def __init__(self) -> None:
@@ -25,6 +30,7 @@ class SseParser:
         self._skip_newline = False
         self._head: bytes | None = b""
         self._is_json = False
+        self._is_error = False
 
     def feed(self, chunk: bytes) -> list[bytes]:
         """The data of the events that are complete with `chunk`, in order.
@@ -44,7 +50,7 @@ class SseParser:
         for line in lines:
             if line:
                 self._take(line, payloads)
-            elif self._data and not self._is_json:
+            elif not self._is_json:
                 self._close(payloads)
         self._grow(rest)
         return payloads
@@ -55,8 +61,7 @@ class SseParser:
         if self._partial:
             self._take(bytes(self._partial), payloads)
             self._partial.clear()
-        if self._data:
-            self._close(payloads)
+        self._close(payloads)
         return payloads
 
     def _begin(self, chunk: bytes) -> bytes:
@@ -67,7 +72,7 @@ class SseParser:
             return b""
         head = head.removeprefix(_MARK).lstrip()
         self._head = None if head else b""
-        self._is_json = head[:1] == b"{"
+        self._is_json = head[:1] in (b"{", b"[")
         return head
 
     def _normalised(self, chunk: bytes) -> bytes:
@@ -82,23 +87,34 @@ class SseParser:
         return chunk
 
     def _take(self, line: bytes, payloads: list[bytes]) -> None:
-        """Only `data` is used; other fields and comments are skipped."""
-        if self._is_json:
+        """Other fields than `data` are skipped, and comments. Some servers leave the field's name
+        out, or write it otherwise."""
+        field, _, value = line.partition(b":")
+        if self._is_json or (field != b"data" and line.startswith(_BARE)):
             value = line
-        else:
-            field, _, value = line.partition(b":")
-            if field != b"data":
-                return
-            value = value[1:] if value[:1] == b" " else value
+        elif field != b"data" and not self._is_data(field.strip().lower(), value, payloads):
+            return
+        value = value[1:] if value[:1] == b" " else value
         if self._data and _is_closed(self._data[-1], value):
             self._close(payloads)
         self._data.append(value)
         self._bound(len(value) + 2)
 
+    def _is_data(self, field: bytes, value: bytes, payloads: list[bytes]) -> bool:
+        """llama-server before September 2025 had a field of its own for errors."""
+        if field in (b"event", b"error"):
+            if self._data and _is_closed(self._data[-1], b""):
+                self._close(payloads)
+            self._is_error = field == b"error" or value.strip().lower() == b"error"
+        return field in (b"data", b"error")
+
     def _close(self, payloads: list[bytes]) -> None:
-        payloads.append(b"\n".join(self._data))
+        if self._data:
+            data = b"\n".join(self._data)
+            payloads.append(_as_error(data) if self._is_error else data)
         self._data = []
         self._size = 0
+        self._is_error = False
 
     def _grow(self, rest: bytes) -> None:
         self._partial += rest
@@ -112,7 +128,14 @@ class SseParser:
 
 def _is_closed(last: bytes, following: bytes) -> bool:
     """Whether a line ends its event without a blank line: no JSON goes on like that."""
-    last, following = last.strip(), following.strip()
-    if last.endswith(b"}"):
-        return not following.startswith(_GOES_ON)
-    return last == b"[DONE]"
+    return last.rstrip().endswith((b"}", b"]")) and not following.lstrip().startswith(_GOES_ON)
+
+
+def _as_error(data: bytes) -> bytes:
+    try:
+        said = json.loads(data)
+    except (ValueError, RecursionError):
+        said = data.decode(errors="replace")
+    if isinstance(said, dict) and said.get("error"):
+        return data
+    return json.dumps({"error": said}).encode()

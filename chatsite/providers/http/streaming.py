@@ -83,18 +83,19 @@ async def relay(
     *,
     timeouts: Timeouts,
     explain: Callable[[Exception], Exception],
+    taken: Callable[[], None],
     prepare: Callable[[], Awaitable[None]] | None = None,
 ) -> AsyncGenerator[Chunk, None]:
     """The answer as it arrives; closing the generator stops the provider.
 
     `prepare` runs first and isn't timed (uploading a file may take minutes); `call` then opens the
-    stream. `explain` turns their exceptions into ProviderErrors.
+    stream. `explain` turns their exceptions into ProviderErrors, and a refusal in the stream into
+    what it teaches. `taken` is called when the answer is whole.
     """
-    clock = asyncio.get_running_loop().time
     try:
         if prepare is not None:
             await prepare()
-        opened = clock()
+        opened = asyncio.get_running_loop().time()
         async with asyncio.timeout(timeouts.first_token):
             response = await call()
     except TimeoutError:
@@ -102,26 +103,34 @@ async def relay(
     except Exception as error:
         raise explain(error) from None
     body: ResponseBody = response.extensions["body"]
-    watch = _Watch(body, reader, timeouts, spent=clock() - opened)
+    watch = _Watch(body, reader, timeouts, opened=opened)
     parser = SseParser()
     try:
         while not reader.done and (data := await watch.read()):
-            try:
-                payloads = parser.feed(data)
-            except ValueError as error:
-                if reader.ended:
-                    break
-                raise failures.malformed(type(error).__name__, received=reader.signs > 0) from None
-            for chunk in _joined(reader, payloads):
+            for chunk in _joined(reader, _fed(parser, data, reader)):
                 yield chunk
         for chunk in _joined(reader, parser.end()):
             yield chunk
-        yield reader.finished()
+        finished = reader.finished()
+        taken()
+        yield finished
         if not body.at_end():
             await watch.read_tail()
+    except failures.RefusedInStream as error:
+        raise explain(error) from None
     finally:
         watch.close()
         await response.aclose()
+
+
+def _fed(parser: SseParser, data: bytes, reader: EventReader) -> Sequence[bytes]:
+    try:
+        return parser.feed(data)
+    except ValueError as error:
+        if reader.ended:
+            reader.done = True
+            return ()
+        raise failures.malformed(type(error).__name__, received=reader.signs > 0) from None
 
 
 def _joined(reader: EventReader, payloads: Sequence[bytes]) -> Iterator[Chunk]:
@@ -156,14 +165,14 @@ class _Watch:
     takes between two reads doesn't count."""
 
     def __init__(
-        self, body: ResponseBody, reader: EventReader, timeouts: Timeouts, *, spent: float
+        self, body: ResponseBody, reader: EventReader, timeouts: Timeouts, *, opened: float
     ) -> None:
         self._body = body
         self._reader = reader
         self._timeouts = timeouts
         self._loop = asyncio.get_running_loop()
         self._limit = timeouts.first_token
-        self._spent = spent
+        self._spent = spent = self._loop.time() - opened
         self._signs = 0
         self._latest = 0.0
         self._unsaid = 0

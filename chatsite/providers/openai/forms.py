@@ -1,24 +1,9 @@
-"""The forms of text and errors that servers send in place of OpenAI's."""
+"""The forms of text that servers send in place of OpenAI's."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Any
-
-# Names that stand where others write a status.
-_STATUS = {
-    "invalid_request_error": 400,
-    "invalid_api_key": 401,
-    "authentication_error": 401,
-    "insufficient_quota": 402,
-    "model_not_found": 404,
-    "rate_limit_exceeded": 429,
-    "rate_limit_error": 429,
-    "too_many_requests": 429,
-    "resource_exhausted": 429,
-    "unavailable": 503,
-    "overloaded_error": 529,
-}
 
 
 def parts_of(content: Any) -> Iterator[tuple[str, str]]:
@@ -75,15 +60,3 @@ class WholeMessages:
             return ""
         self._in_pieces = True
         return text
-
-
-def error_status(error: Any) -> int:
-    """The HTTP status that an error event stands for; 500 where it names none. Some write it in
-    quotes, or as a word."""
-    if isinstance(error, dict):
-        for value in (error.get(key) for key in ("code", "status", "status_code", "type")):
-            if isinstance(value, str):
-                value = int(value) if value.strip().isdecimal() else _STATUS.get(value.lower())
-            if isinstance(value, int) and 400 <= value < 600:
-                return value
-    return 500

@@ -16,8 +16,8 @@ from chatsite.providers.base.files import forget_uploads
 from chatsite.providers.base.learned import Learned
 from chatsite.providers.base.model import Model
 from chatsite.providers.base.provider import Chunk, Request, SentParameters
-from chatsite.providers.http import failures
 from chatsite.providers.http.refusals import BOUNDS
+from chatsite.providers.http.sdk_errors import explain_sdk_error
 from chatsite.providers.http.server_provider import ServerProvider
 from chatsite.providers.http.streaming import DEFAULT_TIMEOUTS, Timeouts, relay
 from chatsite.providers.known.facts import ModelFacts
@@ -90,6 +90,7 @@ class OpenAIProvider(ServerProvider):
             ChatReader(server=self.kind, model=request.model, after_tools=after_tools),
             timeouts=timeouts,
             explain=call.explain,
+            taken=lambda: self.taken(request),
             prepare=call.prepare,
         )
 
@@ -149,7 +150,7 @@ class _Call:
         import openai
 
         try:
-            response = await self._create()
+            return await self._create()
         except (openai.BadRequestError, openai.NotFoundError) as error:
             lost = self._sent.lost(error.message)
             if not lost or self._keeps is None:
@@ -157,14 +158,12 @@ class _Call:
             # The provider lost files that were uploaded before: upload them again.
             await forget_uploads(lost, self._request.files, at=self._keeps)
             await self._collect()
-            response = await self._create()
-        self._provider.taken(self._request)
-        return response
+            return await self._create()
 
     def explain(self, error: Exception) -> Exception:
         import openai
 
-        told, refusal = failures.explain_sdk_error(
+        told, refusal = explain_sdk_error(
             error, sdk=openai, model=self._request.model, sent=self._optional
         )
         return self._provider.learn(told, refusal, self._request)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -20,21 +21,21 @@ from chatsite.providers.base.provider import (
 from chatsite.providers.base.provider_metadata import MetadataCollector
 from chatsite.providers.base.text import TextJoiner
 from chatsite.providers.http import failures
+from chatsite.providers.http.error_events import stated_error
 from chatsite.providers.http.odd_lines import OddLines, is_end_mark
 from chatsite.providers.openai.calls import CallCollector
-from chatsite.providers.openai.forms import WholeMessages, error_status, parts_of
+from chatsite.providers.openai.forms import WholeMessages, parts_of
 
-_REASONS: dict[str, FinishReason] = {
-    "length": "length",
-    "max_tokens": "length",
-    "model_length": "length",
-    "content_filter": "content_filter",
-    "safety": "content_filter",
-    "tool_calls": "tool_calls",
-    "function_call": "tool_calls",
-}
-# OpenRouter and DeepSeek end an answer that failed with a reason instead of an error.
-_FAILED = frozenset({"error", "insufficient_system_resource"})
+# Some end an answer that failed with a reason in place of an error: OpenRouter, DeepSeek, GLM,
+# DashScope, vLLM ("abort"), Google ("function_call_filter: MALFORMED_FUNCTION_CALL").
+_FAILED = re.compile(r"error|abort|cancel|insufficient|malformed|unexpected")
+_REASONS: Sequence[tuple[FinishReason, re.Pattern[str]]] = (
+    ("length", re.compile(r"length|max_.*tokens|window")),
+    (
+        "content_filter",
+        re.compile(r"filter|safety|recitation|blocklist|prohibited|spii|sensitive|refus|moderat"),
+    ),
+)
 # Some servers write what should be null.
 _NO_REASON = frozenset({"null", "none"})
 
@@ -82,16 +83,12 @@ class ChatReader:
             chunk = _read(payload)
             if not chunk:
                 return ()
-            if chunk.get("error") and not self.ended:
-                raise self._failure(chunk["error"])
+            choices = chunk.get("choices")
+            if (not choices or chunk.get("error")) and not self.ended:
+                self._look_for_error(chunk)
             if chunk.get("usage"):
                 self._usage = read_usage(chunk["usage"])
-            choices = chunk.get("choices")
-            if choices:
-                return self._choice(choices[0])
-            if chunk.get("object") == "error" and not self.ended:
-                raise self._failure(chunk)
-            return ()
+            return self._choice(choices[0]) if choices else ()
         except TooLong:
             self._too_long = self.ended = self.done = True
             return ()
@@ -107,7 +104,7 @@ class ChatReader:
         """`[DONE]` is an end, also of servers that never say why; of nothing but nonsense it isn't.
         A body that merely ends is none: that is what a proxy makes of an answer it cuts short."""
         self.done = True
-        if self.signs or not self._odd.count:
+        if self.signs or not self._odd.has_words:
             self.ended = True
 
     def finished(self) -> Finished:
@@ -116,8 +113,7 @@ class ChatReader:
         if self._messages.is_document:
             self.ended = True
         if not self.ended:
-            failure = failures.malformed if self._odd.count else failures.interrupted
-            raise failure("no finish_reason", received=self.signs > 0)
+            raise self._odd.failure("no finish_reason", model=self._model, received=self.signs > 0)
         if self._too_long:
             return Finished(reason="length", usage=self._usage)
         reason, calls = self._reason, self._calls.called()
@@ -206,20 +202,23 @@ class ChatReader:
         return chunks
 
     def _end(self, finish: str, choice: Mapping[str, Any]) -> None:
-        if finish in _FAILED:
-            raise self._failure(choice.get("error") or {})
+        low = finish.lower()
+        if _FAILED.search(low):
+            raise self._failure(choice.get("error") or {"type": finish})
         self.signs += not self.ended
         self.ended = True
-        self._reason = _REASONS.get(finish.lower(), "stop")
+        self._reason = next((one for one, words in _REASONS if words.search(low)), "stop")
+
+    def _look_for_error(self, chunk: Mapping[str, Any]) -> None:
+        """OpenRouter and others answer 200 and send the real status as an event, mostly before the
+        first token."""
+        if error := stated_error(chunk):
+            raise self._failure(error)
+        if "choices" not in chunk:
+            self._odd.note(chunk)
 
     def _failure(self, error: Any) -> Exception:
-        """OpenRouter answers 200 and sends the real status as an event, mostly before the first
-        token; such an event counts as that status."""
-        if self.signs:
-            return failures.failed_midway("error event")
-        said = json.dumps(error)
-        status = error_status(error)
-        return failures.refused(status, model=self._model, name="error event", said=said)
+        return failures.in_stream(error, model=self._model, received=self.signs > 0)
 
 
 def read_usage(usage: Mapping[str, Any]) -> Usage:
