@@ -124,6 +124,19 @@ def unsupported(name: str) -> tuple[int, Any]:
     return openai_error(400, said, param=name, code="unsupported_parameter")
 
 
+def too_high(name: str) -> tuple[int, Any]:
+    said = f"{name} is too large: 500. This model supports at most 100 completion tokens."
+    return openai_error(400, said, param=name, code="invalid_value")
+
+
+def not_both(name: str) -> tuple[int, Any]:
+    return openai_error(
+        400,
+        f"The model returned the following errors: `temperature` and `{name}` cannot both be "
+        "specified for this model. Please use only one.",
+    )
+
+
 def with_numbers(prompt: int, reply: int, window: int) -> tuple[int, Any]:
     return openai_error(
         400,

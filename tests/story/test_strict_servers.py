@@ -21,6 +21,8 @@ from tests.fakes.strict_server import (
     StrictOpenAI,
     Wording,
     extra_forbidden,
+    not_both,
+    too_high,
     unknown_field,
     unsupported,
     with_numbers,
@@ -164,6 +166,22 @@ async def test_refused_fields_are_left_out_at_once_and_from_then_on(
             receipt = ended["receipt"]
             assert "seed" not in receipt["asked"] and "tools" not in receipt["asked"]
             assert "refused" in " ".join(receipt["dropped"])
+
+
+async def test_of_two_settings_that_exclude_each_other_one_is_sent(tmp_path: Path) -> None:
+    strictness = Strictness(refused={"top_p": not_both, "max_tokens": too_high})
+    with StrictOpenAI(strictness) as fake, serving(tmp_path, fake) as server:
+        async with Person(server.url) as ada:
+            page = await ada.page()
+            ended = await page.say("Hello")
+            assert ended["state"] == "complete", ended["problem"]
+            assert len(strictness.refusals) == 2
+            last = fake.requests[-1]
+            assert last["temperature"] == 0.5 and "top_p" not in last
+            assert not {"max_tokens", "max_completion_tokens"} & set(last)
+            assert "top_p" in " ".join(ended["receipt"]["notes"])
+            dropped = " ".join((await page.say("And now?"))["receipt"]["dropped"])
+            assert "topP is not sent" in dropped and "temperature" not in dropped
 
 
 async def test_a_refusal_for_another_reason_costs_no_field(tmp_path: Path) -> None:

@@ -128,7 +128,7 @@ class RefusedInStream(ProviderError):
     value of JSON, or a text."""
 
     def __init__(self, error: Any, *, model: str) -> None:
-        self.status, self.said = error_status(error), json.dumps(error)
+        self.status, self.said = error_status(error), json.dumps(error, ensure_ascii=False)
         told = refused(self.status, model=model, name="error event", said=self.said)
         super().__init__(
             told.message,

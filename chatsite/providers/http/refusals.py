@@ -19,15 +19,30 @@ _TOO_LONG = re.compile(
     r"|maximum context length|maximum prompt length|context (?:length|size|window|limit)"
     r"|(?:prompt|input|conversation|message|request|text)s? (?:is|are) too (?:long|large)"
     r"|(?:prompt|input) too (?:long|large)|(?:input|prompt) token count|model token limit"
-    r"|prompt exceeds|input length|input exceeds|range of input length|string_above_max_length"
+    r"|prompt exceeds|input length|input exceeds|range of input length"
+    r"|messages\[\d+\]\.content\S*: string too long"
     r"|reduce the (?:length|size) of (?:the|your) (?:messages|prompt|input)"
     r"|too many (?:input )?tokens|inputs?`? (?:tokens \+|must have less than)|n_ctx"
     r"|too large for model|tokens? (?:limit )?exceed|max_prompt_tokens"
 )
-# Limits of a minute or a day, and of the reply alone, have nothing to do with the window.
-_OF_A_TIME = re.compile(
-    r"tokens? per (?:minute|min|day|hour)|\btp[md]\b|rate[_ ]limit|requests per|quota"
+# Words that say it unless the text is about something else that has a length.
+_TOO_MUCH = re.compile(
+    r"(?:prompt|input|tokens?|sequence|request)\b[^.;]{0,60}?"
+    r"(?:(?<!took )too (?:long|large)|exceed|(?:longer|larger|greater|more) than| > |but the model)"
+    r"|(?:exceed|longer|larger|greater)[^.;]{0,40}?(?:tokens?|context|sequence|max_seq_len)\b"
+    r"|超.{0,12}(?:长度|上下文|tokens?)|(?:长度|上下文|tokens?).{0,12}超|超长"
 )
+_OF_OTHERS = re.compile(
+    r"(?:output|completion|new) tokens|max_\w*tokens|image|picture|audio|video|\bfile|body|bytes"
+    r"|\d ?[mk]b\b|string|array|\bname|\btools?\b|function|schema"
+)
+# Limits of a minute or a day have nothing to do with the window.
+_OF_A_TIME = re.compile(
+    r"tokens? per (?:minute|min|day|hour)|\btp[md]\b|rate[_ ]limit|requests per|quota|throttl"
+    r"|please wait|too many requests"
+)
+# Of a prompt that is too long by so much no size is known.
+_BY = re.compile(r"\bby \d+")
 _NUMBER = r"[`'\"(:=\s]*~?(\d{3,9})"
 _SUM = re.compile(r"(\d+) \+ \d+ > (\d+)")
 _LONGER = re.compile(r"(\d{3,}) tokens? > (\d{3,})")
@@ -85,7 +100,8 @@ class Refusal:
 
 def is_too_long(said: str) -> bool:
     text = said[:_READ].lower()
-    return bool(_TOO_LONG.search(text)) and not _OF_A_TIME.search(text)
+    says_so = _TOO_LONG.search(text) or (_TOO_MUCH.search(text) and not _OF_OTHERS.search(text))
+    return bool(says_so) and not _OF_A_TIME.search(text)
 
 
 def is_of_a_time(said: str) -> bool:
@@ -95,7 +111,7 @@ def is_of_a_time(said: str) -> bool:
 
 def sizes_in(said: str) -> Sizes:
     """The sizes in the refusal of a prompt that is too long."""
-    text = _GROUPED.sub("", said[:_READ].lower())
+    text = _BY.sub("", _GROUPED.sub("", said[:_READ].lower()))
     if found := _SUM.search(text) or _LONGER.search(text):
         return Sizes(limit=int(found[2]), needed=int(found[1]))
     limit, needed = _first(_LIMIT, text), _first(_NEEDED, text)
@@ -120,6 +136,22 @@ _REFUSES = re.compile(
     r"|not (?:a )?valid|no such|removed|use .{0,40}instead|must be|should be|range"
 )
 _CALLING = re.compile(r"\btools?\b(?![\[.]\w)|\btool[_ ]choice\b|\btool-call|\bfunction[ -]call")
+# What is said of messages with calls and results doesn't mean the tools.
+_OF_RESULTS = re.compile(r"tool_call_id|\btool messages?|\brole\W+tool|must be followed by")
+# A list of what is taken, which may follow.
+_TAKEN = re.compile(
+    r"expected one of\b|(?<!not a )(?<!not )\b(?:supported|valid|allowed|available|accepted) "
+    r"(?:param\w*|fields?|arguments?|keys|properties|options)(?: are| include)?:"
+)
+# Fields that go one by one: of such a pair these stay.
+_ONE_OF = re.compile(
+    r"\bboth\b|only (?:specify )?one\b|\beither\b|mutually exclusive|together|same time|tools with"
+)
+_STAY = frozenset({"temperature", "tools"})
+_TOO_HIGH = re.compile(
+    r"too (?:large|high|big)|at most|(?:less|greater) than|<=| > |valid range|exceed"
+    r"|maximum (?:allowed|value)"
+)
 # English words too: as a name they stand in quotes, or beside a word for a field.
 _WORDS = frozenset({"stop", "seed", "thinking", "temperature", "system", "user", "n"})
 _ABOUT_FIELDS = r"(?:param(?:eter)?s?|fields?|arguments?|keys?|propert(?:y|ies)|options?|inputs?)"
@@ -141,24 +173,27 @@ def refuses(said: str) -> bool:
 
 def refused_fields(status: int, said: str, *, sent: Collection[str]) -> tuple[str, ...]:
     """Which of the optional fields that were `sent` the refusal names. With another status than 400
-    and 422 the words have to say that they aren't taken."""
-    text = said[:_READ].lower()
+    and 422 the words have to say that they aren't taken. A bound of the reply that is too high is
+    left out under both its names."""
+    text = _TAKEN.split(said[:_READ].lower(), maxsplit=1)[0]
     refusing = bool(_REFUSES.search(text))
     if status not in _ONLY_REQUEST and not (refusing and refuses(text)):
         return ()
     named = [name for name in sent if _is_named(name, text, refuses=refusing)]
     calling = not {"tools", "tool_choice"} & set(named) and bool(_CALLING.search(text))
-    if "tools" in sent and refusing and calling:
+    if "tools" in sent and refusing and calling and not _OF_RESULTS.search(text):
         named.append("tools")
-    bounds = [name for name in named if name in BOUNDS]
-    if bounds and not refuses(text):
-        named = [name for name in named if name not in BOUNDS]
+    if set(BOUNDS) & set(named) and not refuses(text):
+        others = [name for name in named if name not in BOUNDS]
+        named = [*others, *(BOUNDS if _TOO_HIGH.search(text) else ())]
+    if _ONE_OF.search(text):
+        return tuple(name for name in named if name not in _STAY) or tuple(named)
     return tuple(named)
 
 
 def _is_named(name: str, text: str, *, refuses: bool) -> bool:
     """As a whole word; of the tools, not as the beginning of a path into one of them."""
-    whole = rf"(?<!\w){re.escape(name)}(?!\w)"
+    whole = rf"(?<!\w){name.replace('_', '_?')}(?!\w)"
     if "_" in name:
         return bool(re.search(whole, text))
     if not refuses:
