@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -39,6 +41,18 @@ def test_a_short_prompt_was_refused_for_something_else(
     learned = Learned()
     assert not learned.too_long(MODEL, sent=260, reply=500, limit=limit, needed=needed)
     assert learned.of("p:m").applied(MODEL) == MODEL
+
+
+def test_a_server_that_states_another_window_is_asked_anew() -> None:
+    learned = Learned()
+    learned.too_long(MODEL, sent=3_500, reply=500, limit=4_096, needed=4_215)
+    larger = replace(MODEL, window=16_384)
+    now = learned.of("p:m").applied(larger)
+    assert (now.window, now.most) == (16_384, None)
+    assert now.factor > 1, "its tokenizer is the same"
+    learned.too_long(larger, sent=9_000, reply=500, limit=8_192, needed=None)
+    assert learned.of("p:m").applied(larger).window == 8_192
+    assert learned.of("p:m").applied(MODEL).window == MODEL.window
 
 
 @pytest.mark.parametrize("helped", [True, False])

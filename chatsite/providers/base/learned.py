@@ -24,13 +24,15 @@ _LEAST_PROMPT = 1_000
 class Lesson:
     """`refused` fields are left out; those `on_trial` until a request without them is answered or
     refused, too. `factor`: tokens that the server counts for one of ours; `window` in its tokens,
-    `most` of a prompt in ours, None where nothing is known."""
+    `most` of a prompt in ours, None where nothing is known; they hold while the model's window is
+    said to be `stated`: a server that was started anew with another window says so."""
 
     refused: frozenset[str] = frozenset()
     on_trial: frozenset[str] = frozenset()
     factor: float = 1.0
     window: int | None = None
     most: int | None = None
+    stated: int = 0
 
     @property
     def left_out(self) -> frozenset[str]:
@@ -38,9 +40,16 @@ class Lesson:
 
     def applied(self, model: Model) -> Model:
         """The model as it is at its server."""
-        window = min(model.window, self.window or model.window)
+        lesson = self.for_window(model.window)
+        window = min(model.window, lesson.window or model.window)
         tools = model.tools and "tools" not in self.left_out
-        return replace(model, window=window, tools=tools, factor=self.factor, most=self.most)
+        return replace(model, window=window, tools=tools, factor=self.factor, most=lesson.most)
+
+    def for_window(self, stated: int) -> Lesson:
+        """Without the lengths that were learned while another window was stated."""
+        if stated == self.stated:
+            return self
+        return replace(self, window=None, most=None, stated=stated)
 
 
 NOTHING = Lesson()
@@ -76,11 +85,11 @@ class Learned:
     def too_long(
         self, model: Model, *, sent: int, reply: int, limit: int | None, needed: int | None
     ) -> bool:
-        """A prompt of `sent` tokens by our count was refused by the `model`, as it was taken to be;
-        `reply` was kept for the reply. `limit` and `needed` are the server's numbers. False where
-        nothing can be learned from it: so short a prompt was refused for something else."""
+        """A prompt of `sent` tokens by our count was refused by the `model`, which is as it was
+        stated; `reply` was kept for the reply. `limit` and `needed` are the server's numbers. False
+        where nothing can be learned from it: so short a prompt was refused for something else."""
         name = f"{model.provider}:{model.name}"
-        lesson = self.of(name)
+        lesson = self.of(name).for_window(model.window)
         if limit is not None and limit >= _LEAST_WINDOW:
             lesson = replace(lesson, window=min(limit, lesson.window or limit))
         if needed is not None and 1.0 < (factor := needed * _MARGIN / sent) <= _MOST_FACTOR:

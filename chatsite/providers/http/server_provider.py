@@ -127,7 +127,7 @@ class ServerProvider:
         if any(message.attachments for message in request.messages) and sizes == Sizes():
             return ""  # the files may be too large, in bytes
         learned = self._learned.too_long(
-            self.model_named(request.model),
+            self._stated(request.model),
             sent=sent,
             reply=request.max_tokens,
             limit=sizes.limit,
@@ -158,9 +158,13 @@ class ServerProvider:
 
     def model_named(self, name: str) -> Model:
         """The model of this name, whatever the administrator chose."""
+        return self._lesson(name).applied(self._stated(name))
+
+    def _stated(self, name: str) -> Model:
+        """As it is before refusals taught anything of it."""
         facts = self._facts(name)
         known = facts or ModelFacts(window=ASSUMED_WINDOW, assumed=True)
-        model = Model(
+        return Model(
             provider=self.kind,
             name=name,
             label=name,
@@ -171,7 +175,6 @@ class ServerProvider:
             price=known.price,
             longest=known.longest,
         )
-        return self._lesson(name).applied(model)
 
 
 def _tokens(request: Request) -> int:
