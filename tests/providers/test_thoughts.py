@@ -35,10 +35,29 @@ PAIRS = [
     ("<seed:think>", "</seed:think>"),
     ("<|START_THINKING|>", "<|END_THINKING|>"),
     ("<|channel>thought\n", "<channel|>"),
-    (
-        "<|channel|>analysis<|message|>",
-        "<|end|><|start|>assistant<|channel|>final<|message|>",
+    *(
+        (f"{before}<|channel|>analysis{blank}<|message|>", end)
+        for before, blank in (("", ""), ("<|start|>assistant", ""), ("", " "))
+        for end in (
+            "<|end|><|start|>assistant<|channel|>final<|message|>",
+            "<|end|>\n<|start|>assistant<|channel|>final <|message|>",
+            "<|start|>assistant<|channel|>final<|message|>",
+            "<|end|><|channel|>final<|message|>",
+        )
     ),
+    ("<think >", "</think>"),
+    ("<think\n>", "</think >"),
+    ("<THINK >", "</THINK\n>"),
+    ("<seed:think >", "</seed:think>"),
+    ("<mm:think>", "</mm:think>"),
+    ("[THINK ]", "[/THINK ]"),
+    ("<antThinking>", "</antThinking>"),
+    ("<REASONING_SCRATCHPAD>", "</REASONING_SCRATCHPAD>"),
+    ("<|begin_of_thought|>", "<|end_of_thought|>"),
+    ("<|inner_prefix|>", "<|inner_suffix|>"),
+    ("<unused94>thought\n", "<unused95>"),
+    ("\ufeff<think>", "</think>"),
+    ("\u200b<think>", "</think>"),
 ]
 
 
@@ -70,6 +89,29 @@ def test_what_stands_between_the_tags_is_thought(begin: str, end: str) -> None:
         ("Hm.\n</think>\n\nIt is 4.", ANSWER),
         ("Hm.</think>\nIt is 4.", ANSWER),
         ("Hm.\n[/THINK]\r\nIt is 4.", ANSWER),
+        ("Hm.\n</think >\nIt is 4.", ANSWER),
+        # Of a thought that the server has taken out, the end may be left.
+        ("</think>It is 4.", ("", "It is 4.")),
+        ("</think>東京です。", ("", "東京です。")),
+        ("</mm:think>\nIt is 4.", ("", "It is 4.")),
+        ("<think/>\nIt is 4.", ("", "It is 4.")),
+        ("<think />\n\nIt is 4.", ("", "It is 4.")),
+        ("<think/>It is 4.", ("", "It is 4.")),
+        ("<think>It says <reason>x</reason>.</think>Yes.", ("It says <reason>x</reason>.", "Yes.")),
+        # The answer between tags, too.
+        ("<think>Hm.</think><answer>It is 4.</answer>", ANSWER),
+        ("<think>Hm.</think>\n\n<response>\nIt is 4.\n</response>\n", ANSWER),
+        ("Hm.\n</think>\n\n<response>\nIt is 4.\n</response>\n", ANSWER),
+        ("<|START_THINKING|>Hm.<|END_THINKING|><|START_RESPONSE|>It is 4.<|END_RESPONSE|>", ANSWER),
+        (
+            "<|begin_of_thought|>Hm.<|end_of_thought|>\n\n<|begin_of_solution|>It is 4."
+            "<|end_of_solution|>",
+            ANSWER,
+        ),
+        ("<think>Hm.</think><answer></answer>", ("Hm.", "<answer></answer>")),
+        # Servers that leave the marks of gpt-oss out.
+        ("analysisHm.assistantfinalIt is 4.", ANSWER),
+        ("analysisHm.assistantcommentaryI look.assistantfinalIt is 4.", ANSWER),
     ],
 )
 def test_thoughts_of_other_forms(whole: str, expected: tuple[str, str]) -> None:
@@ -104,6 +146,22 @@ def test_thoughts_of_other_forms(whole: str, expected: tuple[str, str]) -> None:
         "<think>…</think> is a pair of tags.",
         "<think> begins a thought, and it must be ended.",
         "[THINKING] about it",
+        "<think-tank> is a word",
+        "<think:x>",
+        "<thinking about it",
+        "<think attribute>",
+        "<think/> is an empty tag.",
+        "<think /> is an empty tag.",
+        "</think>, </thinking> and others are ends.",
+        "<reasonable>x</reasonable>",
+        "<xs:reason>x</xs:reason>",
+        "<answer>It is 4.</answer>",
+        "<response>x</response>",
+        "analysisParalysis is no word.",
+        "analysis of what an assistantfinal is",
+        "Analysis shows assistantfinalists",
+        "<|channel|>",
+        "<unused94>",
     ],
 )
 def test_an_answer_about_the_tags_keeps_them(text: str) -> None:
@@ -127,9 +185,27 @@ def test_the_answers_first_words_wait_for_nothing() -> None:
 def test_blanks_without_end_are_not_kept_back_for_ever() -> None:
     splitter = ThoughtSplitter()
     assert sum(len(one.text) for _ in range(1000) for one in splitter.take("\n")) > 500
+    splitter = ThoughtSplitter()
+    splitter.take("<think")
+    assert sum(len(one.text) for _ in range(1000) for one in splitter.take("\n")) > 500
 
 
-WORDS = ["<think>", "</think>", "<", "</", "think>", "Hm", "`", '"', "\n", " ", "</think>\n", "é"]
+WORDS = [
+    "<think>",
+    "</think>",
+    "<think ",
+    "<think/>",
+    "<",
+    "</",
+    "think>",
+    "Hm",
+    "`",
+    '"',
+    "\n",
+    " ",
+    "</think>\n",
+    "é",
+]
 
 
 @given(

@@ -63,7 +63,8 @@ async def test_thoughts_are_shown_apart_and_not_sent_again(
 ) -> None:
     async with Person(thinking.url) as ada:
         page = await ada.page(agent=dialect)
-        for begin, end in (("<think>", "</think>"), ("[THINK]", "[/THINK]")):
+        tags = (("<think>", "</think>"), ("[THINK]", "[/THINK]"), ("<think >", "</think >"))
+        for begin, end in tags:
             text = f"{begin}\nHm, well.\n{end}\n\nIt is 4."
             ended = await page.say(says(text, crumbs=crumbs))
             assert ended["state"] == "complete"
@@ -73,19 +74,25 @@ async def test_thoughts_are_shown_apart_and_not_sent_again(
         stored = (await page.open())["messages"]
         assert [parts(m) for m in stored if m["role"] == "assistant"] == [
             ("Hm, well.", "It is 4.")
-        ] * 2
+        ] * 3
         await page.say("And now?")
         sent = fakes[dialect].requests[-1]["messages"]
         said = [json.dumps(m["content"]) for m in sent if m["role"] == "assistant"]
-        assert len(said) == 2 and all("It is 4." in one and "Hm" not in one for one in said)
+        assert len(said) == 3 and all("It is 4." in one and "Hm" not in one for one in said)
 
 
-async def test_a_thought_whose_beginning_is_in_the_prompt_is_folded_at_the_end(
-    thinking: Server,
-) -> None:
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Hm, well.\n</think>\n\nIt is 4.",
+        "analysisHm, well.assistantfinalIt is 4.",
+        "<think>Hm, well.</think>\n<answer>\nIt is 4.\n</answer>",
+    ],
+)
+async def test_what_only_the_end_shows_is_folded_at_the_end(thinking: Server, text: str) -> None:
     async with Person(thinking.url) as ada:
         page = await ada.page(agent="openai")
-        await page.send(says("Hm, well.\n</think>\n\nIt is 4.", rate="50"))
+        await page.send(says(text, rate="50"))
         ended = await page.until("turn_ended")
         assert parts(ended["message"]) == ("Hm, well.", "It is 4.")
         assert [parts(m) for m in (await page.open())["messages"][1:]] == [

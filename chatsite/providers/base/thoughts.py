@@ -23,32 +23,24 @@ from chatsite.providers.base.provider import (
     Request,
     TextPiece,
 )
-
-# What begins a thought, and what ends it, in lower case. After the names the tags of models: of
-# Mistral, Kimi, Seed, Command, Gemma and gpt-oss.
-_TAGS = {
-    **{
-        f"<{name}>": f"</{name}>"
-        for name in ("think", "thinking", "thought", "thoughts", "reason", "reasoning")
-    },
-    "[think]": "[/think]",
-    "◁think▷": "◁/think▷",
-    "<seed:think>": "</seed:think>",
-    "<|start_thinking|>": "<|end_thinking|>",
-    "<|channel>thought\n": "<channel|>",
-    "<|channel|>analysis<|message|>": "<|end|><|start|>assistant<|channel|>final<|message|>",
-}
-_LONGEST = max(map(len, _TAGS))
-_ENDS = {end: re.compile(re.escape(end), re.IGNORECASE | re.ASCII) for end in _TAGS.values()}
-# An end without a beginning, on a line's end: some templates write the beginning into the prompt.
-_LONE = re.compile(
-    f"(?:{'|'.join(re.escape(end) for end in _TAGS.values())})(?=[ \\t]*\\r?\\n)", re.IGNORECASE
+from chatsite.providers.base.thought_tags import (
+    BEGINS,
+    BLANKS,
+    ENDS_OF,
+    LONGEST,
+    MOST_BLANKS,
+    QUOTES,
+    SKIPPED,
+    TAGS,
+    divided_at_lone_end,
+    divided_at_names,
+    held_back,
+    may_begin,
+    unwrapped,
 )
-_QUOTES = frozenset("`\"'“‘«")
+
 # What stands between a pair of tags that is only shown.
 _DOTS = frozenset(("...", "…"))
-# Blanks are held back until what follows them is known, but no more of them than this.
-_MOST_BLANKS = 256
 
 Piece = TextPiece | ReasoningPiece
 
@@ -58,7 +50,7 @@ class ThoughtSplitter:
 
     def __init__(self) -> None:
         self._state: Literal["before", "inside", "answer"] = "before"
-        self._end = ""
+        self._ends: tuple[str, ...] = ()
         self._held = ""
         self._raw: list[str] = []
         self._thought = ""  # its beginning
@@ -94,9 +86,10 @@ class ThoughtSplitter:
         raw = "".join(self._raw)
         if self._is_about or (self._state == "inside" and reason == "stop"):
             return "", raw
-        if self._thinks or not _LONE.search(raw):
-            return None
-        return _divided_at_lone_end(raw)
+        if self._thinks:
+            return unwrapped(_split(raw)) if raw.rstrip().endswith(">") else None
+        found = divided_at_lone_end(raw) or divided_at_names(raw)
+        return found and (unwrapped(found) or found)
 
     def _step(self, found: list[Piece]) -> bool:
         """One change of state; whether another one may follow."""
@@ -107,18 +100,19 @@ class ThoughtSplitter:
         return False
 
     def _begin(self, found: list[Piece]) -> bool:
-        text = self._held.lstrip()
-        has_room = len(self._held) - len(text) < _MOST_BLANKS
-        low = text[: 2 * _LONGEST].lower() if has_room else "."
-        for begin, end in _TAGS.items():
-            if low.startswith(begin):
-                self._state, self._end, self._thinks = "inside", end, True
-                self._held, self._thought = text[len(begin) :], ""
+        blanks = BLANKS.match(self._held)
+        start = blanks.end() if blanks else 0
+        text = self._held[start:]
+        head = text[: 2 * LONGEST] if start < MOST_BLANKS else "."
+        for begin, pattern in BEGINS.items():
+            if match := pattern.match(head):
+                self._state, self._ends, self._thinks = "inside", TAGS[begin], True
+                self._held, self._thought = text[match.end() :], ""
                 return True
-            if low.startswith(f"{end}\n"):
-                self._held, self._thinks = text[len(end) :], True
-                return True
-        if _may_begin(low):
+        if match := SKIPPED.match(head):
+            self._held, self._thinks = text[match.end() :], True
+            return True
+        if may_begin(head):
             return False
         self._is_about = self._thought.strip() in _DOTS
         found.append(TextPiece(text if self._thinks else self._held))
@@ -126,63 +120,39 @@ class ThoughtSplitter:
         return False
 
     def _think(self, found: list[Piece]) -> bool:
-        place = self._place_of_end()
-        if place is None:
-            held = _held_back(self._held, self._end)
+        end = self._find_end()
+        if end is None:
+            held = held_back(self._held, self._ends)
             self._say(self._held[: len(self._held) - held], found)
             self._held = self._held[len(self._held) - held :]
             return False
-        self._say(self._held[:place].rstrip(), found)
-        self._held = self._held[place + len(self._end) :]
+        self._say(self._held[: end.start()].rstrip(), found)
+        self._held = self._held[end.end() :]
         self._state = "before"
         return True
 
-    def _place_of_end(self) -> int | None:
-        """Where the thought ends. A thought about the tag quotes it."""
-        for match in _ENDS[self._end].finditer(self._held):
+    def _find_end(self) -> re.Match[str] | None:
+        """The tag that ends the thought. A thought about the tag quotes it."""
+        for match in ENDS_OF[self._ends].finditer(self._held):
             before = self._held[match.start() - 1 : match.start()]
             after = self._held[match.end() : match.end() + 1]
-            if before not in _QUOTES or (after and after not in _QUOTES and after not in "”’»"):
-                return match.start()
+            if before not in QUOTES or (after and after not in QUOTES and after not in "”’»"):
+                return match
         return None
 
     def _say(self, thought: str, found: list[Piece]) -> None:
         thought = thought if self._thought else thought.lstrip()
         if thought:
-            self._thought = (self._thought + thought)[:_MOST_BLANKS]
+            self._thought = (self._thought + thought)[:MOST_BLANKS]
             found.append(ReasoningPiece(thought))
 
 
-def _may_begin(low: str) -> bool:
-    """Whether a tag may still come of it."""
-    return any(begin.startswith(low) or f"{end}\n".startswith(low) for begin, end in _TAGS.items())
-
-
-def _held_back(text: str, end: str) -> int:
-    """How many characters at the end of a thought may belong to what ends it: a part of the tag,
-    a quoted one, and the blanks before."""
-    tail = text[-len(end) - 1 :].lower()
-    starts = (at for at in range(len(tail)) if end.startswith(tail[at:]))
-    part = len(tail) if tail.endswith(end) else len(tail) - next(starts, len(tail))
-    if text[len(text) - part - 1 : len(text) - part] in _QUOTES:
-        part += 1
-    head = text[: len(text) - part]
-    blanks = len(head) - len(head.rstrip())
-    return part + (blanks if blanks < _MOST_BLANKS else 0)
-
-
-def _divided_at_lone_end(raw: str) -> tuple[str, str] | None:
-    """Thought and answer on both sides of the only tag in the text. None where it is in code or in
-    quotes, or where one side is empty."""
-    found = list(_LONE.finditer(raw))
-    low = raw.lower()
-    if len(found) != 1 or any(begin in low for begin in _TAGS):
-        return None
-    thought, text = raw[: found[0].start()], raw[found[0].end() :].lstrip()
-    in_code = thought.count("`") % 2 or thought[-1:] in _QUOTES
-    if in_code or not thought.strip() or not text:
-        return None
-    return thought.strip(), text
+def _split(raw: str) -> tuple[str, str]:
+    """Thought and text of a whole answer."""
+    splitter = ThoughtSplitter()
+    found = splitter.take(raw) + splitter.flush()
+    thoughts = [piece.text for piece in found if isinstance(piece, ReasoningPiece)]
+    return "".join(thoughts), "".join(one.text for one in found if isinstance(one, TextPiece))
 
 
 async def answer_of(provider: Provider, request: Request) -> AsyncGenerator[Chunk, None]:
