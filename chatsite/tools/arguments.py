@@ -54,7 +54,9 @@ def parse_arguments(text: str) -> dict[str, object]:
     if len(text) > LONGEST:
         raise _bad(f"have {len(text):,} characters; {LONGEST:,} are allowed")
     try:
-        found = json.loads(text.strip() or "{}", parse_constant=_no_constant, parse_float=_finite)
+        found = _read(text.strip() or "{}")
+        if isinstance(found, str):  # some servers encode the text of the arguments once more
+            found = _read(found)
     except json.JSONDecodeError as error:
         raise _bad(f"are no valid JSON: {error.msg} at character {error.pos + 1}") from None
     except (ValueError, RecursionError):
@@ -66,6 +68,10 @@ def parse_arguments(text: str) -> dict[str, object]:
     if any(UNSOUND.search(words) for words in _texts(found)):
         raise _bad("hold a character that can't be stored")
     return found
+
+
+def _read(text: str) -> Any:
+    return json.loads(text, parse_constant=_no_constant, parse_float=_finite)
 
 
 def check_arguments(arguments: Mapping[str, object], schema: Mapping[str, object]) -> None:

@@ -115,6 +115,11 @@ ENDS: Mapping[str, bytes] = {
     "quoted": b'data: "[DONE]"',
     "lower case": b"data: [done]",
     "with a return": b"data: [DONE]\r",
+    "no brackets": b"data: DONE",
+    "another word": b"data: [END]",
+    "in capitals": b"DATA: [Done]",
+    "twice": b"data: data: [DONE]",
+    "bare": b"[DONE]",
 }
 AFTER: Mapping[str, bytes] = {
     "garbage": b"}{ what is this",

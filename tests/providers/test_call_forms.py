@@ -136,6 +136,24 @@ FORMS: dict[str, list[dict[str, Any]]] = {
         piece(1, B, CALC, FORTY),
         piece(1, B, None, None),
     ],
+    "without a function around": [
+        {"index": 0, "id": A, "name": CALC, "arguments": json.loads(FIVE)},
+        {"index": 1, "id": B, "type": "function", "name": CALC, "arguments": FORTY},
+    ],
+    "parameters": [
+        {"id": A, "function": {"name": CALC, "parameters": json.loads(FIVE)}},
+        {"id": B, "function": {"name": CALC, "input": FORTY}},
+    ],
+    "the arguments before their name": [
+        piece(0, arguments=FIVE[:9]),
+        piece(0, A, CALC, FIVE[9:]),
+        piece(1, B, CALC, FORTY),
+    ],
+    "indexes as texts": [
+        piece("0", A, CALC, ""),
+        *(piece("0", arguments=part) for part in split(FIVE)),
+        piece("1", B, CALC, FORTY),
+    ],
     "an index that begins at one": [piece(1, A, CALC, FIVE), piece(2, B, CALC, FORTY)],
 }
 

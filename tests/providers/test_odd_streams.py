@@ -320,6 +320,83 @@ def test_an_error_instead_of_an_answer_says_that_nothing_came(error: object, cod
         assert told.value.code == "failed_midway" and "part received" in told.value.message
 
 
+def started(block: object, *deltas: object, index: object = 0) -> list[bytes]:
+    begun = {"type": "content_block_start", "index": index, "content_block": block}
+    grown = [{"type": "content_block_delta", "index": index, "delta": one} for one in deltas]
+    events = [
+        {key: value for key, value in event.items() if value is not None}
+        for event in (begun, *grown)
+        if event is not begun or block
+    ]
+    return [line(event) for event in events]
+
+
+TEXT = {"type": "text", "text": ""}
+SAID = {"type": "text_delta", "text": GOOD.text}
+BLOCKS = {
+    "no beginning": started(None, SAID),
+    "no index": started(TEXT, SAID, index=None),
+    "all at the beginning": started(TEXT | {"text": GOOD.text}),
+    "no text at the beginning": started({"type": "text"}, SAID),
+    "no types": started(TEXT, {"text": GOOD.text}),
+    "nothing first": started(TEXT, {"type": "text_delta", "text": None}, SAID),
+    "thoughts without a beginning": [
+        *started(None, {"type": "thinking_delta", "thinking": "Hm."}),
+        *started(TEXT, SAID, index=1),
+    ],
+    "thoughts": [
+        *started({"type": "thinking"}, {"type": "thinking_delta", "thinking": "Hm."}),
+        *started(TEXT, SAID, index=1),
+    ],
+    "another kind of block": [
+        *started({"type": "server_tool_use", "id": "x"}, {"partial_json": "{}"}),
+        *started(TEXT, SAID, {"type": "citations_delta", "citation": {}}, index=1),
+    ],
+    "a document of a text": [line({"type": "message", "content": GOOD.text})],
+    "a document without a type": [
+        line({"role": "assistant", "content": [TEXT | {"text": GOOD.text}]})
+    ],
+}
+
+
+@pytest.mark.parametrize("lines", BLOCKS.values(), ids=BLOCKS)
+def test_blocks_of_the_other_dialect_in_other_forms(lines: list[bytes]) -> None:
+    for sent in (lines, [claude()[0], *lines]):
+        found = said(ANTHROPIC, body([*sent, line({"type": "message_stop"})]))
+        assert found[-1] == GOOD and found[:-1] in ([], [ReasoningPiece("Hm.")])
+        assert bool(found[:-1]) == ("Hm." in str(lines))
+
+
+def test_calls_of_the_other_dialect_have_ids_of_their_own() -> None:
+    use = {"type": "tool_use", "name": "clock", "input": {}}
+    grown = {"type": "input_json_delta", "partial_json": "{}"}
+    none = {"type": "input_json_delta", "partial_json": None}
+    lines = [
+        *started(use, grown),
+        *started(use | {"id": "toolu_same0001"}, none, index=1),
+        *started(use | {"id": "toolu_same0001"}, index=2),
+        *started(use | {"id": "1"}, index=3),
+        line({"type": "message_stop"}),
+    ]
+    *_, end = read(ANTHROPIC, [body(lines)])
+    assert isinstance(end, Finished) and end.reason == "tool_calls"
+    assert [(call.name, call.arguments) for call in end.calls] == [("clock", "{}")] * 4
+    assert len({call.id for call in end.calls}) == 4 and end.calls[1].id == "toolu_same0001"
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_a_text_with_bytes_that_it_should_not_have_is_kept(dialect: str) -> None:
+    lines = answer(dialect, "Good", " d_y", ", 東京")
+    for odd, shown in (
+        (b"\t", "\t"),
+        (b"\x01", "\x01"),
+        (b"\xe4", "\ufffd"),
+        (b"\xe6\x9d", "\ufffd"),
+    ):
+        sent = body([one.replace(b"d_y", b"d%by" % odd) for one in lines])
+        assert said(dialect, sent) == [TextPiece(f"Good d{shown}y, 東京")]
+
+
 LONG = "This model's maximum context length is 4096 tokens. However, you requested 5000 tokens."
 # Whole events, of which some don't say that they are errors.
 TOLD: dict[str, tuple[bytes, str]] = {

@@ -174,3 +174,25 @@ async def test_a_call_that_begins_under_anothers_index_is_a_call_of_its_own(
         assert [json.loads(result)["result"] for result in results] == ["5", "40"]
         await page.command("stop")
         await page.until("turn_ended")
+
+
+SUM = '{"expression": "2+3"}'
+CALLS: dict[str, list[dict[str, Any]]] = {
+    "encoded twice": [
+        {"index": 0, "function": {"name": "calculator", "arguments": json.dumps(SUM)}}
+    ],
+    "no function": [{"name": "calculator", "arguments": {"expression": "2+3"}}],
+    "parameters": [{"function": {"name": "calculator", "parameters": json.loads(SUM)}}],
+}
+
+
+@pytest.mark.parametrize("calls", CALLS.values(), ids=CALLS)
+async def test_calls_in_other_forms_are_run(server: Server, calls: list[dict[str, Any]]) -> None:
+    sent = body([line(chunk({"tool_calls": calls})), line(chunk({}, "stop")), b"data: [DONE]"])
+    async with Person(server.url) as ada:
+        page = await ada.page(agent=OPENAI)
+        await page.send(directive(sent))
+        result = (await page.until("call_ended"))["message"]["content"]
+        assert json.loads(result)["result"] == "5"
+        await page.command("stop")
+        await page.until("turn_ended")

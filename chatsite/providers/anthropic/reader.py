@@ -13,6 +13,7 @@ from chatsite.providers.base.bounds import (
     PART,
     Allowance,
     TooLong,
+    own_ids,
     size_of,
     token_count,
 )
@@ -26,7 +27,7 @@ from chatsite.providers.base.provider import (
     Usage,
     WrittenCall,
 )
-from chatsite.providers.base.text import called_name, repair_text
+from chatsite.providers.base.text import called_name, repair_text, string_of
 from chatsite.providers.http import failures
 from chatsite.providers.http.error_events import stated_error
 from chatsite.providers.http.odd_lines import OddLines, is_end_mark
@@ -58,7 +59,7 @@ class AnthropicReader:
         self._allowance = Allowance()
         self._request = request
         self._blocks: list[dict[str, Any]] = []
-        self._places: dict[int, dict[str, Any]] = {}
+        self._places: dict[int | None, dict[str, Any]] = {}
         self._usage: dict[str, Any] = {}
         self._reason: FinishReason | None = None
         self._odd = OddLines()
@@ -67,7 +68,7 @@ class AnthropicReader:
         """Takes the data of one event. Raises ProviderError for an error event, and where a call
         can't be read; anything else that isn't an event is passed over."""
         try:
-            event = json.loads(payload)
+            event = json.loads(payload.decode(errors="replace"), strict=False)
             return self._event(event) if event else ()
         except TooLong:
             self._too_long = self.ended = self.done = True
@@ -82,9 +83,9 @@ class AnthropicReader:
     def _event(self, event: Mapping[str, Any]) -> Sequence[Chunk]:
         match event.get("type"):
             case "content_block_delta":
-                return self._delta(event["index"], event["delta"])
+                return self._delta(event.get("index"), event["delta"])
             case "content_block_start":
-                return self._begin(event["index"], event["content_block"])
+                return self._begin(event.get("index"), event["content_block"])
             case "message_start":
                 self._count(event["message"].get("usage"))
             case "message_delta":
@@ -95,18 +96,25 @@ class AnthropicReader:
             case "message":
                 return self._document(event)
             case kind if not self.ended:
-                if error := stated_error(event):
-                    raise failures.in_stream(
-                        error, model=self._request.body["model"], received=self.signs > 0
-                    )
-                if kind is None:
-                    self._odd.note(event)
+                return self._other(event, kind)
+        return ()
+
+    def _other(self, event: Mapping[str, Any], kind: object) -> Sequence[Chunk]:
+        if error := stated_error(event):
+            model = self._request.body["model"]
+            raise failures.in_stream(error, model=model, received=self.signs > 0)
+        if kind is None and event.get("content"):
+            return self._document(event)
+        if kind is None:
+            self._odd.note(event)
         return ()
 
     def _document(self, message: Mapping[str, Any]) -> Sequence[Chunk]:
         """The whole answer at once, of a server that doesn't stream."""
         chunks: list[Chunk] = []
-        for index, block in enumerate(message["content"]):
+        content = message["content"]
+        blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content
+        for index, block in enumerate(blocks):
             chunks += self._begin(index, block)
         self._count(message.get("usage"))
         self._end(message.get("stop_reason"))
@@ -127,7 +135,9 @@ class AnthropicReader:
         if self._reason is None:
             model = self._request.body["model"]
             raise self._odd.failure("no stop_reason", model=model, received=self.signs > 0)
-        calls = tuple(_called(block) for block in self._blocks if block["type"] == "tool_use")
+        called = [block for block in self._blocks if block["type"] == "tool_use"]
+        ids = own_ids(block["id"] for block in called)
+        calls = tuple(map(_called, called, ids))
         reason = self._reason
         if reason in ("stop", "tool_calls"):
             reason = "tool_calls" if calls else "stop"
@@ -143,9 +153,9 @@ class AnthropicReader:
             calls=calls if reason == "tool_calls" else (),
         )
 
-    def _begin(self, index: int, block: dict[str, Any]) -> Sequence[Chunk]:
+    def _begin(self, index: int | None, block: dict[str, Any]) -> Sequence[Chunk]:
         """Of text only the length is stored, since the message has the text; the rest in pieces."""
-        text = block.pop("text") if block["type"] == "text" else ""
+        text = block.pop("text", "") if block["type"] == "text" else ""
         if block["type"] == "text":  # some begin a text before they ask the model
             self._allowance.take(PART + size_of(index) + size_of(block))
         else:
@@ -158,47 +168,46 @@ class AnthropicReader:
                 return self._text(block, text)
             case "thinking":
                 self._blocks.append(block)
-                return self._thought(block, block["thinking"])
+                return self._thought(block, block.get("thinking"))
             case "redacted_thinking":
                 self._blocks.append(block)
             case "tool_use":
                 self._allowance.take_call()
-                name = called_name(repair_text(_string(block["name"])))[:LONGEST_NAME]
-                block |= {"id": _string(block["id"]), "name": name}
+                name = called_name(repair_text(string_of(block["name"])))[:LONGEST_NAME]
+                block |= {"id": string_of(block.get("id")), "name": name}
                 self._blocks.append(block)
                 return (CallBegun(name),)
         return ()
 
-    def _delta(self, index: int, delta: Mapping[str, Any]) -> Sequence[Chunk]:
-        block = self._places.get(index)
-        if block is None and delta["type"] == "text_delta":  # of a block that never began
-            self._begin(index, {"type": "text", "text": ""})
+    def _delta(self, index: int | None, delta: Mapping[str, Any]) -> Sequence[Chunk]:
+        if index not in self._places:  # of a block that never began
+            kind = next(kind for kind in ("text", "thinking") if kind in delta)
+            self._begin(index, {"type": kind, kind: ""})
         block = self._places[index]
-        match delta["type"]:
-            case "text_delta":
-                return self._text(block, delta["text"])
-            case "thinking_delta":
-                return self._thought(block, delta["thinking"])
-            case "input_json_delta":
-                self._grow(block, delta["partial_json"])
-            case "signature_delta":
-                self._keep(size_of(delta["signature"]))
-                block["signature"] = delta["signature"]
+        if "text" in delta:
+            return self._text(block, delta["text"])
+        if "thinking" in delta:
+            return self._thought(block, delta["thinking"])
+        if "partial_json" in delta:
+            self._grow(block, delta["partial_json"])
+        elif "signature" in delta:
+            self._keep(size_of(delta["signature"]))
+            block["signature"] = delta["signature"]
         return ()
 
-    def _text(self, block: dict[str, Any], text: str) -> Sequence[Chunk]:
-        block["length"] = block.get("length", 0) + len(_string(text))
+    def _text(self, block: dict[str, Any], text: str | None) -> Sequence[Chunk]:
+        block["length"] = block.get("length", 0) + len(string_of(text))
         if not text:
             return ()
         self.signs += 1
         return (TextPiece(text),)
 
-    def _thought(self, block: dict[str, Any], thought: str) -> Sequence[Chunk]:
+    def _thought(self, block: dict[str, Any], thought: str | None) -> Sequence[Chunk]:
         self._grow(block, thought)
         return (ReasoningPiece(thought),) if thought else ()
 
-    def _grow(self, block: dict[str, Any], piece: str) -> None:
-        if _string(piece):
+    def _grow(self, block: dict[str, Any], piece: str | None) -> None:
+        if piece := string_of(piece):
             self._keep(len(piece))
             block["pieces"].append(piece)
 
@@ -220,12 +229,6 @@ class AnthropicReader:
                 self._usage[name] = count
 
 
-def _string(value: object) -> str:
-    if not isinstance(value, str):
-        raise TypeError("not text")
-    return value
-
-
 def _whole(block: dict[str, Any]) -> dict[str, Any]:
     """A block as the API returns it without streaming."""
     whole = {name: value for name, value in block.items() if name != "pieces"}
@@ -234,11 +237,11 @@ def _whole(block: dict[str, Any]) -> dict[str, Any]:
     return whole
 
 
-def _called(block: Mapping[str, Any]) -> WrittenCall:
+def _called(block: Mapping[str, Any], id: str) -> WrittenCall:
     """Arguments arrive in pieces; some compatible servers send them whole at the block's start."""
     pieces = "".join(block["pieces"])
     arguments = pieces or json.dumps(block.get("input") or {}, ensure_ascii=False)
-    return WrittenCall(id=block["id"], name=block["name"], arguments=arguments)
+    return WrittenCall(id=id, name=block["name"], arguments=arguments)
 
 
 def _usage(counts: Mapping[str, int]) -> Usage:

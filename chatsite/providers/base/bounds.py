@@ -4,9 +4,12 @@ would fill the disk, and every page that opens the conversation."""
 from __future__ import annotations
 
 import json
+import secrets
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Self
 
+from chatsite.messages import UNSOUND
 from chatsite.providers.base.provider import Chunk, ReasoningPiece, TextPiece
 
 # Of one request's answer, text and reasoning together. The text has a bound by the tokens that were
@@ -23,8 +26,9 @@ PART = 100
 MOST_CALLS = 128
 # A tool's name has at most 64 characters: a longer one that is cut is still no tool's.
 LONGEST_NAME = 200
-# A longer id of a call is replaced by one of our own.
-LONGEST_ID = 200
+# Another id of a call is replaced by one of our own. Shorter ones ("call_0") are repeated in every
+# round, and a result would have two calls.
+SHORTEST_ID, LONGEST_ID = 8, 200
 # More than any model reads or writes: a larger count couldn't be stored, or multiplied by a price.
 MOST_TOKENS = 1_000_000_000
 
@@ -62,6 +66,16 @@ def size_of(value: object) -> int:
     if isinstance(value, str):
         return len(value)
     return 0 if value is None else len(json.dumps(value))
+
+
+def own_ids(ids: Iterable[str]) -> list[str]:
+    """The ids of an answer's calls, with one of our own where one is missing, doesn't fit, or is
+    another call's."""
+    found: list[str] = []
+    for id in ids:
+        fits = SHORTEST_ID <= len(id) <= LONGEST_ID and id not in found and not UNSOUND.search(id)
+        found.append(id if fits else f"call_{secrets.token_hex(12)}")
+    return found
 
 
 def token_count(value: object) -> int | None:

@@ -23,6 +23,13 @@ def plain_text(message: Message) -> str:
     return "\n".join(lines)
 
 
+def string_of(value: object) -> str:
+    """Text, "" for None. Raises TypeError for anything else."""
+    if value is not None and not isinstance(value, str):
+        raise TypeError("not text")
+    return value or ""
+
+
 def called_name(name: str) -> str:
     """A tool's name as a model wrote it, without blanks and the namespace in which some models were
     taught their tools: no name of ours has a dot."""

@@ -27,10 +27,8 @@ _NAMED = (
     (400, r"invalid|bad.?request|validation|unsupported"),
 )
 _STATUS = tuple((status, re.compile(pattern, re.IGNORECASE)) for status, pattern in _NAMED)
-_WORDS = re.compile(
-    r'"\w*(?:message|msg|detail|error|fault|reason)\w*": (?!null|false|0|""|\[\]|\{\})',
-    re.IGNORECASE,
-)
+# With a text, or a list of texts or errors.
+_WORDS = re.compile(r'"\w*(?:message|msg|detail|error|fault)\w*": (?="[^"]|\[[^\]])', re.IGNORECASE)
 
 
 def stated_error(event: Mapping[str, Any]) -> Any:

@@ -24,6 +24,7 @@ _OF_CALLS = re.compile(
     rb'"(tool_calls"\s*:\s*\[|function_call"\s*:\s*\{|input_json_delta"|tool_use")'
 )
 
+_END_MARK = re.compile(rb"[\s\"']*\[?(?:done|end|eof|finish(?:ed)?)\]?[\s\"']*", re.IGNORECASE)
 _PREFIXES = re.compile(rb"^(?:\s*data:)+\s*")
 # Of what can't be read, in bytes.
 _KEPT = 4_000
@@ -31,7 +32,7 @@ _KEPT = 4_000
 
 def is_end_mark(payload: bytes) -> bool:
     """Whether this is `[DONE]`, however a server writes it."""
-    return payload.strip(b" \t\n\r\"'").upper() == b"[DONE]"
+    return bool(_END_MARK.fullmatch(payload))
 
 
 class OddLines:

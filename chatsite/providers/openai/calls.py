@@ -3,26 +3,24 @@
 from __future__ import annotations
 
 import json
-import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from chatsite.messages import UNSOUND
 from chatsite.providers.base.bounds import (
-    LONGEST_ID,
     LONGEST_KEPT,
     LONGEST_NAME,
     MOST_CALLS,
     Allowance,
     TooLong,
+    own_ids,
     size_of,
 )
 from chatsite.providers.base.provider import CallBegun, WrittenCall
-from chatsite.providers.base.text import called_name, repair_text
+from chatsite.providers.base.text import called_name, repair_text, string_of
 
-# Shorter ids ("call_0") are repeated in every round, and a result would have two calls.
-_SHORTEST_ID = 8
+# As models of several makers were taught them.
+_ARGUMENTS = ("arguments", "parameters", "input")
 # Characters that may be read to see where one call ends: they are read again with every piece, and
 # a server could send a million pieces.
 _MOST_READ = 20 * LONGEST_KEPT
@@ -74,10 +72,10 @@ class CallCollector:
             raise TooLong
         begun = []
         for piece in filter(None, pieces):
-            function = piece.get("function") or {}
-            whole = _string(function.get("name"))
+            function = piece.get("function") or piece
+            whole = string_of(function.get("name"))
             name = repair_text(whole[:LONGEST_NAME])
-            arguments = function.get("arguments")
+            arguments = next((function[key] for key in _ARGUMENTS if key in function), None)
             call = self._call_of(piece, name, arguments)
             if name and not call.name:
                 begun.append(CallBegun(called_name(name)))
@@ -94,7 +92,7 @@ class CallCollector:
         return bool(self._calls)
 
     def _take_rest(self, call: _Call, piece: Mapping[str, Any], arguments: Any) -> None:
-        if not call.id and (id := _string(piece.get("id"))):
+        if not call.id and (id := string_of(piece.get("id"))):
             self._allowance.take(len(id))
             call.id = id
         extra = piece.get("extra_content")
@@ -120,7 +118,7 @@ class CallCollector:
         return {id: call.extra for id, call in pairs if call.extra}
 
     def _call_of(self, piece: Mapping[str, Any], name: str, arguments: Any) -> _Call:
-        index, id = piece.get("index"), _string(piece.get("id"))
+        index, id = piece.get("index"), string_of(piece.get("id"))
         call = self._at(index, id, name, more=bool(arguments))
         if call is not None and name and call.name:
             another = bool(id and call.id and id != call.id)
@@ -163,16 +161,5 @@ class CallCollector:
 
     def _own_ids(self) -> list[str]:
         if self._ids is None:
-            self._ids = []
-            for call in self._calls:
-                fits = _SHORTEST_ID <= len(call.id) <= LONGEST_ID and call.id not in self._ids
-                fits = fits and not UNSOUND.search(call.id)
-                self._ids.append(call.id if fits else f"call_{secrets.token_hex(12)}")
+            self._ids = own_ids(call.id for call in self._calls)
         return self._ids
-
-
-def _string(value: object) -> str:
-    """Text, "" for None. Raises TypeError for anything else."""
-    if value is not None and not isinstance(value, str):
-        raise TypeError("not text")
-    return value or ""

@@ -41,12 +41,12 @@ _NO_REASON = frozenset({"null", "none"})
 
 
 def _read(payload: bytes) -> Any:
-    """pydantic reads JSON in half the time, but refuses half a character, which some providers
-    send. Raises ValueError for what is no JSON."""
+    """pydantic reads JSON in half the time, but refuses half a character and line ends in a text,
+    which some servers send. Raises ValueError for what is no JSON."""
     try:
         return from_json(payload)
     except ValueError:
-        return json.loads(payload.decode())
+        return json.loads(payload.decode(errors="replace"), strict=False)
 
 
 class ChatReader:
