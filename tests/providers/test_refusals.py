@@ -255,6 +255,15 @@ TOO_LONG: list[tuple[str, int | None, int | None]] = [
     ("max sequence length exceeded", None, None),
     ("The prompt is longer than the model's context of 8192 tokens (9000 given).", 8192, 9000),
     ("This request would exceed the model's context window (8192 tokens).", 8192, None),
+    ("prompt_too_long", None, None),
+    ("ContextWindowExceededError: too long", None, None),
+    ("The message you submitted was too long, please submit something shorter.", None, None),
+    (
+        "tokens_limit_reached Request body too large for gpt-4o model. Max size: 8000 tokens.",
+        8000,
+        None,
+    ),
+    ("input is over the limit of 8192 tokens: 9000", 8192, 9000),
     # grouped digits; a program between
     ("prompt is too long: 1,213,462 tokens > 1,000,000 maximum", 1000000, 1213462),
     ("Number of tokens (757) exceeded maximum context length (512).", 512, 757),

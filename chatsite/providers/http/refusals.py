@@ -15,20 +15,18 @@ _GROUPED = re.compile(r"(?<=\d)[,_'’](?=\d{3}\b)")
 
 # ---- too long ------------------------------------------------------------------------------------
 _TOO_LONG = re.compile(
-    r"context_length_exceeded|context_exceeded|exceed_context_size|context_too_large"
-    r"|maximum context length|maximum prompt length|context (?:length|size|window|limit)"
-    r"|(?:prompt|input|conversation|message|request|text)s? (?:is|are) too (?:long|large)"
-    r"|(?:prompt|input) too (?:long|large)|(?:input|prompt) token count|model token limit"
-    r"|prompt exceeds|input length|input exceeds|range of input length"
-    r"|messages\[\d+\]\.content\S*: string too long"
+    r"context\w*(?:exceeded|too_?large)|exceed_context|context (?:length|size|window|limit)|n_ctx"
+    r"|(?:prompt|input|conversation|message|request|text)s?(?: you (?:submitted|sent))?[ _]"
+    r"(?:is |are |was )?too[ _](?:long|large)|tokens_limit_reached"
+    r"|range of input length|maximum prompt length|max_prompt_tokens|too many (?:input )?tokens"
+    r"|inputs?`? (?:tokens \+|must have less than)|messages\[\d+\]\.content\S*: string too long"
     r"|reduce the (?:length|size) of (?:the|your) (?:messages|prompt|input)"
-    r"|too many (?:input )?tokens|inputs?`? (?:tokens \+|must have less than)|n_ctx"
-    r"|too large for model|tokens? (?:limit )?exceed|max_prompt_tokens"
 )
 # Words that say it unless the text is about something else that has a length.
 _TOO_MUCH = re.compile(
     r"(?:prompt|input|tokens?|sequence|request)\b[^.;]{0,60}?"
-    r"(?:(?<!took )too (?:long|large)|exceed|(?:longer|larger|greater|more) than| > |but the model)"
+    r"(?:(?<!took )too (?:long|large)|exceed|(?:longer|larger|greater|more) than| > |over (?:the )?limit"
+    r"|but the model)"
     r"|(?:exceed|longer|larger|greater)[^.;]{0,40}?(?:tokens?|context|sequence|max_seq_len)\b"
     r"|超.{0,12}(?:长度|上下文|tokens?)|(?:长度|上下文|tokens?).{0,12}超|超长"
 )
@@ -50,8 +48,6 @@ _NEEDED = (
     re.compile(
         r"(\d+) (?:tokens )?(?:in|from|of|for) (?:the |your )?(?:messages|prompt|text input)"
     ),
-    re.compile(r"given:? (\d+) `?inputs"),
-    re.compile(r"n_prompt_tokens\W+(\d+)"),
     re.compile(r"(?:has|have|contains?) (?:at least |about )?(\d+) (?:input|prompt) tokens"),
     re.compile(
         r"(?:resulted in|contains?|contained|requested(?: about)?|received|given|passed|you sent"
@@ -63,7 +59,6 @@ _NEEDED = (
     re.compile(r"(\d{3,9}) (?:input |prompt )?tokens?,? (?:is|are|which|exceed|but|larger|longer)"),
 )
 _LIMIT = (
-    re.compile(r"n_ctx\W{1,5}(\d{3,9})"),
     re.compile(
         r"(?:maximum context length|maximum prompt length|token limit|maximum allowed"
         r"|allowed length|max(?:imum)? (?:input |total )?(?:length|size|tokens)|input limit"
