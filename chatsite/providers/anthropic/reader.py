@@ -42,6 +42,8 @@ _REASONS: Mapping[str, FinishReason] = {
     "pause_turn": "length",
     "refusal": "content_filter",
 }
+# Some servers send line ends within a text.
+_decode = json.JSONDecoder(strict=False).decode
 _CACHE = ("cache_read_input_tokens", "cache_creation_input_tokens")
 _COUNTS = frozenset({"input_tokens", "output_tokens", *_CACHE})
 
@@ -68,7 +70,7 @@ class AnthropicReader:
         """Takes the data of one event. Raises ProviderError for an error event, and where a call
         can't be read; anything else that isn't an event is passed over."""
         try:
-            event = json.loads(payload.decode(errors="replace"), strict=False)
+            event = _decode(payload.decode(errors="replace"))
             return self._event(event) if event else ()
         except TooLong:
             self._too_long = self.ended = self.done = True

@@ -25,8 +25,8 @@ _TOO_LONG = re.compile(
 # Words that say it unless the text is about something else that has a length.
 _TOO_MUCH = re.compile(
     r"(?:prompt|input|tokens?|sequence|request)\b[^.;]{0,60}?"
-    r"(?:(?<!took )too (?:long|large)|exceed|(?:longer|larger|greater|more) than| > |over (?:the )?limit"
-    r"|but the model)"
+    r"(?:(?<!took )too (?:long|large)|exceed|(?:longer|larger|greater|more) than| > |but the model"
+    r"|over (?:the )?limit)"
     r"|(?:exceed|longer|larger|greater)[^.;]{0,40}?(?:tokens?|context|sequence|max_seq_len)\b"
     r"|超.{0,12}(?:长度|上下文|tokens?)|(?:长度|上下文|tokens?).{0,12}超|超长"
 )
