@@ -36,6 +36,7 @@ FAULTY: list[Any] = [
     {"name": "list", "inputSchema": []},
     {"name": "text", "inputSchema": "object"},
     {"name": "empty", "inputSchema": {}},
+    {"name": "unsaid", "inputSchema": {"properties": None, "required": None, "$defs": {}}},
     {"name": "array", "inputSchema": {"type": "array"}},
     {"name": "strange", "inputSchema": {"type": "object", "required": "a"}},
     {"inputSchema": OBJECT},

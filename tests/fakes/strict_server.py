@@ -22,19 +22,23 @@ class Strictness:
     """`count` is the server's count of a text, `window` what it takes, reply included. `too_long`
     gives the refusal of a prompt from its size, the reply's and the window. `refused` are fields
     with the words in which they are refused, one at a time. `in_stream`: the status is 200, and
-    the refusal comes as an event."""
+    the refusal comes as an event. `faulty` is a tool whose schema it doesn't take."""
 
     count: Callable[[str], int] = len
     window: int = 1_000_000
     too_long: Callable[[int, int, int], tuple[int, Any]] = lambda prompt, reply, window: (400, {})
     refused: Mapping[str, Wording] = field(default_factory=dict)
     in_stream: bool = False
+    faulty: str = ""
     refusals: list[tuple[int, Any]] = field(default_factory=list)
 
     def refusal(self, body: Mapping[str, Any]) -> tuple[int, Any] | None:
         for name, words in self.refused.items():
             if name in body:
                 return words(name)
+        if self.faulty in [tool["function"]["name"] for tool in body.get("tools", ())]:
+            said = f"Invalid schema for function '{self.faulty}': object schema missing properties."
+            return openai_error(400, said, code="invalid_function_parameters")
         prompt = sum(4 + self.count(text_of(each.get("content"))) for each in body["messages"])
         reply = body.get("max_tokens") or body.get("max_completion_tokens") or 0
         if prompt + reply > self.window:

@@ -531,3 +531,42 @@ def test_the_fields_that_a_refusal_names(status: int, said: str, expected: tuple
 def test_a_field_that_was_not_sent_is_not_refused() -> None:
     assert refused_fields(400, "Unknown field: stream_options", sent=("tools",)) == ()
     assert refused_fields(400, "m does not support tools", sent=("stream_options",)) == ()
+
+
+TOOLS = ("tools.calculator", "tools.crude__one", "tools.crude__one_two")
+
+
+@pytest.mark.parametrize(
+    ("said", "faulty"),
+    [
+        (
+            "Invalid schema for function 'crude__one': schema must have type 'object' and not have "
+            "'oneOf'/'anyOf'/'allOf'/'enum'/'not' at the top level.",
+            "crude__one",
+        ),
+        ("tools.1.custom.input_schema: input_schema does not support oneOf", "crude__one"),
+        ("tools.0.input_schema: JSON schema is invalid", "calculator"),
+        (
+            'Unknown name "additionalProperties" at '
+            "'tools[0].function_declarations[1].parameters'",
+            "crude__one",
+        ),
+        (
+            "* GenerateContentRequest.tools[0].function_declarations[2].parameters.properties: "
+            "should be non-empty for OBJECT type",
+            "crude__one_two",
+        ),
+        (
+            "Invalid schema for function 'crude__one_two': In context=('properties', 'x'), array "
+            "schema missing items. invalid_function_parameters tools[2].function.parameters",
+            "crude__one_two",
+        ),
+        ("Function crude__one: parameters must be an object", "crude__one"),
+        ("Invalid arguments of function 'crude__one' in messages", ""),
+        ("tools is not supported with this model", ""),
+    ],
+)
+def test_a_tool_whose_schema_is_refused_is_named_alone(said: str, faulty: str) -> None:
+    expected = (f"tools.{faulty}",) if faulty else ()
+    found = refused_fields(400, said, sent=("stream_options", *TOOLS))
+    assert found == expected

@@ -52,11 +52,13 @@ async def test_a_faulty_tool_is_named_and_the_others_work(server: Server) -> Non
     async with Person(server.url) as ada:
         page = await page_with_tools(ada)
         agent = page.snapshot["agent"]
-        assert {"crude__before", "crude__described", "crude__told"} <= set(agent["tools"])
+        offered = {"crude__before", "crude__described", "crude__told", "crude__empty"}
+        assert offered | {"crude__unsaid"} <= set(agent["tools"])
         reasons = {one["name"]: one["reason"] for one in agent["missing"]}
         assert "no JSON schema" in reasons["mcp.crude.no schema"]
         assert "no JSON schema" in reasons["mcp.crude.null"]
-        assert "process" in await call(page, "before")
+        for name in ("before", "empty", "unsaid"):
+            assert "process" in await call(page, name)
 
 
 async def test_an_error_of_a_tool_reaches_the_model_in_its_own_words(

@@ -49,7 +49,7 @@ def serving(folder: Path, fake: FakeOpenAI, *, window: int = 4_096) -> Iterator[
     write_agent(
         folder / "agents",
         "demo",
-        nodes=["llm.openai", "calculator"],
+        nodes=["llm.openai", "calculator", "clock"],
         nodeConfigurations={"llm.openai": settings},
     )
     (folder / "models.json").write_text(
@@ -182,6 +182,22 @@ async def test_of_two_settings_that_exclude_each_other_one_is_sent(tmp_path: Pat
             assert "top_p" in " ".join(ended["receipt"]["notes"])
             dropped = " ".join((await page.say("And now?"))["receipt"]["dropped"])
             assert "topP is not sent" in dropped and "temperature" not in dropped
+
+
+async def test_one_tool_that_a_server_refuses_costs_neither_the_answer_nor_the_others(
+    tmp_path: Path,
+) -> None:
+    strictness = Strictness(faulty="calculator")
+    with StrictOpenAI(strictness) as fake, serving(tmp_path, fake) as server:
+        async with Person(server.url) as ada:
+            page = await ada.page()
+            ended = await page.say("Hello")
+            assert ended["state"] == "complete", ended["problem"]
+            assert "calculator" in " ".join(ended["receipt"]["notes"])
+            assert (await page.say("And now?"))["state"] == "complete"
+            assert len(strictness.refusals) == 1
+            sent = [tool["function"]["name"] for tool in fake.requests[-1]["tools"]]
+            assert sent and "calculator" not in sent
 
 
 async def test_a_refusal_for_another_reason_costs_no_field(tmp_path: Path) -> None:

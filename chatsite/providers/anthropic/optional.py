@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any
 
+from chatsite.providers.http.refusals import A_TOOL
+
 _REQUIRED = frozenset({"model", "messages", "max_tokens", "stream"})
 # Within tools and blocks: what speeds a call up, and marks for the cache.
 _BLOCKS = ("tools", "system", "messages")
@@ -16,13 +18,18 @@ _WITH = {"tools": ("tool_choice",), "thinking": ("output_config",)}
 def optional_fields(body: Mapping[str, Any]) -> tuple[str, ...]:
     """Those that the request has, nested ones too."""
     nested = (name for name in _NESTED if _holds(body, name))
-    return (*(name for name in body if name not in _REQUIRED), *nested)
+    tools = (A_TOOL + tool["name"] for tool in body.get("tools", ()))
+    return (*(name for name in body if name not in _REQUIRED), *nested, *tools)
 
 
 def without_fields(body: dict[str, Any], refused: Collection[str]) -> dict[str, Any]:
     if not refused:
         return body
     gone = set(refused)
+    if tools := body.get("tools"):
+        kept_tools = [tool for tool in tools if A_TOOL + tool["name"] not in gone]
+        body = {**body, "tools": kept_tools}
+        gone |= set() if kept_tools else {"tools"}
     # In the receipts and settings of all dialects they are called so.
     gone |= {"stop_sequences"} if "stop" in gone else set()
     for name, others in _WITH.items():

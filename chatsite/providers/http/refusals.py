@@ -6,7 +6,7 @@ Servers have no common words for either. Only numbers and names of fields leave 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 # A body may repeat the whole request; what is wrong stands at its beginning.
@@ -147,10 +147,14 @@ _TOO_HIGH = re.compile(
     r"too (?:large|high|big)|at most|(?:less|greater) than|<=| > |valid range|exceed"
     r"|maximum (?:allowed|value)"
 )
+# One tool of a request, by its place or its name, whose schema isn't taken.
+_OF_A_SCHEMA = re.compile(r"schema|parameters|function_declarations|\bproperties\b")
 # English words too: as a name they stand in quotes, or beside a word for a field.
 _WORDS = frozenset({"stop", "seed", "thinking", "temperature", "system", "user", "n"})
 _ABOUT_FIELDS = r"(?:param(?:eter)?s?|fields?|arguments?|keys?|propert(?:y|ies)|options?|inputs?)"
 _QUOTE = "[`'\"\u2018\u2019\u201c\u201d]"
+# How a single tool of a request is called among its fields.
+A_TOOL = "tools."
 # The two names of the reply's bound; the words that tell a name from a value that is too high.
 BOUNDS = ("max_tokens", "max_completion_tokens")
 _NOT_A_NAME = re.compile(
@@ -174,7 +178,13 @@ def refused_fields(status: int, said: str, *, sent: Collection[str]) -> tuple[st
     refusing = bool(_REFUSES.search(text))
     if status not in _ONLY_REQUEST and not (refusing and refuses(text)):
         return ()
-    named = [name for name in sent if _is_named(name, text, refuses=refusing)]
+    if faulty := _faulty_tools(text, [name for name in sent if name.startswith(A_TOOL)]):
+        return faulty
+    named = [
+        name
+        for name in sent
+        if not name.startswith(A_TOOL) and _is_named(name, text, refuses=refusing)
+    ]
     calling = not {"tools", "tool_choice"} & set(named) and bool(_CALLING.search(text))
     if "tools" in sent and refusing and calling and not _OF_RESULTS.search(text):
         named.append("tools")
@@ -184,6 +194,21 @@ def refused_fields(status: int, said: str, *, sent: Collection[str]) -> tuple[st
     if _ONE_OF.search(text):
         return tuple(name for name in named if name not in _STAY) or tuple(named)
     return tuple(named)
+
+
+def _faulty_tools(text: str, tools: Sequence[str]) -> tuple[str, ...]:
+    """The tools whose schemas are refused; one such schema costs the whole request."""
+    if not _OF_A_SCHEMA.search(text):
+        return ()
+    return tuple(
+        tool
+        for number, tool in enumerate(tools)
+        if re.search(
+            rf"(?:function|tool)s?\W{{1,4}}{re.escape(tool.removeprefix(A_TOOL).lower())}(?!\w)"
+            rf"|(?:\btools|function_?declarations)(?:\[{number}\]|\.{number}\b)(?!\.function_d)",
+            text,
+        )
+    )
 
 
 def _is_named(name: str, text: str, *, refuses: bool) -> bool:

@@ -16,7 +16,7 @@ from chatsite.providers.base.files import forget_uploads
 from chatsite.providers.base.learned import Learned
 from chatsite.providers.base.model import Model
 from chatsite.providers.base.provider import Chunk, Request, SentParameters
-from chatsite.providers.http.refusals import BOUNDS
+from chatsite.providers.http.refusals import A_TOOL, BOUNDS
 from chatsite.providers.http.sdk_errors import explain_sdk_error
 from chatsite.providers.http.server_provider import ServerProvider
 from chatsite.providers.http.streaming import DEFAULT_TIMEOUTS, Timeouts, relay
@@ -176,7 +176,8 @@ class _Call:
 
     async def _create(self) -> httpx2.Response:
         body = self._body()
-        self._optional = tuple(name for name in body if name not in _REQUIRED)
+        tools = (A_TOOL + tool["function"]["name"] for tool in body.get("tools", ()))
+        self._optional = (*(name for name in body if name not in _REQUIRED), *tools)
         return await self._sender.send(body)
 
     def _body(self) -> dict[str, Any]:
@@ -208,6 +209,9 @@ def _without(body: dict[str, Any], refused: Collection[str]) -> dict[str, Any]:
     reply the other one is tried; without tools nothing is said of their choice."""
     if not refused:
         return body
+    if tools := body.get("tools"):
+        kept = [tool for tool in tools if A_TOOL + tool["function"]["name"] not in refused]
+        body["tools"], refused = kept, refused if kept else {*refused, "tools"}
     gone = set(refused) | ({"tool_choice"} if "tools" in refused else set())
     for bound, other in (BOUNDS, BOUNDS[::-1]):
         if bound in body and bound in gone and other not in gone:

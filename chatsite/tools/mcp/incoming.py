@@ -92,7 +92,7 @@ class Incoming:
     def _sound(self, tools: list[Any]) -> list[dict[str, Any]]:
         sound = []
         for number, tool in enumerate(tools, start=1):
-            described = tool if isinstance(tool, dict) else {}
+            described = _completed(tool) if isinstance(tool, dict) else {}
             name, reason = described.get("name"), fault_of(described)
             if reason:
                 named = isinstance(name, str) and name.strip() and not UNSOUND.search(name)
@@ -110,6 +110,15 @@ def fault_of(tool: dict[str, Any]) -> str:
     if UNSOUND.search(name):
         return _BAD_NAME
     return schema_fault(schema) if isinstance(schema, dict) else _NO_SCHEMA
+
+
+def _completed(tool: dict[str, Any]) -> dict[str, Any]:
+    """With what many leave out of the schema of a tool, and providers want."""
+    schema = tool.get("inputSchema")
+    if not isinstance(schema, dict):
+        return tool
+    said = {key: value for key, value in schema.items() if value is not None}
+    return tool | {"inputSchema": {"type": "object", "properties": {}} | said}
 
 
 def _with_sound_parts(tool: dict[str, Any]) -> dict[str, Any]:

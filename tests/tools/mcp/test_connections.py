@@ -19,7 +19,7 @@ from chatsite.tools.call import call_tool
 from chatsite.tools.mcp.config_file import ToolServer
 from chatsite.tools.mcp.connections import Connection, ToolServers, tool_name
 from chatsite.tools.tool import ToolContext, ToolError
-from tests.fakes.crude_mcp_server import Told, answer
+from tests.fakes.crude_mcp_server import OBJECT, Told, answer
 from tests.fakes.mcp_server import SECRET, app
 from tests.running import free_port
 
@@ -210,13 +210,15 @@ async def test_the_usable_tools_of_an_odd_older_server_can_be_called(tmp_path: P
 async def test_a_faulty_tool_takes_no_other_away(tmp_path: Path) -> None:
     async with running_servers(crude_server("faulty"), logs=tmp_path) as servers:
         connection = connection_to(servers, "faulty")
-        good = {"before", "described", "annotated", "promising", "told", "die"}
+        good = {"before", "described", "annotated", "promising", "told", "die", "empty", "unsaid"}
         assert set(connection.tools) == good
         assert connection.tools["described"].description == "Said"
+        for name, parameters in (("empty", OBJECT), ("unsaid", OBJECT | {"$defs": {}})):
+            assert connection.tools[name].parameters == parameters
         assert "process" in await call(connection, "before")
         assert "process" in await call(connection, "promising")
         said = "what it says of its arguments is no JSON schema of an object"
-        named = {"no schema", "null", "number", "list", "text", "empty", "array", "strange"}
+        named = {"no schema", "null", "number", "list", "text", "array", "strange"}
         assert {name for name, reason in connection.unfit.items() if reason == said} == named
         nameless = set(connection.unfit.values()) - {said}
         assert nameless == {"it has no name", "its name has a character that can't be stored"}
