@@ -397,6 +397,23 @@ def test_a_text_with_bytes_that_it_should_not_have_is_kept(dialect: str) -> None
         assert said(dialect, sent) == [TextPiece(f"Good d{shown}y, 東京")]
 
 
+@pytest.mark.parametrize(
+    ("words", "seconds"),
+    [
+        ("Rate limit reached. Please try again in 1.5s.", 1.5),
+        ("Rate limit reached, try again in 20 seconds", 20.0),
+        ("Rate limit reached, try again in 6m0s", None),
+        ("Rate limit reached, try again later", None),
+    ],
+)
+def test_the_wait_that_an_error_in_the_stream_asks_for_is_read(
+    words: str, seconds: float | None
+) -> None:
+    with pytest.raises(ProviderError) as told:
+        read(OPENAI, [body([line({"error": {"message": words}})])])
+    assert (told.value.code, told.value.retry_after) == ("rate_limited", seconds)
+
+
 LONG = "This model's maximum context length is 4096 tokens. However, you requested 5000 tokens."
 # Whole events, of which some don't say that they are errors.
 TOLD: dict[str, tuple[bytes, str]] = {

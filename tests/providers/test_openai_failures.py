@@ -10,6 +10,7 @@ import pytest
 
 from chatsite.errors import ProviderError
 from chatsite.providers.base.provider import Finished, Usage
+from chatsite.providers.http.failures import refused
 from chatsite.providers.openai.provider import OpenAIProvider
 from chatsite.providers.openai.reader import ChatReader, read_usage
 from tests.fakes.openai_server import FakeOpenAI, refused_url
@@ -78,6 +79,20 @@ async def test_a_failure_is_a_sentence_and_keeps_the_text_before_it(
     assert len(fake.requests) == before + 1
     assert error.message.endswith((".", "!")) and len(error.message) < 200
     assert "kept" in error.message
+
+
+@pytest.mark.parametrize(
+    ("status", "said", "code"),
+    [
+        (401, "The prompt's access token is used by more than 5 clients", "key_refused"),
+        (403, "This token exceeds its scope: context length", "key_refused"),
+        (429, "Too many tokens: the prompt exceeds your share", "rate_limited"),
+        (400, "The prompt exceeds the model's context", "too_large"),
+        (500, "The prompt exceeds the model's context", "too_large"),
+    ],
+)
+def test_a_refusal_of_the_caller_is_none_of_the_prompt(status: int, said: str, code: str) -> None:
+    assert refused(status, model="m", name="Refused", said=said).code == code
 
 
 @pytest.mark.parametrize(

@@ -28,8 +28,6 @@ from chatsite.providers.base.provider import (
     WrittenCall,
 )
 from chatsite.providers.base.text import called_name, repair_text, string_of
-from chatsite.providers.http import failures
-from chatsite.providers.http.error_events import stated_error
 from chatsite.providers.http.odd_lines import OddLines, is_end_mark
 
 # `pause_turn`: the provider waits for a request to continue, which a person may send.
@@ -64,7 +62,7 @@ class AnthropicReader:
         self._places: dict[int | None, dict[str, Any]] = {}
         self._usage: dict[str, Any] = {}
         self._reason: FinishReason | None = None
-        self._odd = OddLines()
+        self._odd = OddLines(self, model=request.body["model"])
 
     def take(self, payload: bytes) -> Sequence[Chunk]:
         """Takes the data of one event. Raises ProviderError for an error event, and where a call
@@ -76,9 +74,7 @@ class AnthropicReader:
             self._too_long = self.ended = self.done = True
         except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
             if not is_end_mark(payload):
-                return self._odd.take(
-                    payload, error, take=self.take, ended=self.ended, received=self.signs > 0
-                )
+                return self._odd.take(payload, error)
             self._close()
         return ()
 
@@ -97,18 +93,10 @@ class AnthropicReader:
                 self._close()
             case "message":
                 return self._document(event)
-            case kind if not self.ended:
-                return self._other(event, kind)
-        return ()
-
-    def _other(self, event: Mapping[str, Any], kind: object) -> Sequence[Chunk]:
-        if error := stated_error(event):
-            model = self._request.body["model"]
-            raise failures.in_stream(error, model=model, received=self.signs > 0)
-        if kind is None and event.get("content"):
-            return self._document(event)
-        if kind is None:
-            self._odd.note(event)
+            case None if event.get("content"):
+                return self._document(event)
+            case _ if not self.ended:
+                self._odd.look_at(event)
         return ()
 
     def _document(self, message: Mapping[str, Any]) -> Sequence[Chunk]:
@@ -135,8 +123,7 @@ class AnthropicReader:
         if self._too_long:
             return Finished(reason="length", usage=_usage(self._usage))
         if self._reason is None:
-            model = self._request.body["model"]
-            raise self._odd.failure("no stop_reason", model=model, received=self.signs > 0)
+            raise self._odd.failure("no stop_reason")
         called = [block for block in self._blocks if block["type"] == "tool_use"]
         ids = own_ids(block["id"] for block in called)
         calls = tuple(map(_called, called, ids))

@@ -72,7 +72,7 @@ def _case(status: int, said: str, fields: Collection[str]) -> str:
         return "moved"
     if status == 402 or any(words in said for words in _NO_QUOTA):
         return "quota"
-    if is_too_long(said):
+    if status not in _OF_A_CALLER and is_too_long(said):
         return "too_large"
     if fields:
         return "no_tools" if "tools" in fields else "bad_request"
@@ -85,6 +85,8 @@ def _case(status: int, said: str, fields: Collection[str]) -> str:
     return _BY_STATUS.get(status, "refused_by_provider")
 
 
+# Whatever their words are.
+_OF_A_CALLER = frozenset({401, 403, 429})
 _BY_STATUS = {
     400: "bad_request",
     401: "key_refused",

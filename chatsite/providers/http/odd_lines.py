@@ -9,13 +9,14 @@ from __future__ import annotations
 import json
 import logging
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from chatsite.errors import ProviderError
 from chatsite.providers.base.provider import Chunk
 from chatsite.providers.http import failures
-from chatsite.providers.http.error_events import may_explain
+from chatsite.providers.http.error_events import may_explain, stated_error
+from chatsite.providers.http.streaming import EventReader
 
 logger = logging.getLogger("chatsite.providers")
 
@@ -36,32 +37,25 @@ def is_end_mark(payload: bytes) -> bool:
 
 
 class OddLines:
-    """Counts the lines of one answer that were passed over, and keeps what they say: where nothing
-    of an answer comes, they may say why."""
+    """What one answer's `reader` can't use: counted, and kept as far as it may say why nothing of
+    an answer comes."""
 
-    def __init__(self) -> None:
+    def __init__(self, reader: EventReader, *, model: str) -> None:
         self.count = 0
+        self._reader = reader
+        self._model = model
         self._said: Any = ""
 
-    def take(
-        self,
-        payload: bytes,
-        error: Exception,
-        *,
-        take: Callable[[bytes], Sequence[Chunk]],
-        ended: bool,
-        received: bool,
-    ) -> Sequence[Chunk]:
+    def take(self, payload: bytes, error: Exception) -> Sequence[Chunk]:
         """What can be read of a payload that failed with `error`: of several lines, and of a list,
         each by itself. Raises ProviderError where the line belongs to a call that isn't whole
         yet."""
-        lines = _inner(payload, is_json=not isinstance(error, ValueError))
-        if lines:
-            return [chunk for line in lines for chunk in take(line)]
-        if not payload.strip() or ended:
+        if lines := _inner(payload, is_json=not isinstance(error, ValueError)):
+            return [chunk for line in lines for chunk in self._reader.take(line)]
+        if not payload.strip() or self._reader.ended:
             return ()
         if _OF_CALLS.search(payload):
-            raise failures.malformed(type(error).__name__, received=received) from None
+            raise failures.malformed(type(error).__name__, received=self._received) from None
         if self.count == 0:
             logger.warning(
                 "a line of a streamed answer can't be read and was passed over (%s, %d bytes)",
@@ -73,8 +67,11 @@ class OddLines:
             self._said += payload[:_KEPT].decode(errors="replace") + "\n"
         return ()
 
-    def note(self, event: Mapping[str, Any]) -> None:
-        """An event that is no part of an answer."""
+    def look_at(self, event: Mapping[str, Any]) -> None:
+        """An event that is no part of an answer. Raises ProviderError for an error: many servers
+        answer 200 and send the real status as an event, mostly before the first token."""
+        if error := stated_error(event):
+            raise self.failure_for(error)
         if may_explain(event):
             self._said = event
 
@@ -83,14 +80,21 @@ class OddLines:
         """Whether something was said that may be the reason why nothing of an answer comes."""
         return bool(self._said)
 
-    def failure(self, detail: str, *, model: str, received: bool) -> ProviderError:
+    def failure_for(self, error: Any) -> ProviderError:
+        return failures.in_stream(error, model=self._model, received=self._received)
+
+    def failure(self, detail: str) -> ProviderError:
         """Why an answer isn't whole."""
-        if self._said and not received:
-            told = failures.RefusedInStream(self._said, model=model)
+        if self._said and not self._received:
+            told = failures.RefusedInStream(self._said, model=self._model)
             if not isinstance(self._said, str) or told.has_reason:
                 return told
         failure = failures.malformed if self.count else failures.interrupted
-        return failure(detail, received=received)
+        return failure(detail, received=self._received)
+
+    @property
+    def _received(self) -> bool:
+        return self._reader.signs > 0
 
 
 def _inner(payload: bytes, *, is_json: bool) -> list[bytes]:

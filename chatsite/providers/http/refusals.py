@@ -24,8 +24,8 @@ _TOO_LONG = re.compile(
 )
 # Words that say it unless the text is about something else that has a length.
 _TOO_MUCH = re.compile(
-    r"(?:prompt|input|tokens?|sequence|request)\b[^.;]{0,60}?"
-    r"(?:(?<!took )too (?:long|large)|exceed|(?:longer|larger|greater|more) than| > |but the model"
+    r"(?:prompt|input|tokens?|sequence)\b[^.;]{0,60}?"
+    r"(?:too (?:long|large)|exceed|(?:longer|larger|greater|more) than| > |but the model"
     r"|over (?:the )?limit)"
     r"|(?:exceed|longer|larger|greater)[^.;]{0,40}?(?:tokens?|context|sequence|max_seq_len)\b"
     r"|超.{0,12}(?:长度|上下文|tokens?)|(?:长度|上下文|tokens?).{0,12}超|超长"
@@ -33,11 +33,12 @@ _TOO_MUCH = re.compile(
 _OF_OTHERS = re.compile(
     r"(?:output|completion|new) tokens|max_\w*tokens|image|picture|audio|video|\bfile|body|bytes"
     r"|\d ?[mk]b\b|string|array|\bname|\btools?\b|function|schema"
+    r"|second|minute|time"
 )
 # Limits of a minute or a day have nothing to do with the window.
 _OF_A_TIME = re.compile(
     r"tokens? per (?:minute|min|day|hour)|\btp[md]\b|rate[_ ]limit|requests per|quota|throttl"
-    r"|please wait|too many requests"
+    r"|please wait|too many requests|daily|monthly|\bplan\b"
 )
 # Of a prompt that is too long by so much no size is known.
 _BY = re.compile(r"\bby \d+")

@@ -20,8 +20,6 @@ from chatsite.providers.base.provider import (
 )
 from chatsite.providers.base.provider_metadata import MetadataCollector
 from chatsite.providers.base.text import TextJoiner
-from chatsite.providers.http import failures
-from chatsite.providers.http.error_events import stated_error
 from chatsite.providers.http.odd_lines import OddLines, is_end_mark
 from chatsite.providers.openai.calls import CallCollector
 from chatsite.providers.openai.forms import WholeMessages, parts_of
@@ -61,7 +59,6 @@ class ChatReader:
         self.ended = False
         self.done = False
         self._too_long = False
-        self._model = model
         self._reason: FinishReason = "stop"
         self._usage = Usage()
         self._allowance = Allowance()
@@ -71,7 +68,7 @@ class ChatReader:
         self._text, self._thought = TextJoiner(), TextJoiner()
         self._said: list[str] = []
         self._messages = WholeMessages(self._said)
-        self._odd = OddLines()
+        self._odd = OddLines(self, model=model)
 
     def take(self, payload: bytes) -> Sequence[Chunk]:
         """Takes the data of one event. Raises ProviderError for an error event, and where a call
@@ -85,7 +82,7 @@ class ChatReader:
                 return ()
             choices = chunk.get("choices")
             if (not choices or chunk.get("error")) and not self.ended:
-                self._look_for_error(chunk)
+                self._odd.look_at(chunk)
             if chunk.get("usage"):
                 self._usage = read_usage(chunk["usage"])
             return self._choice(choices[0]) if choices else ()
@@ -96,9 +93,7 @@ class ChatReader:
             if is_end_mark(payload):
                 self._close()
                 return ()
-            return self._odd.take(
-                payload, error, take=self.take, ended=self.ended, received=self.signs > 0
-            )
+            return self._odd.take(payload, error)
 
     def _close(self) -> None:
         """`[DONE]` is an end, also of servers that never say why; of nothing but nonsense it isn't.
@@ -113,7 +108,7 @@ class ChatReader:
         if self._messages.is_document:
             self.ended = True
         if not self.ended:
-            raise self._odd.failure("no finish_reason", model=self._model, received=self.signs > 0)
+            raise self._odd.failure("no finish_reason")
         if self._too_long:
             return Finished(reason="length", usage=self._usage)
         reason, calls = self._reason, self._calls.called()
@@ -204,21 +199,10 @@ class ChatReader:
     def _end(self, finish: str, choice: Mapping[str, Any]) -> None:
         low = finish.lower()
         if _FAILED.search(low):
-            raise self._failure(choice.get("error") or {"type": finish})
+            raise self._odd.failure_for(choice.get("error") or {"type": finish})
         self.signs += not self.ended
         self.ended = True
         self._reason = next((one for one, words in _REASONS if words.search(low)), "stop")
-
-    def _look_for_error(self, chunk: Mapping[str, Any]) -> None:
-        """OpenRouter and others answer 200 and send the real status as an event, mostly before the
-        first token."""
-        if error := stated_error(chunk):
-            raise self._failure(error)
-        if "choices" not in chunk:
-            self._odd.note(chunk)
-
-    def _failure(self, error: Any) -> Exception:
-        return failures.in_stream(error, model=self._model, received=self.signs > 0)
 
 
 def read_usage(usage: Mapping[str, Any]) -> Usage:
