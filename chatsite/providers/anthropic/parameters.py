@@ -6,7 +6,7 @@ from chatsite.providers.anthropic.families import ThinkingParams, choose_thinkin
 from chatsite.providers.base.parameters import not_sent, wanted_parameters
 from chatsite.providers.base.provider import Request, SentParameters
 from chatsite.providers.known.facts import ModelFacts
-from chatsite.wording import say, say_count
+from chatsite.wording import say
 
 SAMPLING = ("temperature", "top_p")
 _UNKNOWN = ("seed", "frequency_penalty", "presence_penalty")
@@ -31,12 +31,8 @@ def message_parameters(request: Request, facts: ModelFacts | None) -> SentParame
             {},
             not_sent(
                 unknown,
-                lambda count, names: say_count(
-                    "{names} is not sent: Anthropic's interface has no such setting.",
-                    "{names} are not sent: Anthropic's interface has no such setting.",
-                    count,
-                    names=names,
-                ),
+                "{names} is not sent: Anthropic's interface has no such setting.",
+                "{names} are not sent: Anthropic's interface has no such setting.",
             ),
         ),
         _sampling(request, facts, thinks=thinking.on),
@@ -58,13 +54,9 @@ def _sampling(request: Request, facts: ModelFacts | None, *, thinks: bool) -> Se
             {},
             not_sent(
                 names,
-                lambda count, names: say_count(
-                    "{names} is not sent: {model} takes no such setting.",
-                    "{names} are not sent: {model} takes no such setting.",
-                    count,
-                    names=names,
-                    model=request.model,
-                ),
+                "{names} is not sent: {model} takes no such setting.",
+                "{names} are not sent: {model} takes no such setting.",
+                model=request.model,
             ),
         )
     if thinks:
@@ -72,24 +64,16 @@ def _sampling(request: Request, facts: ModelFacts | None, *, thinks: bool) -> Se
             {},
             not_sent(
                 names,
-                lambda count, names: say_count(
-                    "{names} is not sent: {model} takes no such setting while it thinks.",
-                    "{names} are not sent: {model} takes no such setting while it thinks.",
-                    count,
-                    names=names,
-                    model=request.model,
-                ),
+                "{names} is not sent: {model} takes no such setting while it thinks.",
+                "{names} are not sent: {model} takes no such setting while it thinks.",
+                model=request.model,
             ),
         )
     sent = {name: wanted[name] for name in names[:1]}
     dropped = not_sent(
         names[1:],
-        lambda count, names: say_count(
-            "{names} is not sent: the model takes one of the two, and temperature is set.",
-            "{names} are not sent: the model takes one of the two, and temperature is set.",
-            count,
-            names=names,
-        ),
+        "{names} is not sent: the model takes one of the two, and temperature is set.",
+        "{names} are not sent: the model takes one of the two, and temperature is set.",
     )
     if request.temperature is not None and request.temperature > _HOTTEST:
         sent["temperature"] = _HOTTEST

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from chatsite.providers.base.provider import Request
-from chatsite.wording import say
+from chatsite.wording import say, say_count
 
 # What a template calls them, by their names in chat completions.
 _IN_TEMPLATES = {
@@ -23,13 +23,13 @@ def wanted_parameters(request: Request) -> dict[str, object]:
     return {name: value for name, value in wanted.items() if value is not None}
 
 
-def not_sent(names: Sequence[str], sentence: Callable[[int, str], str]) -> tuple[str, ...]:
-    """One sentence for all of `names`, which says it of so many of them, given in words; none where
-    there are no names."""
+def not_sent(names: Sequence[str], one: str, many: str, **values: object) -> tuple[str, ...]:
+    """One sentence for all of `names`, `one` or `many`, with them in words; none where there are no
+    names."""
     if not names:
         return ()
     shown = [_IN_TEMPLATES.get(name, name) for name in names]
     every = shown[0]
     if len(shown) > 1:
         every = say("{first} and {second}", first=", ".join(shown[:-1]), second=shown[-1])
-    return (sentence(len(shown), every),)
+    return (say_count(one, many, len(shown), names=every, **values),)

@@ -31,7 +31,7 @@ from chatsite.providers.http import failures
 from chatsite.providers.openai.reader import ChatReader
 from chatsite.providers.tokens.pieces import is_countable
 from chatsite.providers.tokens.tokenizers import Estimate, estimated_count
-from chatsite.wording import later, say, say_count
+from chatsite.wording import later, say
 
 # The only system prompt with which the bundled model stays in the user's language; even one more
 # sentence makes it drift.
@@ -94,12 +94,8 @@ class EmbeddedProvider:
         others = [name for name in wanted_parameters(request) if name not in _PASSED_ON]
         dropped = not_sent(
             others,
-            lambda count, names: say_count(
-                "{names} is not sent: the engine on this machine has no such setting.",
-                "{names} are not sent: the engine on this machine has no such setting.",
-                count,
-                names=names,
-            ),
+            "{names} is not sent: the engine on this machine has no such setting.",
+            "{names} are not sent: the engine on this machine has no such setting.",
         )
         return SentParameters({**_SAMPLING, **_passed_on(request)}, dropped)
 

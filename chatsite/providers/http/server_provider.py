@@ -15,7 +15,7 @@ from chatsite.providers.http.refusals import Refusal, Sizes
 from chatsite.providers.known.facts import ModelFacts
 from chatsite.providers.known.models import ASSUMED_WINDOW, ModelTable
 from chatsite.providers.known.servers import Server
-from chatsite.wording import say, say_count
+from chatsite.wording import say
 
 # What Anthropic's interface calls them.
 _ELSEWHERE = {"stop": "stop_sequences", "reasoning_effort": "output_config"}
@@ -78,14 +78,10 @@ class ServerProvider:
             settings.dropped
             + not_sent(
                 refused,
-                lambda count, names: say_count(
-                    "{names} is not sent: {server} refused it for {model}.",
-                    "{names} are not sent: {server} refused them for {model}.",
-                    count,
-                    names=names,
-                    server=self._server.label,
-                    model=request.model,
-                ),
+                "{names} is not sent: {server} refused it for {model}.",
+                "{names} are not sent: {server} refused them for {model}.",
+                server=self._server.label,
+                model=request.model,
             ),
         )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from chatsite.providers.base.parameters import not_sent, wanted_parameters
 from chatsite.providers.base.provider import Request, SentParameters
 from chatsite.providers.known.facts import ModelFacts
-from chatsite.wording import say, say_count
+from chatsite.wording import say
 
 EFFORT = "reasoning_effort"
 _TAKEN = ("temperature", "top_p", "seed", "stop", "frequency_penalty", "presence_penalty")
@@ -22,25 +22,17 @@ def chat_parameters(request: Request, facts: ModelFacts | None) -> SentParameter
             sent,
             not_sent(
                 others,
-                lambda count, names: say_count(
-                    "{names} is not sent: {model} isn't known to take it.",
-                    "{names} are not sent: {model} isn't known to take it.",
-                    count,
-                    names=names,
-                    model=request.model,
-                ),
+                "{names} is not sent: {model} isn't known to take it.",
+                "{names} are not sent: {model} isn't known to take it.",
+                model=request.model,
             ),
         )
     others = [name for name in wanted if name != EFFORT]
     dropped = not_sent(
         others,
-        lambda count, names: say_count(
-            "{names} is not sent: {model} thinks, and takes no such setting then.",
-            "{names} are not sent: {model} thinks, and takes no such setting then.",
-            count,
-            names=names,
-            model=request.model,
-        ),
+        "{names} is not sent: {model} thinks, and takes no such setting then.",
+        "{names} are not sent: {model} thinks, and takes no such setting then.",
+        model=request.model,
     )
     effort, only = wanted.get(EFFORT), facts.effort_with_tools if request.tools else ""
     if only and effort not in (None, only):

@@ -7,7 +7,7 @@ from typing import Any
 
 from django.core.management.commands.makemessages import Command as MakeMessages
 
-KEYWORDS = ("say", "later", "say_count:1,2", "sayCount:1,2")
+KEYWORDS = ("say", "later", "say_count:1,2", "not_sent:2,3", "sayCount:1,2")
 # Where no words for people are, or those of others.
 IGNORED = (
     "tests",
