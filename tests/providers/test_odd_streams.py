@@ -519,15 +519,18 @@ FINISHES = {
 }
 
 
+@pytest.mark.parametrize("dialect", DIALECTS)
 @pytest.mark.parametrize(
     ("reason", "finish"), [(one, each) for one, every in FINISHES.items() for each in every]
 )
-def test_an_answer_ends_for_the_reason_that_its_server_means(reason: str, finish: str) -> None:
-    sent = [body(chat(*WORDS, finish=finish))]
+def test_an_answer_ends_for_the_reason_that_its_server_means(
+    dialect: str, reason: str, finish: str
+) -> None:
+    of = chat(*WORDS, finish=finish) if dialect == OPENAI else claude(*WORDS, reason=finish)
     if reason == "failed_midway":
         with pytest.raises(ProviderError) as told:
-            read(OPENAI, sent)
+            read(dialect, [body(of)])
         assert told.value.code == reason
     else:
-        *chunks, end = read(OPENAI, sent)
+        *chunks, end = read(dialect, [body(of)])
         assert isinstance(end, Finished) and (chunks, end.reason) == ([GOOD], reason)

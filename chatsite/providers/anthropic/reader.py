@@ -28,18 +28,9 @@ from chatsite.providers.base.provider import (
     WrittenCall,
 )
 from chatsite.providers.base.text import called_name, repair_text, string_of
+from chatsite.providers.http.endings import ending_of
 from chatsite.providers.http.odd_lines import OddLines, is_end_mark
 
-# `pause_turn`: the provider waits for a request to continue, which a person may send.
-_REASONS: Mapping[str, FinishReason] = {
-    "end_turn": "stop",
-    "stop_sequence": "stop",
-    "tool_use": "tool_calls",
-    "max_tokens": "length",
-    "model_context_window_exceeded": "length",
-    "pause_turn": "length",
-    "refusal": "content_filter",
-}
 # Some servers send line ends within a text.
 _decode = json.JSONDecoder(strict=False).decode
 _CACHE = ("cache_read_input_tokens", "cache_creation_input_tokens")
@@ -128,7 +119,7 @@ class AnthropicReader:
         ids = own_ids(block["id"] for block in called)
         calls = tuple(map(_called, called, ids))
         reason = self._reason
-        if reason in ("stop", "tool_calls"):
+        if reason == "stop":
             reason = "tool_calls" if calls else "stop"
         return Finished(
             reason=reason,
@@ -206,10 +197,13 @@ class AnthropicReader:
         self.signs += characters > 0
 
     def _end(self, reason: str | None) -> None:
-        if reason is not None:
-            self.signs += not self.ended
-            self.ended = True
-            self._reason = _REASONS.get(reason, "stop")
+        if reason is None:
+            return
+        self._reason = ending_of(reason)
+        if self._reason is None:
+            raise self._odd.failure_for({"type": reason})
+        self.signs += not self.ended
+        self.ended = True
 
     def _count(self, usage: Mapping[str, Any] | None) -> None:
         """Later counts include the earlier ones."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -20,20 +19,11 @@ from chatsite.providers.base.provider import (
 )
 from chatsite.providers.base.provider_metadata import MetadataCollector
 from chatsite.providers.base.text import TextJoiner
+from chatsite.providers.http.endings import ending_of
 from chatsite.providers.http.odd_lines import OddLines, is_end_mark
 from chatsite.providers.openai.calls import CallCollector
 from chatsite.providers.openai.forms import WholeMessages, parts_of
 
-# Some end an answer that failed with a reason in place of an error: OpenRouter, DeepSeek, GLM,
-# DashScope, vLLM ("abort"), Google ("function_call_filter: MALFORMED_FUNCTION_CALL").
-_FAILED = re.compile(r"error|abort|cancel|insufficient|malformed|unexpected")
-_REASONS: Sequence[tuple[FinishReason, re.Pattern[str]]] = (
-    ("length", re.compile(r"length|max_.*tokens|window")),
-    (
-        "content_filter",
-        re.compile(r"filter|safety|recitation|blocklist|prohibited|spii|sensitive|refus|moderat"),
-    ),
-)
 # Some servers write what should be null.
 _NO_REASON = frozenset({"null", "none"})
 
@@ -112,8 +102,7 @@ class ChatReader:
         if self._too_long:
             return Finished(reason="length", usage=self._usage)
         reason, calls = self._reason, self._calls.called()
-        if reason in ("stop", "tool_calls"):
-            # Gemini, Ollama and others report "stop" for calls of tools.
+        if reason == "stop":
             reason = "tool_calls" if calls else "stop"
         else:
             # Of an answer that was cut off, the last call may be half a call.
@@ -197,12 +186,12 @@ class ChatReader:
         return chunks
 
     def _end(self, finish: str, choice: Mapping[str, Any]) -> None:
-        low = finish.lower()
-        if _FAILED.search(low):
+        ending = ending_of(finish)
+        if ending is None:
             raise self._odd.failure_for(choice.get("error") or {"type": finish})
         self.signs += not self.ended
         self.ended = True
-        self._reason = next((one for one, words in _REASONS if words.search(low)), "stop")
+        self._reason = ending
 
 
 def read_usage(usage: Mapping[str, Any]) -> Usage:
