@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-SAID = frozenset({"say", "say_count", "later"})
+SAID = frozenset({"say", "say_count", "not_sent", "later"})
 LOGGED = frozenset({"debug", "info", "warning", "error", "exception", "critical"})
 LOGGERS = frozenset({"logger", "log", "logging"})
 # Nobody at the page reads these: a mistake in the code, or a server that doesn't start.
