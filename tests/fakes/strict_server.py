@@ -76,29 +76,34 @@ class StrictAnthropicConnection(AnthropicConnection):
     """Refuses fields, nested ones too, as Anthropic's own API says it."""
 
     def __init__(
-        self, seen: Seen, behaviour: Behaviour, problems: list[str], refused: Sequence[str]
+        self, seen: Seen, behaviour: Behaviour, problems: list[str], server: StrictAnthropic
     ) -> None:
         super().__init__(seen, behaviour, problems)
-        self.refused = refused
+        self.server = server
 
     async def answer(self, body: Mapping[str, Any]) -> None:
         text = json.dumps({name: body[name] for name in body if name != "stream"})
-        name = next((one for one in self.refused if f'"{one}"' in text), None)
+        name = next((one for one in self.server.refused if f'"{one}"' in text), None)
         if name is None:
             await super().answer(body)
             return
         said = f"{name}: Extra inputs are not permitted"
         error = {"type": "invalid_request_error", "message": said}
-        self.whole(400, "Bad Request", {"type": "error", "error": error})
+        told = {"type": "error", "error": error}
+        if self.server.in_stream:
+            await self.send_stream(b"event: error\ndata: " + json.dumps(told).encode() + b"\n\n")
+        else:
+            self.whole(400, "Bad Request", told)
 
 
 class StrictAnthropic(FakeAnthropic):
-    def __init__(self, refused: Sequence[str]) -> None:
+    def __init__(self, refused: Sequence[str], *, in_stream: bool = False) -> None:
         super().__init__()
         self.refused = refused
+        self.in_stream = in_stream
 
     def connection(self) -> StrictAnthropicConnection:
-        return StrictAnthropicConnection(self.seen, self.behaviour, self.problems, self.refused)
+        return StrictAnthropicConnection(self.seen, self.behaviour, self.problems, self)
 
 
 # ---- in which words ------------------------------------------------------------------------------

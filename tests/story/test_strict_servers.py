@@ -216,7 +216,10 @@ async def test_a_refusal_for_another_reason_costs_no_field(tmp_path: Path) -> No
             assert fake.requests[-1]["tools"]
 
 
-async def test_fields_of_the_other_dialect_are_left_out_too(tmp_path: Path) -> None:
+@pytest.mark.parametrize("in_stream", [False, True])
+async def test_fields_of_the_other_dialect_are_left_out_too(
+    tmp_path: Path, in_stream: bool
+) -> None:
     refused = ("cache_control", "temperature", "stop_sequences", "tools")
     settings = {"model": "claude-opus-4-1-20250805", "temperature": 0.5, "stopSequences": ["@"]}
     write_agent(
@@ -225,7 +228,7 @@ async def test_fields_of_the_other_dialect_are_left_out_too(tmp_path: Path) -> N
         nodes=["llm.anthropic", "calculator"],
         nodeConfigurations={"llm.anthropic": settings},
     )
-    with StrictAnthropic(refused) as fake:
+    with StrictAnthropic(refused, in_stream=in_stream) as fake:
         environment: dict[str, Any] = {
             "AGENTS_DIR": str(tmp_path / "agents"),
             "ANTHROPIC_API_KEY": "sk",
