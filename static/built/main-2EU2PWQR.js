@@ -1,0 +1,1 @@
+import"./chunk-A5M37L2I.js";
