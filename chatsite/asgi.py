@@ -14,8 +14,10 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "chatsite.settings")
 import django
 
 from chatsite.errors import BadSetting, ChatsiteError
+from chatsite.startup import prepare_storage, require_own_settings
 
 try:
+    require_own_settings()
     django.setup(set_prefix=False)
 except BadSetting as error:
     sys.stderr.write(f"Chatsite can't start. {error.message}\n")
@@ -33,11 +35,18 @@ from chatsite.live.frames import DirectFrames
 from chatsite.live.limits import HandshakeLimits
 from chatsite.live.origin import SameOrigin
 from chatsite.live.routing import routes
-from chatsite.startup import prepare_storage
 from chatsite.web import health
 from chatsite.web.accounts.former_cookies import FormerCookies
 from chatsite.web.server.bodies import BodyLimits
-from chatsite.web.server.not_started import App, ForAnyServer, NotStarted, Receive, Scope, Send
+from chatsite.web.server.not_started import (
+    App,
+    ForAnyServer,
+    NotStarted,
+    Receive,
+    Scope,
+    Send,
+    fail_start,
+)
 from chatsite.web.server.readable import Pages
 from chatsite.web.server.request_limits import AddressLimits
 from chatsite.web.server.static_files import collect_if_changed
@@ -89,9 +98,8 @@ async def lifespan(state: dict[str, Any], receive: Receive, send: Send) -> None:
     except Exception as error:
         if not isinstance(error, ChatsiteError):
             logger.exception("The start failed.")
-        # Without this answer some servers would go on, and serve nothing.
         message = error.message if isinstance(error, ChatsiteError) else "Chatsite can't start."
-        await send({"type": "lifespan.startup.failed", "message": message})
+        await fail_start(send, message)
         return
     await send({"type": "lifespan.startup.complete"})
     await receive()

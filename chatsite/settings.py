@@ -107,7 +107,13 @@ def cookie_name(name: str) -> str:
 
 
 def folder(name: str, default: Path) -> Path:
-    return Path(text(name, str(default))).expanduser().resolve()
+    path = text(name, str(default))
+    try:
+        found = Path(path).expanduser().resolve()
+        found.is_dir()  # raises an error where the name is too long
+        return found
+    except (OSError, RuntimeError):  # nobody's home; links in a circle
+        raise BadSetting(f"{name}={path!r} is not a path that can be used.") from None
 
 
 # ---- folders --------------------------------------------------------------------------------

@@ -2,7 +2,8 @@
 of the cookies.
 
 Importing the settings makes nothing, so that an editor, a type checker or a test leaves no trace.
-`manage.py` calls this before every command, `asgi` when a server starts.
+`manage.py` calls this before every command, `web.apps` for `django-admin`, `asgi` when a server
+starts.
 """
 
 from __future__ import annotations
@@ -15,13 +16,35 @@ from collections.abc import Callable
 from pathlib import Path
 
 from django.conf import settings
+from django.core.exceptions import ImproperlyConfigured
 
 from chatsite.errors import BadSetting
 
 
+def require_own_settings() -> None:
+    """Raise BadSetting where the environment names the settings of another project."""
+    try:
+        _ = settings.VAR_DIR
+    except (AttributeError, ImportError, ImproperlyConfigured) as error:
+        raise BadSetting(
+            f"DJANGO_SETTINGS_MODULE names settings that aren't Chatsite's ({error}). Unset it, or "
+            "name a module that begins with: from chatsite.settings import *"
+        ) from None
+
+
 def prepare_storage() -> None:
     """Make VAR_DIR and, unless the environment gives them, load or make the key and the name of the
-    cookies; keep the database private to this user. Repeatable."""
+    cookies; keep the database private to this user. Repeatable. Raises BadSetting."""
+    require_own_settings()
+    try:
+        _prepare()
+    except OSError as error:
+        raise BadSetting(
+            f"VAR_DIR={str(settings.VAR_DIR)!r} can't be used: {error.filename}: {error.strerror}."
+        ) from None
+
+
+def _prepare() -> None:
     settings.VAR_DIR.mkdir(parents=True, exist_ok=True, mode=0o700)  # it will hold conversations
     keep_private(Path(str(settings.DATABASES["default"]["NAME"])))
     if settings.SECRET_KEY_FILE is not None:

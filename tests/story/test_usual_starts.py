@@ -206,6 +206,122 @@ async def test_several_workers_in_one_folder_end_with_a_sentence(tmp_path: Path)
     assert "Traceback" not in server.log, server.log
 
 
+FOREIGN = "names settings that aren't Chatsite's"
+BAD: dict[str, tuple[dict[str, str], str]] = {
+    "settings that aren't there": ({"DJANGO_SETTINGS_MODULE": "mysite.settings"}, FOREIGN),
+    "settings of Django": ({"DJANGO_SETTINGS_MODULE": "django.conf.global_settings"}, FOREIGN),
+    "settings beside them": ({"DJANGO_SETTINGS_MODULE": "chatsite.nowhere"}, FOREIGN),
+    "settings without a name": ({"DJANGO_SETTINGS_MODULE": ""}, FOREIGN),
+    "a file": ({"VAR_DIR": str(ROOT / "manage.py")}, "manage.py' can't be used"),
+    "below a file": ({"VAR_DIR": str(ROOT / "manage.py/var")}, "Not a directory"),
+    "where nothing is written": ({"VAR_DIR": "/proc/chatsite"}, "VAR_DIR='/proc/chatsite'"),
+    "nobody's home": ({"VAR_DIR": "~nobody.here/var"}, "is not a path that can be used"),
+    "a name that is too long": ({"AGENTS_DIR": "x" * 300}, "is not a path that can be used"),
+}
+
+
+@pytest.mark.parametrize(("environment", "sentence"), BAD.values(), ids=BAD)
+@pytest.mark.parametrize("command", [uvicorn(), lambda _: ["manage.py", "serve"]])
+async def test_what_a_start_lacks_is_a_sentence_under_any_server(
+    command: Command, environment: dict[str, str], sentence: str, tmp_path: Path
+) -> None:
+    with started(tmp_path / "var", command, **environment) as server:
+        assert await server.ended() in (1, 3)
+    assert sentence in server.log and "Traceback" not in server.log, server.log
+
+
+@pytest.mark.parametrize("host", ["a..b", "a" * 300, "[::1]", "http://127.0.0.1", "no host"])
+async def test_a_host_that_is_no_address_is_refused_in_words(host: str, tmp_path: Path) -> None:
+    command: Command = lambda _: ["manage.py", "serve"]  # noqa: E731
+    with started(tmp_path / "var", command, HOST=host) as server:
+        assert await server.ended() == 1
+    assert f"HOST={host!r} is not allowed." in server.log and "Traceback" not in server.log
+
+
+async def test_it_serves_also_where_the_environment_asks_for_several_workers(
+    tmp_path: Path,
+) -> None:
+    """As hosts set it that run one program for each core."""
+    command: Command = lambda port: ["manage.py", "runserver", str(port)]  # noqa: E731
+    with started(tmp_path / "var", command, WEB_CONCURRENCY="4") as server:
+        assert (await server.answer("/healthz"))[0] == 200
+    assert "Another server" not in server.log, server.log
+
+
+RAISING = """
+import asyncio, sys
+from importlib import import_module
+application = import_module(sys.argv[1]).application
+async def receive(): return {"type": "lifespan.startup"}
+async def send(event): raise RuntimeError(event["message"])
+asyncio.run(application({"type": "lifespan", "state": {}, "asgi": {}}, receive, send))
+"""
+
+
+@pytest.mark.parametrize("module", ["chatsite.wsgi", "chatsite.asgi"])
+async def test_a_server_that_raises_what_it_is_told_ends_without_a_traceback(
+    module: str, tmp_path: Path
+) -> None:
+    """As hypercorn does."""
+    program = tmp_path / "raising.py"
+    program.write_text(RAISING)
+    more = {"PYTHONPATH": str(ROOT), "VAR_DIR": "/proc/chatsite"}
+    with started(tmp_path / "var", lambda _: [str(program), module], **more) as server:
+        assert await server.ended() == 3
+    (line,) = server.log.splitlines()
+    assert line == USE or line.startswith("VAR_DIR='/proc/chatsite' can't be used")
+
+
+@pytest.mark.parametrize("program", ["django-admin", "django"])
+def test_djangos_own_command_finds_its_folder_and_its_key(program: str, tmp_path: Path) -> None:
+    django = [sys.executable, "-m", "django"]
+    command = django if program == "django" else [str(Path(sys.executable).parent / program)]
+    environment = {
+        **os.environ,
+        "VAR_DIR": str(tmp_path / "new" / "var"),
+        "DJANGO_SETTINGS_MODULE": "chatsite.settings",
+        "DJANGO_SUPERUSER_PASSWORD": "a long one 91",
+        "PYTHONPATH": str(ROOT),
+    }
+    account = ["--noinput", "--username", "ada", "--email", "ada@example.org"]
+    sign = "from django.core import signing; print(signing.dumps('a'))"
+    for asked in (["migrate", "-v0"], ["createsuperuser", *account], ["shell", "-c", sign]):
+        done = subprocess.run(
+            [*command, *asked], env=environment, capture_output=True, text=True, timeout=PATIENCE
+        )
+        assert done.returncode == 0, done.stderr
+    assert (tmp_path / "new/var/chatsite.sqlite3").stat().st_mode & 0o077 == 0
+
+
+@pytest.mark.parametrize("asked", [["clearsessions"], ["purge"], ["changepassword", "ada"]])
+def test_a_command_before_the_first_start_says_what_makes_the_database(
+    asked: list[str], tmp_path: Path
+) -> None:
+    done = subprocess.run(
+        [sys.executable, "manage.py", *asked],
+        cwd=ROOT,
+        env={**os.environ, "VAR_DIR": str(tmp_path), "DJANGO_SETTINGS_MODULE": "chatsite.settings"},
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+    )
+    assert done.returncode == 1 and "Traceback" not in done.stderr
+    assert "no such table" in done.stderr and "`manage.py migrate`" in done.stderr
+
+
+def test_an_interpreter_without_the_packages_is_told_of_the_one_that_has_them() -> None:
+    done = subprocess.run(
+        [sys.executable, "-S", "manage.py", "serve"],
+        cwd=ROOT,
+        env={name: value for name, value in os.environ.items() if name != "PYTHONPATH"},
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+    )
+    assert done.returncode == 1 and "Traceback" not in done.stderr
+    assert "has no package django." in done.stderr and ".venv/bin/python" in done.stderr
+
+
 async def test_a_bad_setting_is_a_sentence_under_any_server(tmp_path: Path) -> None:
     with started(tmp_path / "var", uvicorn(), HISTORY_POLICY="sometimes") as server:
         assert await server.ended() == 3

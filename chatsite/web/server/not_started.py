@@ -4,6 +4,8 @@ start it. daphne knows no lifespan, gunicorn by itself calls it as WSGI, uvicorn
 from __future__ import annotations
 
 import logging
+import os
+import sys
 from collections.abc import Awaitable, Callable, Iterable, MutableMapping
 from typing import Any
 
@@ -23,6 +25,17 @@ MOST_BYTES = 123  # of the reason of a close
 HEADERS = {"content-type": "text/plain; charset=utf-8", "cache-control": "no-store"}
 
 
+async def fail_start(send: Send, message: str) -> None:
+    """Answer that the start failed; without this answer some servers would go on, and serve
+    nothing. hypercorn raises an error for it, and would end with its traceback."""
+    try:
+        await send({"type": "lifespan.startup.failed", "message": message})
+    except Exception:
+        sys.stderr.write(f"{message}\n")
+        sys.stderr.flush()
+        os._exit(3)  # by an error, asyncio would show where it comes from
+
+
 class NotStarted:
     """An application for both protocols: it answers 503, closes sockets and fails a lifespan, each
     with the sentence. One line in the log says it too."""
@@ -34,7 +47,7 @@ class NotStarted:
         """As ASGI asks."""
         if scope["type"] == "lifespan":
             await receive()
-            await send({"type": "lifespan.startup.failed", "message": say(HOW_TO_START)})
+            await fail_start(send, say(HOW_TO_START))
             return
         sentence = self._sentence()
         if scope["type"] == "http":

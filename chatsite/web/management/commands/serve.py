@@ -30,6 +30,10 @@ def require_free(host: str, port: int) -> None:
         with socket.socket(family, kind) as probe:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             probe.bind(address)
+    except (socket.gaierror, UnicodeError):
+        raise CommandError(
+            f"HOST={host!r} is not allowed. It is an address of this machine: 127.0.0.1, ::1"
+        ) from None
     except OSError as error:
         raise CommandError(
             f"HOST={host!r} PORT={port}: can't listen there ({error.strerror}). "
@@ -76,6 +80,7 @@ class Command(BaseCommand):
             "chatsite.asgi:application",
             host=host,
             port=port,
+            workers=1,  # uvicorn would take the number from WEB_CONCURRENCY
             reload=reload,
             reload_dirs=[str(settings.BASE_DIR / "chatsite")] if reload else None,
             lifespan="on",
