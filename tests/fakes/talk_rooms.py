@@ -56,8 +56,10 @@ class TalkState:
         hidden: bool = False,
         actor_type: str = "users",
         parameters: Mapping[str, Any] | None = None,
+        fields: Mapping[str, Any] | None = None,
     ) -> dict[str, Any]:
-        """A message; `@name` of somebody in the room becomes a mention, as Talk makes it."""
+        """A message; `@name` of somebody in the room becomes a mention, as Talk makes it. `fields`
+        are said instead of what it would have."""
         room = self.rooms[token]
         text, mentioned = self._mentions(room, text)
         found = {**mentioned, **(parameters or {})}
@@ -69,6 +71,7 @@ class TalkState:
         thread = more.get("parent", {}).get("threadId", thread)
         if thread:
             more |= {"threadId": thread, "isThread": thread in self.threads}
+        more |= fields or {}
         return self._append(room, who, text, parameters=found, more=more)
 
     def begin_thread(self, token: str, who: str, text: str) -> int:

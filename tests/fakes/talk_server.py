@@ -8,6 +8,9 @@ fail(503, 2)     the next two requests to a room get this status; `retry_after` 
 lose_answers(1)  the next post arrives, but its connection breaks before the answer
 header = "x"     stands above every page in place of the number of its last message
 gives_all        a page has all that is new, whatever is asked for
+rewrite = ...    makes of each page what the server says instead; the same for `rewrite_shares`
+cuts_polls = 2   a proxy in front answers with 504 where nothing came within so many seconds
+says_text        what it can do are numbers as text, and an object for the list
 holds_files      no file is given until it is False
 takes = 500      longer posts are refused with `refuses`, 413, whatever is said to be allowed
 file_answers["Talk/a.txt"] = 403   what is said of one file; `share_answers` the same of its shares
@@ -68,6 +71,10 @@ class FakeTalk(TalkState):
         self.file_answers: dict[str, int] = {}
         self.share_answers: dict[str, int] = {}
         self.header: str | None = None
+        self.rewrite: Callable[[Any], Any] | None = None
+        self.rewrite_shares: Callable[[Any], Any] | None = None
+        self.cuts_polls: float | None = None
+        self.says_text = False
         self.holds_files = False
         self.gives_all = False
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -204,16 +211,20 @@ class FakeTalk(TalkState):
                 self._repeated = 0
         self.polling += 1
         try:
-            found = await self._awaited(token, known, limit, float(asked.get("timeout", "30")))
+            waits = float(asked.get("timeout", "30"))
+            found = await self._awaited(token, known, limit, min(waits, self.cuts_polls or waits))
         finally:
             self.polling -= 1
+        if not found and self.cuts_polls and self.cuts_polls < waits:
+            return web.Response(status=504)
         return self._page(found) if found else web.Response(status=304)
 
     def _page(self, messages: list[dict[str, Any]]) -> web.Response:
         """As Talk does it: what is shown to nobody is left out, and counted in the header."""
         shown = [one for one in messages if one["id"] not in self.hidden]
         above = str(messages[-1]["id"]) if self.header is None else self.header
-        return _ocs(shown, headers={"X-Chat-Last-Given": above} if above else None)
+        headers = {"X-Chat-Last-Given": above} if above else None
+        return _ocs(shown, headers=headers, rewrite=self.rewrite)
 
     async def _awaited(
         self, token: str, known: int, limit: int, seconds: float
@@ -263,8 +274,9 @@ class FakeTalk(TalkState):
         return _ocs({"id": BOT, "display-name": "Assistant"})
 
     async def _able(self, request: web.Request) -> web.StreamResponse:
-        config = {"chat": {"max-length": self.longest}}
-        spreed = {"features": self.features, "config": config} if self.features else None
+        config = {"chat": {"max-length": str(self.longest) if self.says_text else self.longest}}
+        features = dict(enumerate(self.features)) if self.says_text else self.features
+        spreed = {"features": features, "config": config} if self.features else None
         return _ocs({"version": {}, "capabilities": {"spreed": spreed} if spreed else {}})
 
     async def _room(self, request: web.Request) -> web.StreamResponse:
@@ -284,7 +296,8 @@ class FakeTalk(TalkState):
             return _ocs([], status=404)
         kind = "folder" if folder else "file"
         said = {"id": "1", "share_type": 10, "file_source": number, "item_type": kind}
-        return _ocs([said | {"share_with": token, "path": f"/{path}"} for token in tokens])
+        found = [said | {"share_with": token, "path": f"/{path}"} for token in tokens]
+        return _ocs(found, rewrite=self.rewrite_shares)
 
     async def _file(self, request: web.Request) -> web.StreamResponse:
         while self.holds_files:  # noqa: ASYNC110 - set by another thread
@@ -316,10 +329,16 @@ class FakeTalk(TalkState):
         raise web.HTTPSeeOther(f"/{token}")
 
 
-def _ocs(data: Any, *, status: int = 200, headers: dict[str, str] | None = None) -> web.Response:
+def _ocs(
+    data: Any,
+    *,
+    status: int = 200,
+    headers: dict[str, str] | None = None,
+    rewrite: Callable[[Any], Any] | None = None,
+) -> web.Response:
     meta = {"status": "ok" if status < 400 else "failure", "statuscode": status}
     found = {"ocs": {"meta": meta, "data": data}}
-    return web.json_response(found, status=status, headers=headers)
+    return web.json_response(rewrite(found) if rewrite else found, status=status, headers=headers)
 
 
 def main() -> None:

@@ -9,7 +9,9 @@ import pytest
 from tests.fakes.dovecot import Dovecot
 from tests.fakes.openai_server import FakeOpenAI
 from tests.fakes.smtp_sink import SmtpSink
+from tests.fakes.talk_server import FakeTalk
 from tests.running import Server
+from tests.story.agents import write_agent
 
 KEY = "sk-canary-7f3a"
 
@@ -45,6 +47,28 @@ def sink() -> Iterator[SmtpSink]:
     """Takes what is sent by mail."""
     with SmtpSink() as running:
         yield running
+
+
+@pytest.fixture(scope="module")
+def talk() -> Iterator[FakeTalk]:
+    """A Talk-shaped server without rooms."""
+    with FakeTalk() as running:
+        yield running
+
+
+@pytest.fixture
+def own_talk() -> Iterator[FakeTalk]:
+    """Another one, for a test that starts a server of its own."""
+    with FakeTalk() as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def agents(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of agents with one, `plain`."""
+    folder = tmp_path_factory.mktemp("agents")
+    write_agent(folder, "plain")
+    return folder
 
 
 def provider_environment(fake: FakeOpenAI, **more: str) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -26,17 +27,9 @@ def strict() -> Iterator[FakeOpenAI]:
 
 
 @pytest.fixture(scope="module")
-def talk() -> Iterator[FakeTalk]:
-    with FakeTalk() as running:
-        yield running
-
-
-@pytest.fixture(scope="module")
 def site(
-    strict: FakeOpenAI, talk: FakeTalk, tmp_path_factory: pytest.TempPathFactory
+    strict: FakeOpenAI, talk: FakeTalk, agents: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Server]:
-    agents = tmp_path_factory.mktemp("agents")
-    write_agent(agents, "plain")
     write_agent(agents, "shown", {"history": SHOWN})
     rooms = {"strict01": {"agent": "plain", "chatSettings": {"historyPolicy": "all"}}}
     folder = tmp_path_factory.mktemp("strict")

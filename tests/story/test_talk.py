@@ -42,30 +42,11 @@ ROOMS: dict[str, dict[str, Any]] = {
 
 
 @pytest.fixture(scope="module")
-def fake() -> Iterator[FakeOpenAI]:
-    with FakeOpenAI() as running:
-        yield running
-
-
-@pytest.fixture(scope="module")
-def talk() -> Iterator[FakeTalk]:
-    with FakeTalk() as running:
-        yield running
-
-
-@pytest.fixture(scope="module")
-def agents(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("agents")
-    write_agent(folder, "plain")
-    write_agent(folder, "finder", nodes=["llm.openai", "search_history"])
-    return folder
-
-
-@pytest.fixture(scope="module")
 def server(
     fake: FakeOpenAI, talk: FakeTalk, agents: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Server]:
     folder = tmp_path_factory.mktemp("talk")
+    write_agent(agents, "finder", nodes=["llm.openai", "search_history"])
     more = {"AGENTS_DIR": str(agents), "FAST_MODEL": "tiny"}
     with talk_server(folder, talk, fake, ROOMS, **more) as running:
         follows(talk, len(ROOMS))
@@ -197,12 +178,6 @@ def test_a_room_s_account_signs_in_nowhere(server: Server) -> None:
 
 
 # ---- kills -------------------------------------------------------------------------------------
-@pytest.fixture
-def own_talk() -> Iterator[FakeTalk]:
-    with FakeTalk() as running:
-        yield running
-
-
 def test_killed_while_it_answers_the_room_gets_exactly_one_answer(
     fake: FakeOpenAI, own_talk: FakeTalk, folder: Path, agents: Path
 ) -> None:

@@ -11,7 +11,6 @@ import pytest
 from tests.fakes.openai_server import FakeOpenAI
 from tests.fakes.talk_server import BOT, FakeTalk
 from tests.running import Server
-from tests.story.agents import write_agent
 from tests.story.talk_rooms import ask, follows, path_of, sent, stored, talk_server, wait_for
 
 ROOMS: dict[str, dict[str, Any]] = {
@@ -25,30 +24,11 @@ ROOMS: dict[str, dict[str, Any]] = {
 
 
 @pytest.fixture(scope="module")
-def fake() -> Iterator[FakeOpenAI]:
-    with FakeOpenAI() as running:
-        yield running
-
-
-@pytest.fixture(scope="module")
-def talk() -> Iterator[FakeTalk]:
-    with FakeTalk() as running:
-        running.add_room("private1", "ada", bot=BOT).one_to_one = True
-        yield running
-
-
-@pytest.fixture(scope="module")
-def agents(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("agents")
-    write_agent(folder, "plain")
-    return folder
-
-
-@pytest.fixture(scope="module")
 def server(
     fake: FakeOpenAI, talk: FakeTalk, agents: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Server]:
     folder = tmp_path_factory.mktemp("talk")
+    talk.add_room("private1", "ada", bot=BOT).one_to_one = True
     with talk_server(folder, talk, fake, ROOMS, AGENTS_DIR=str(agents)) as running:
         follows(talk, len(ROOMS))
         yield running
@@ -62,12 +42,6 @@ def nothing_left(fake: FakeOpenAI, talk: FakeTalk) -> Iterator[None]:
     talk.takes, talk.refuses, talk.header = None, 413, None
     talk.file_answers.clear()
     talk.share_answers.clear()
-
-
-@pytest.fixture
-def own_talk() -> Iterator[FakeTalk]:
-    with FakeTalk() as running:
-        yield running
 
 
 def said_in(text: str) -> list[str]:

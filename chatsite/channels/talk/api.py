@@ -15,7 +15,15 @@ from urllib.parse import quote, urlsplit
 import aiohttp
 from yarl import URL
 
-from chatsite.channels.talk.contents import Page, data, is_with_room, last_given, steps, within
+from chatsite.channels.talk.contents import (
+    Page,
+    data,
+    entries,
+    is_with_room,
+    last_given,
+    steps,
+    within,
+)
 from chatsite.channels.talk.refusals import (
     OF_A_FILE,
     TalkTrouble,
@@ -105,9 +113,7 @@ class TalkApi:
         async with self._asked("GET", _chat(token), asked=asked, seconds=patience) as response:
             if response.status == 304:
                 return Page((), after)
-            found = await data(response)
-            if not isinstance(found, list):
-                raise no_talk()
+            found = entries(await data(response))
             return Page(found, last_given(response) or after)
 
     async def room(self, token: str) -> Mapping[str, Any]:
@@ -133,8 +139,8 @@ class TalkApi:
 
     async def longest_message(self) -> int:
         """How many characters a message may have."""
-        most = within(await self.capabilities(), "config", "chat", "max-length")
-        return most if isinstance(most, int) and most >= 100 else LONGEST_MESSAGE
+        most = number(within(await self.capabilities(), "config", "chat", "max-length"))
+        return most if most >= 100 else LONGEST_MESSAGE
 
     # ---- posts -------------------------------------------------------------------------------
     async def thread_of(self, token: str, number: int) -> int:
@@ -181,11 +187,10 @@ class TalkApi:
             async with self._asked("GET", _SHARES, asked=asked, may_fail=OF_A_FILE) as response:
                 require_file(response)
                 try:
-                    found = await data(response)
+                    found = entries(await data(response))
                 except TooLong as trouble:  # it will be as long the next time
                     raise TalkTrouble(trouble.message, concern="request") from None
-            shares = [one for one in found if isinstance(one, dict)] if found else []
-            with_room = [one for one in shares if is_with_room(one, token)]
+            with_room = [one for one in found if is_with_room(one, token)]
             if end == len(parts) and file.id:  # an earlier version stored none
                 with_room = [one for one in with_room if number(one.get("file_source")) == file.id]
             if with_room:
@@ -242,7 +247,7 @@ class TalkApi:
                 timeout=aiohttp.ClientTimeout(total=seconds),
             ) as response:
                 if response.status not in may_fail:
-                    require_success(response, method)
+                    require_success(response)
                 yield response
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
             # The library's own words hold the address, and a proxy's password with it.

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from chatsite.channels.talk.api import TalkApi
+from chatsite.channels.talk.contents import entries
 from chatsite.channels.talk.refusals import TalkTrouble
 from chatsite.channels.talk.rooms_file import RoomEntry, RoomsFile
 
@@ -41,8 +42,8 @@ async def check_rooms(
         yield Finding(False, f"user must be the account's user name: {account.get('id')!s:.64}.")
         return
     yield Finding(True, f"{file.server} accepts the user {file.user} and the app password.")
-    has = able.get("features")
-    missing = [name for name in NEEDED if not isinstance(has, list) or name not in has]
+    has = entries(able.get("features") or [])
+    missing = [name for name in NEEDED if name not in has]
     if not able:
         yield Finding(False, "Talk isn't installed there, or the bot may not use it.")
         return

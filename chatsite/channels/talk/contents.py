@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import aiohttp
 
-from chatsite.channels.talk.refusals import TooLong, no_talk
+from chatsite.channels.talk.refusals import TooLong, no_talk, require_success
 from chatsite.channels.talk.text.messages import number
 
 # Five messages of 32,000 characters, each with the one that it replies to, in twelve bytes each: so
@@ -56,7 +56,17 @@ async def data(response: aiohttp.ClientResponse) -> Any:
     stands = within(found, "ocs", "data")
     if stands is None:
         raise no_talk()
+    require_success(response, said=number(within(found, "ocs", "meta", "statuscode")))
     return stands
+
+
+def entries(value: Any) -> Sequence[Any]:
+    """What stands in a list, which PHP writes as an object once something was taken out of it."""
+    if isinstance(value, dict):
+        return list(value.values())
+    if not isinstance(value, list):
+        raise no_talk()
+    return value
 
 
 def within(value: Any, *keys: str) -> Any:
@@ -71,5 +81,7 @@ def steps(path: str) -> list[str]:
     return [part for part in path.split("/") if part not in ("", ".", "..")]
 
 
-def is_with_room(share: Mapping[str, Any], token: str) -> bool:
+def is_with_room(share: Any, token: str) -> bool:
+    if not isinstance(share, dict):
+        return False
     return number(share.get("share_type")) == ROOM_SHARE and share.get("share_with") == token

@@ -30,6 +30,8 @@ from chatsite.conversations.values.room_references import read_reference
 logger = logging.getLogger("chatsite.channels")
 # A server that answers a long poll at once would be asked without a pause.
 SHORTEST_POLL = 1.0
+# Seconds. A proxy between may break off what waits for longer than it likes; none is so impatient.
+SHORTEST_WAIT = 5
 # What Talk calls a room of one person and the bot.
 ONE_TO_ONE = 1
 # How many messages are stored in one transaction.
@@ -55,28 +57,31 @@ class RoomReader:
         self._announce = announce
         self._known = room.row.last_known
         self._limit, self._passed = PAGE, False
+        self._seconds = around.pace.poll
 
     # ---- as long as the server runs ------------------------------------------------------------
     async def follow(self) -> None:
         """Read up to the newest message, then announce what storage holds unfinished, and from
         then on what comes. Trouble is said once; it ends only when it is cancelled."""
         backoff, begun = self._backoff(), False
+        now = asyncio.get_running_loop().time
         while True:
+            began = now()
             try:
                 if not begun:
                     await self._begin()
                     begun = True
                 before = self._health.times()
-                began = asyncio.get_running_loop().time()
-                came = await self.read_up(self._around.pace.poll)
+                came = await self.read_up(self._seconds)
                 self._well(before)
                 backoff = self._backoff()
-                spent = asyncio.get_running_loop().time() - began
-                if not came and spent < min(SHORTEST_POLL, self._around.pace.poll):
+                if not came and now() - began < min(SHORTEST_POLL, self._seconds):
                     await asyncio.sleep(SHORTEST_POLL)
             except TalkTrouble as trouble:
                 # A page may also be more than the server or the line can do.
                 self._limit = max(1, self._limit // 2)
+                if (spent := int(now() - began)) >= SHORTEST_WAIT:
+                    self._seconds = min(self._seconds, max(SHORTEST_WAIT, spent // 2))
                 await asyncio.sleep(self._wrong(trouble, backoff))
             except Exception:
                 logger.exception("Talk: the room %s failed, and is read anew", self._name)

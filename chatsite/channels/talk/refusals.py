@@ -41,9 +41,15 @@ def no_talk() -> TalkTrouble:
     return TalkTrouble("the server's answer isn't Talk's", concern="server")
 
 
-def require_success(response: aiohttp.ClientResponse, method: str) -> None:
-    """Raises TalkTrouble for whatever is no success."""
-    status = response.status
+# What OCS says in its version 1, where the status above the answer is always one of success.
+_VERSION_1 = {100: 200, 996: 500, 997: 401, 998: 404}
+
+
+def require_success(response: aiohttp.ClientResponse, *, said: int = 0) -> None:
+    """Raises TalkTrouble for whatever is no success. `said` is the status that stands in the
+    answer, 0 where none does."""
+    status = _VERSION_1.get(said, said) or response.status
+    method = response.method
     if status == 304 or 200 <= status < 300:
         return
     if status == 401 or (status == 403 and method == "GET"):

@@ -60,6 +60,8 @@ async def test_the_longest_message_is_the_one_that_the_server_names(
 ) -> None:
     talk.longest = 1000
     assert await api.longest_message() == 1000
+    talk.says_text = True
+    assert await api.longest_message() == 1000
     talk.features = []
     assert await api.longest_message() == 32_000
 

@@ -43,7 +43,9 @@ def check(
     return run
 
 
-def test_all_is_well(check: Any, talk: FakeTalk) -> None:
+@pytest.mark.parametrize("says_text", [False, True])
+def test_all_is_well(check: Any, talk: FakeTalk, says_text: bool) -> None:
+    talk.says_text = says_text
     said, error = check(harbour1="demo")
     assert not error and "WRONG" not in said
     assert "harbour1: the bot is in it" not in said

@@ -230,6 +230,21 @@ def test_whatever_a_server_says_is_read_without_an_error(fields: dict[str, Any])
         read_reaction(value)
 
 
+@pytest.mark.parametrize(
+    ("kind", "id", "name"),
+    [
+        ("guests", "a1" * 20, "Guest"),
+        ("emails", "b2" * 32, "Guest"),
+        ("users", "ada", "ada"),
+        ("federated_users", "eve@far.example", "eve@far.example"),
+    ],
+)
+def test_who_has_no_name_is_a_guest_where_the_id_says_nothing(
+    kind: str, id: str, name: str
+) -> None:
+    assert read(actorType=kind, actorId=id, actorDisplayName="").name == name
+
+
 @given(st.uuids(), st.sampled_from(["result", "ack", "progress"]), st.integers(1, 9999))
 def test_a_reference_id_is_read_as_it_was_written(about: Any, tag: Any, part: int) -> None:
     reference = Reference(str(about), tag, part)

@@ -37,6 +37,7 @@ _CHANGES: Mapping[str, ChangeKind] = {
     "message_deleted": "deleted",
     "history_cleared": "cleared",
 }
+_NOT_SAID = ("system", "command", "reaction", "reaction_deleted")
 LONGEST_NAME = 120
 GUEST = "Guest"
 
@@ -174,7 +175,7 @@ def _without_name(before: str, text: str, end: int) -> tuple[str, int]:
 def _kind(fields: Mapping[str, Any], *, own: bool) -> RoomKind:
     if fields.get("messageType") == "comment_deleted" or fields.get("deleted") is True:
         return "deleted"
-    if _text(fields.get("systemMessage")) or fields.get("messageType") in ("system", "command"):
+    if _text(fields.get("systemMessage")) or fields.get("messageType") in _NOT_SAID:
         return "system"
     reference = read_reference(_text(fields.get("referenceId"))) if own else None
     return reference.tag if reference is not None else "said"
@@ -188,7 +189,8 @@ def _name(fields: Mapping[str, Any]) -> str:
     """On one line, and else as they call themselves: `values.room_names` says how it is shown. The
     id of a guest is a row of digits; Talk shows one without a name as a guest, too."""
     shown = " ".join(_text(fields.get("actorDisplayName")).split())
-    unnamed = GUEST if fields.get("actorType") == "guests" else _text(fields.get("actorId"))
+    is_guest = fields.get("actorType") in ("guests", "emails")
+    unnamed = GUEST if is_guest else _text(fields.get("actorId"))
     return (shown or unnamed or "?")[:LONGEST_NAME]
 
 
@@ -199,9 +201,10 @@ def _used(fields: Mapping[str, Any], parameters: Mapping[str, Any]) -> Sequence[
 
 
 def _names_bot(parameter: Mapping[str, Any], bot: str) -> bool:
-    """A user of another server may have the bot's user name there."""
-    here = not parameter.get("server")
-    return here and parameter.get("type") == "user" and parameter.get("id") == bot
+    """A user of another server may have the bot's user name there. Who writes a mention without
+    choosing from the list may write it in capitals."""
+    here = not parameter.get("server") and parameter.get("type") == "user"
+    return here and _text(parameter.get("id")).casefold() == bot.casefold()
 
 
 def _files(parameters: Mapping[str, Any]) -> tuple[RoomFile, ...]:
