@@ -30,6 +30,7 @@ from channels.security.websocket import WebsocketDenier
 from django.conf import settings
 from django.urls import re_path
 
+from chatsite.asgi_types import App, Receive, Scope, Send
 from chatsite.language import Languages
 from chatsite.live.frames import DirectFrames
 from chatsite.live.limits import HandshakeLimits
@@ -38,15 +39,7 @@ from chatsite.live.routing import routes
 from chatsite.web import health
 from chatsite.web.accounts.former_cookies import FormerCookies
 from chatsite.web.server.bodies import BodyLimits
-from chatsite.web.server.not_started import (
-    App,
-    ForAnyServer,
-    NotStarted,
-    Receive,
-    Scope,
-    Send,
-    fail_start,
-)
+from chatsite.web.server.not_started import ForAnyServer, NotStarted, fail_start
 from chatsite.web.server.readable import Pages
 from chatsite.web.server.request_limits import AddressLimits
 from chatsite.web.server.static_files import collect_if_changed

@@ -5,7 +5,6 @@ Everything that runs for a request inherits the choice with its context, tasks a
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from functools import cache
 from typing import Any
 
@@ -14,12 +13,8 @@ from django.utils import translation
 from django.utils.translation.trans_real import DjangoTranslation, parse_accept_lang_header
 from django.views.i18n import JavaScriptCatalog
 
+from chatsite.asgi_types import App, Receive, Scope, Send
 from chatsite.wording import TRANSLATE, Translator
-
-Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
-Send = Callable[[Mapping[str, Any]], Awaitable[None]]
-Scope = dict[str, Any]
-App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 CATALOGUE = Translator(
     translation.gettext, translation.ngettext, lambda: translation.get_language() or ""

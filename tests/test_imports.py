@@ -17,7 +17,15 @@ PROGRAM = ROOT / "chatsite"
 # Imports go downwards only: a part may import those of the lines above its own.
 LEVELS = (
     ("wording",),
-    ("messages", "errors", "process_limits", "child_process", "encoding", "alphabets"),
+    (
+        "messages",
+        "errors",
+        "process_limits",
+        "child_process",
+        "encoding",
+        "alphabets",
+        "asgi_types",
+    ),
     ("history", "kv", "limits", "checked_file", "mail_account"),
     ("views", "tools", "files"),
     ("events",),

@@ -7,7 +7,7 @@ They are only read: another project's are neither changed nor removed.
 from __future__ import annotations
 
 import re
-from collections.abc import Awaitable, Callable, Mapping, MutableMapping
+from collections.abc import Mapping
 from typing import Any
 
 from django.conf import settings
@@ -15,10 +15,7 @@ from django.contrib.sessions.backends.db import SessionStore
 from django.http import HttpResponse
 from django.http.cookie import parse_cookie
 
-Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
-Send = Callable[[Mapping[str, Any]], Awaitable[None]]
-Scope = dict[str, Any]
-App = Callable[[Scope, Receive, Send], Awaitable[None]]
+from chatsite.asgi_types import App, Receive, Scope, Send
 
 SESSION = "sessionid"
 CSRF = "csrftoken"

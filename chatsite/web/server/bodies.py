@@ -13,13 +13,14 @@ import json
 import shutil
 import tempfile
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, MutableMapping
+from collections.abc import AsyncGenerator, Mapping
 from http.cookies import CookieError, SimpleCookie
 from typing import Any
 
 from django.conf import settings
 from django.contrib.sessions.backends.db import SessionStore
 
+from chatsite.asgi_types import App, Event, Receive, Scope, Send
 from chatsite.errors import TooMany
 from chatsite.files.intake import LEAST_RATE, SILENCE_SECONDS, too_large
 from chatsite.limits.addresses import address_of
@@ -28,12 +29,6 @@ from chatsite.limits.table import BODIES, SMALL_BODY, Route
 from chatsite.messages import MAX_ATTACHMENT_BYTES
 from chatsite.web.server.private import KEPT_NOWHERE
 from chatsite.wording import later, say
-
-Event = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[Event]]
-Send = Callable[[Mapping[str, Any]], Awaitable[None]]
-Scope = dict[str, Any]
-App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 FILES = "/files"
 NO_BODY = later("This address takes no content. Nothing of it was kept.")

@@ -6,16 +6,13 @@ from __future__ import annotations
 import logging
 import os
 import sys
-from collections.abc import Awaitable, Callable, Iterable, MutableMapping
+from collections.abc import Callable, Iterable
 from typing import Any
 
+from chatsite.asgi_types import App, Receive, Scope, Send
 from chatsite.wording import later, say
 
-Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
-Send = Callable[[dict[str, Any]], Awaitable[None]]
-Scope = dict[str, Any]
 StartResponse = Callable[[str, list[tuple[str, str]]], object]
-App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 logger = logging.getLogger("chatsite")
 HOW_TO_START = later("Chatsite can't run as it was started here. Use: python manage.py serve")

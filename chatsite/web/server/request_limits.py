@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Awaitable, Callable, Mapping, MutableMapping
-from typing import Any
+from collections.abc import Awaitable, Callable
 
 from asgiref.sync import markcoroutinefunction
 from django.conf import settings
@@ -13,17 +12,13 @@ from django.http.response import HttpResponseBase
 from django.shortcuts import render
 from django.urls import Resolver404, resolve
 
+from chatsite.asgi_types import App, Receive, Scope, Send
 from chatsite.errors import TooMany
 from chatsite.limits.addresses import address_of
 from chatsite.limits.limiter import Limiter
 from chatsite.limits.table import ADMIN_ROUTE, NOWHERE, ROUTES, STATIC, Route
 from chatsite.web.people import known_person, site_of
 from chatsite.web.server.private import KEPT_NOWHERE
-
-Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
-Send = Callable[[Mapping[str, Any]], Awaitable[None]]
-Scope = dict[str, Any]
-App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 STATIC_ROUTE = Route(STATIC)
 WITHOUT_BODY = ("GET", "HEAD", "OPTIONS")

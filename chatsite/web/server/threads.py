@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
 
 from asgiref.sync import ThreadSensitiveContext
 
-Event = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[Event]]
-Send = Callable[[Mapping[str, Any]], Awaitable[None]]
-Scope = dict[str, Any]
-App = Callable[[Scope, Receive, Send], Awaitable[None]]
+from chatsite.asgi_types import App, Receive, Scope, Send
 
 # Each has a connection with up to 2 MB of SQLite's cache.
 THREADS = 16
