@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
 from typing import Any
 
-App = Callable[..., Awaitable[Any]]
+from chatsite.asgi_types import App, Receive, Scope, Send
+
 SEND = "chatsite.send"
 
 
@@ -19,7 +19,7 @@ class DirectFrames:
     def __init__(self, app: App) -> None:
         self._app = app
 
-    async def __call__(self, scope: dict[str, Any], receive: Any, send: Any) -> None:
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         await self._app({**scope, SEND: send}, receive, send)
 
 

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any
 
+from chatsite.asgi_types import App, Receive, Scope, Send
 from chatsite.errors import TooMany
 from chatsite.limits.addresses import address_of
 from chatsite.limits.limiter import Limiter
 from chatsite.limits.table import COMMANDS, DRAFTS, FRAMES, HANDSHAKES, REFUSED_FRAMES, SOCKETS
 from chatsite.live.commands import AnyCommand, AskPreview
 
-App = Callable[..., Awaitable[Any]]
 # The code of a close for which the page waits and says why; a flood gets 1008.
 TOO_MANY_SOCKETS = 4429
 
@@ -25,7 +24,7 @@ class HandshakeLimits:
     def __init__(self, app: App) -> None:
         self._app = app
 
-    async def __call__(self, scope: dict[str, Any], receive: Any, send: Any) -> None:
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         limiter: Limiter = scope["state"]["site"].limiter
         address = address_of(scope)
         try:

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-from typing import Any
-
 from channels.security.websocket import WebsocketDenier
 from django.conf import settings
 from django.http.request import split_domain_port, validate_host
 
-App = Callable[..., Awaitable[Any]]
+from chatsite.asgi_types import App, Receive, Scope, Send
 
 
 class SameOrigin:
@@ -18,11 +15,12 @@ class SameOrigin:
     def __init__(self, application: App) -> None:
         self.application = application
 
-    async def __call__(self, scope: dict[str, Any], receive: Any, send: Any) -> Any:
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         headers = {name.lower(): value.decode("latin1") for name, value in scope["headers"]}
         if same_origin(headers, scheme=scope.get("scheme", "ws")):
-            return await self.application(scope, receive, send)
-        return await WebsocketDenier()(scope, receive, send)
+            await self.application(scope, receive, send)
+        else:
+            await WebsocketDenier()(scope, receive, send)
 
 
 def same_origin(headers: dict[bytes, str], *, scheme: str) -> bool:

@@ -108,6 +108,18 @@ async def test_what_a_status_concerns(status: int, concern: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("code", "concern"),
+    [(997, "account"), ("403", "room"), (998, "room"), ("413", "request"), (996, "busy")],
+)
+async def test_a_status_within_an_answer_concerns_the_same(code: int | str, concern: str) -> None:
+    async def answer(request: web.Request) -> web.Response:
+        return web.json_response({"ocs": {"meta": {"statuscode": code}, "data": []}})
+
+    trouble = await asking(answer, lambda api: api.post(TOKEN, "Hello", reference="x"))
+    assert trouble.concern == concern
+
+
+@pytest.mark.parametrize(
     ("header", "seconds"),
     [("7", 7), ("", PATIENCE), ("soon", PATIENCE), ("99999999", MOST_PATIENCE)],
 )

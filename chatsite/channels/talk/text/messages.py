@@ -31,7 +31,7 @@ _ACTORS: Mapping[str, str] = {
     "federated_users": "federated_user/",
 }
 # What is left of "@bot: hello" once the name is taken out.
-_AFTER_NAME = re.compile(r"[\s:,;]+")
+_AFTER_NAME = re.compile(r"[\s:,;：，、；،؛]+")
 _CHANGES: Mapping[str, ChangeKind] = {
     "message_edited": "edited",
     "message_deleted": "deleted",
