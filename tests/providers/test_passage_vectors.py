@@ -9,6 +9,7 @@ import pytest
 from chatsite.history.lexical.index import Index, Line
 from chatsite.providers.tokens.passage_vectors import PassageVectors
 from chatsite.providers.tokens.sentence_vectors import SentenceVectors
+from tests.sentence_vectors import installed_vectors
 
 SAID = (
     "We adopted a puppy from the shelter",
@@ -21,9 +22,7 @@ SAID = (
 
 @pytest.fixture(scope="module")
 def vectors() -> SentenceVectors:
-    found = SentenceVectors.find()
-    assert found is not None, "make embeddings installs what this needs"
-    return found
+    return installed_vectors()
 
 
 def grown(vectors: SentenceVectors, *groups: tuple[str, ...]) -> PassageVectors:

@@ -19,11 +19,11 @@ from chatsite.conversations.upkeep import deletions, edits, marks
 from chatsite.conversations.values.records import IndexLines, IndexProgress
 from chatsite.history import Entry, Evidence, Users
 from chatsite.messages import Message
-from chatsite.providers.tokens.sentence_vectors import SentenceVectors
 from chatsite.turns.context.decision_inputs import DecisionInputs
 from chatsite.turns.evidence import recall as recalling
 from chatsite.turns.evidence.recall import Recaller
 from tests.conversations.builders import ADA, begin, end, messages, new_id, row
+from tests.sentence_vectors import installed_vectors
 from tests.turns.conftest import World
 
 FACT = "My sister Ana keeps a petrel."
@@ -318,9 +318,7 @@ class TestOnDisk:
 
 
 def with_vectors(talk: Talk, **options: Any) -> Talk:
-    vectors = SentenceVectors.find()
-    assert vectors is not None, "make embeddings installs what this needs"
-    again = Talk(talk.world, vectors=vectors, **options)
+    again = Talk(talk.world, vectors=installed_vectors(), **options)
     again.id = talk.id
     return again
 
@@ -423,9 +421,7 @@ async def test_a_failing_store_costs_the_hits_and_not_the_turn(
 
 
 async def test_with_sentence_vectors_meaning_counts_too(world: World) -> None:
-    vectors = SentenceVectors.find()
-    assert vectors is not None, "make embeddings installs what this needs"
-    plain, knowing = Talk(world), Talk(world, vectors=vectors)
+    plain, knowing = Talk(world), Talk(world, vectors=installed_vectors())
     knowing.id = plain.id
     fillers = [f"The train number {n} leaves from platform {n + 3}" for n in range(12)]
     await plain.turns("We adopted a puppy from the shelter", *fillers)
