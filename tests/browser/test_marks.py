@@ -50,7 +50,7 @@ def test_the_page_explains_why_a_message_was_forgotten_and_a_pin_brings_it_back(
     choose(fact, "Why did it forget?")
     dialog = chat.page.get_by_role("dialog", name="Why did it forget?")
     expect(dialog).to_contain_text(
-        "It dropped out of the context at turn 3, 2 messages later, when you sent “And in "
+        "It dropped out of the context at turn 3, 2 exchanges later, when you sent “And in "
         "winter?”: older than your last 2 exchanges (set in the page's address)."
     )
     expect(dialog).to_contain_text("It won't be sent with your next message either.")
@@ -63,7 +63,9 @@ def test_the_page_explains_why_a_message_was_forgotten_and_a_pin_brings_it_back(
     assert sent_texts(fake) == [FACT, "And in winter?", "What can I eat?"]
     choose(fact, "Why is this sent?")
     why = chat.page.get_by_role("dialog", name="Why is this sent?")
-    expect(why).to_contain_text("It came back at turn 4, 3 messages later, when you sent “What can")
+    expect(why).to_contain_text(
+        "It came back at turn 4, 3 exchanges later, when you sent “What can"
+    )
     why.get_by_role("button", name="Close").click()
     choose(fact, "Unpin")
     expect(other.users.first.get_by_role("heading")).not_to_contain_text("pinned")
