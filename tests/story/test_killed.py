@@ -74,15 +74,16 @@ async def begin_long_answer(page: Page) -> tuple[str, str]:
     clock = asyncio.get_running_loop().time
     while True:
         await page.send(LONG)
-        text, times = "", [(clock(), "")]
-        while clock() < times[0][0] + 2.6 or len(text) < 20:
+        text, times, old = "", [(clock(), "")], ""
+        while clock() < times[0][0] + 2.6 or not old:
             event = await page.until("delta", "turn_ended")
             if event["type"] == "turn_ended":
                 break
             text += event["text"]
             times.append((clock(), text))
+            old = next((part for moment, part in reversed(times) if moment < clock() - 1.3), "")
         else:
-            return text, next(part for moment, part in reversed(times) if moment < clock() - 1.3)
+            return text, old
 
 
 async def check_reuse(page: Page, cells: int) -> None:
