@@ -174,9 +174,10 @@ def _is_of(leaf: Leaf, pages: Sequence[str]) -> bool:
 
 def _is_shown(leaf: Leaf, shown: set[str]) -> bool:
     """Whether its sender put it there to be looked at: it is no logo or icon."""
+    if f"cid:{leaf.content_id}" not in shown:
+        return False
     data = bytes_of(leaf.part)
-    is_seen = f"cid:{leaf.content_id}" in shown
-    return is_seen and (len(data) >= SMALL_PICTURE or _is_large(data))
+    return len(data) >= SMALL_PICTURE or _is_large(data)
 
 
 def _is_large(picture: bytes) -> bool:
