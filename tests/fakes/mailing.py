@@ -5,10 +5,11 @@ from __future__ import annotations
 import sqlite3
 import time
 import uuid
-from collections.abc import Callable, Mapping
-from contextlib import closing
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing, contextmanager
 from email.message import EmailMessage
 from email.policy import SMTP
+from pathlib import Path
 from typing import Any
 
 from tests.fakes import dovecot, smtp_sink
@@ -122,6 +123,16 @@ def verify(server: Server, name: str) -> str:
         )
         database.commit()
     return address
+
+
+@contextmanager
+def mail_server(folder: Path, environment: Mapping[str, Any]) -> Iterator[Server]:
+    """The application in this folder until the block ends; it is ended with `end`."""
+    server = Server(folder, **environment).start()
+    try:
+        yield server
+    finally:
+        end(server)
 
 
 def end(server: Server) -> None:

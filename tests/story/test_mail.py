@@ -7,6 +7,7 @@ import asyncio
 import secrets
 from collections.abc import Iterator
 from email.message import EmailMessage
+from pathlib import Path
 from typing import Any
 from uuid import UUID
 
@@ -18,9 +19,9 @@ from tests.fakes.mailing import (
     AGENT,
     SITE,
     add_account,
-    end,
     id_of,
     mail_environment,
+    mail_server,
     rows,
     state_of,
     until,
@@ -31,7 +32,6 @@ from tests.fakes.openai_server import FakeOpenAI
 from tests.fakes.smtp_sink import SmtpSink, text_of
 from tests.person import Person
 from tests.running import Server
-from tests.story.agents import write_agent
 from tests.story.conftest import provider_environment
 
 PASSWORD = "a-long-password-1815"
@@ -43,20 +43,16 @@ def server(
     fake: FakeOpenAI,
     mailbox: Dovecot,
     sink: SmtpSink,
+    agents: Path,
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[Server]:
-    agents = tmp_path_factory.mktemp("agents")
-    write_agent(agents, "plain")
     environment = provider_environment(
         fake,
         **mail_environment(mailbox, sink, MAIL_AGENT="plain", MAIL_THREAD_HOURLY=f"{HOURLY}"),
         AGENTS_DIR=str(agents),
     )
-    running = Server(tmp_path_factory.mktemp("mail"), **environment).start()
-    try:
+    with mail_server(tmp_path_factory.mktemp("mail"), environment) as running:
         yield running
-    finally:
-        end(running)
 
 
 @pytest.fixture

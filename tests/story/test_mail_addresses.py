@@ -13,7 +13,15 @@ from zipfile import ZipFile
 import pytest
 
 from tests.fakes.dovecot import Dovecot
-from tests.fakes.mailing import AGENT, SITE, end, mail_environment, state_of, until, written
+from tests.fakes.mailing import (
+    AGENT,
+    SITE,
+    mail_environment,
+    mail_server,
+    state_of,
+    until,
+    written,
+)
 from tests.fakes.openai_server import FakeOpenAI
 from tests.fakes.smtp_sink import SmtpSink, text_of
 from tests.person import Person
@@ -33,11 +41,8 @@ def server(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[Server]:
     environment = provider_environment(fake, **mail_environment(mailbox, sink), SIGNUP="true")
-    running = Server(tmp_path_factory.mktemp("addresses"), **environment).start()
-    try:
+    with mail_server(tmp_path_factory.mktemp("addresses"), environment) as running:
         yield running
-    finally:
-        end(running)
 
 
 async def sign_up(person: Person) -> str:
@@ -166,13 +171,10 @@ async def test_nobody_fills_an_inbox_with_links(
     environment = provider_environment(
         fake, **mail_environment(mailbox, sink), SIGNUP="true", LIMITS_FACTOR="1"
     )
-    narrow = Server(server.folder / "narrow", **environment).start()
-    try:
+    with mail_server(server.folder / "narrow", environment) as narrow:
         async with Person(narrow.url) as ada:
             await sign_up(ada)
             target = f"{secrets.token_hex(4)}@example.org"
             found = [(await submit(ada, PATH, address=target)).status for _ in range(6)]
         assert found == [302] * 5 + [429]
         assert sink.to.count([target]) == 5
-    finally:
-        end(narrow)

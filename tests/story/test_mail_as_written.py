@@ -9,6 +9,7 @@ from base64 import b64encode
 from collections.abc import Iterator
 from email.message import EmailMessage
 from io import BytesIO
+from pathlib import Path
 
 import pytest
 from PIL import Image
@@ -17,9 +18,9 @@ from tests.fakes.dovecot import Dovecot
 from tests.fakes.mailing import (
     AUTHSERV,
     add_account,
-    end,
     id_of,
     mail_environment,
+    mail_server,
     rows,
     state_of,
     until,
@@ -27,7 +28,6 @@ from tests.fakes.mailing import (
 from tests.fakes.openai_server import FakeOpenAI
 from tests.fakes.smtp_sink import SmtpSink, text_of
 from tests.running import Server
-from tests.story.agents import write_agent
 from tests.story.conftest import provider_environment
 
 ANSWER = "It is 40 m long, and 6 m deep."
@@ -40,20 +40,16 @@ def server(
     fake: FakeOpenAI,
     mailbox: Dovecot,
     sink: SmtpSink,
+    agents: Path,
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[Server]:
-    agents = tmp_path_factory.mktemp("agents")
-    write_agent(agents, "plain")
     environment = provider_environment(
         fake,
         **mail_environment(mailbox, sink, MAIL_AGENT="plain", MAIL_THREAD_HOURLY="99"),
         AGENTS_DIR=str(agents),
     )
-    running = Server(tmp_path_factory.mktemp("mail"), **environment).start()
-    try:
+    with mail_server(tmp_path_factory.mktemp("mail"), environment) as running:
         yield running
-    finally:
-        end(running)
 
 
 class Writer:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.fakes.dovecot import Dovecot
-from tests.fakes.mailing import add_account, end, id_of, mail_environment, rows, written
+from tests.fakes.mailing import add_account, id_of, mail_environment, mail_server, rows, written
 from tests.fakes.openai_server import FakeOpenAI
 from tests.fakes.smtp_sink import SmtpSink, text_of
 from tests.running import Server
@@ -73,11 +73,8 @@ def server(
         AGENTS_DIR=str(agents),
         FAST_MODEL=FAST,
     )
-    running = Server(tmp_path_factory.mktemp("memory"), **environment).start()
-    try:
+    with mail_server(tmp_path_factory.mktemp("memory"), environment) as running:
         yield running
-    finally:
-        end(running)
 
 
 class Thread:
