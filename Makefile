@@ -35,7 +35,7 @@ engine: ## install the embedded engine and its model, also after a failure
 embeddings: ## install static sentence vectors: the policy `relevant` finds more with them
 	@$(INSTALL) app embeddings
 
-quick: ## run the tests that need no browser, no engine and no server: two minutes
+quick: ## run the tests that need no browser, no engine and no server: four minutes
 	@$(INSTALL) app dev
 	@PY=$(PY) sh scripts/test.sh quick
 
