@@ -88,7 +88,16 @@ def is_a_file(name: str, document: Path) -> bool:
 
 @lru_cache
 def project_files(name: str) -> tuple[Path, ...]:
-    folders = ("agents", "chatsite", "docs", "scripts", "static", "templates", "tests")
+    folders = (
+        "agents",
+        "chatsite",
+        "conformance_kit",
+        "docs",
+        "scripts",
+        "static",
+        "templates",
+        "tests",
+    )
     found = [path for folder in folders for path in (ROOT / folder).rglob(name)]
     return (*found, *ROOT.glob(name))
 

@@ -30,7 +30,7 @@ LEVELS = (
     ("views", "tools", "files"),
     ("events",),
     ("agents", "providers", "conversations"),
-    ("turns", "checks", "conformance", "settings", "startup", "language"),
+    ("turns", "checks", "settings", "startup", "language"),
     ("channels",),
     ("wiring",),
     ("live", "web"),
@@ -65,7 +65,8 @@ PURE_PARTS = {
     "mail_account",
 }
 READS_ENVIRONMENT = "settings.py"
-FOR_TESTS = {"hypothesis", "pytest"}
+FOR_TESTS = {"hypothesis", "pytest", "tests"}
+KIT = "conformance_kit"
 
 MODULES = sorted(
     path
@@ -137,15 +138,14 @@ def test_pure_parts_import_the_standard_library_only(path: Path) -> None:
 @pytest.mark.parametrize("path", MODULES, ids=name_of)
 def test_what_tests_need_is_not_loaded_by_the_running_server(path: Path) -> None:
     """One command checks a strategy with the kit, and imports it only when it is called."""
-    names = set(imported(path))
-    if part_of(path) != "conformance":
-        assert not FOR_TESTS & {name.split(".")[0] for name in names}
-    if part_of(path) != "conformance" and path.name != "check_strategy.py":
-        assert not any(name.startswith("chatsite.conformance") for name in names)
+    first = {name.split(".")[0] for name in imported(path)}
+    assert not FOR_TESTS & first
+    if path.name != "check_strategy.py":
+        assert KIT not in first
     tree = tree_of(path)
     at_the_top = [node for node in tree.body if isinstance(node, ast.ImportFrom)]
     if path.name == "check_strategy.py":
-        assert not any(f"{node.module}".startswith("chatsite.conformance") for node in at_the_top)
+        assert not any(f"{node.module}".startswith(KIT) for node in at_the_top)
 
 
 @pytest.mark.parametrize("path", MODULES, ids=name_of)

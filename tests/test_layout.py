@@ -76,7 +76,6 @@ INSIDE: Mapping[str, tuple[str, ...]] = {
         "snapshots",
         "turns",
     ),
-    "conformance": ("kit", "policies", "plugin"),
     "channels": ("channel rooms", "desk mail", "supervisor", "talk"),
     "wiring": ("account_signals mail parts talk", "site"),
     "limits": ("addresses table", "limiter", "sign_ins"),

@@ -57,7 +57,6 @@ EXCEPTED = {
     "channels/talk/rooms_file.py": ADMIN,
     "checked_file.py": ADMIN,
     "checks.py": ADMIN,
-    "conformance/": AUTHOR,
     "conversations/admin.py": ADMIN,
     "conversations/cache/": SQL,
     "conversations/database/": SQL,

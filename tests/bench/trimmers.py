@@ -24,11 +24,11 @@ from langchain_core.messages import (
 from llama_index.core.llms import ChatMessage, MessageRole
 from llama_index.core.memory import ChatMemoryBuffer
 
-from chatsite.conformance.kit.conversations import plain_cases
-from chatsite.conformance.kit.functions import Adapter, TrimFunction
-from chatsite.conformance.kit.properties import PROPERTIES, checks_of_function
-from chatsite.conformance.kit.search import rates, smallest
 from chatsite.messages import Message, Role, ToolCall
+from conformance_kit.conversations import plain_cases
+from conformance_kit.functions import Adapter, TrimFunction
+from conformance_kit.properties import PROPERTIES, checks_of_function
+from conformance_kit.search import rates, smallest
 
 EXAMPLES = 5_000
 ROLES: dict[str, Role] = {"system": "system", "human": "user", "ai": "assistant", "tool": "tool"}

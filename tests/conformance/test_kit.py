@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from chatsite.conformance.kit.conversations import plain_cases
-from chatsite.conformance.kit.functions import load_function
-from chatsite.conformance.kit.properties import checks_of_function
-from chatsite.conformance.kit.search import Counterexample, rates, smallest
+from conformance_kit.conversations import plain_cases
+from conformance_kit.functions import load_function
+from conformance_kit.properties import checks_of_function
+from conformance_kit.search import Counterexample, rates, smallest
 
 PLACE = "tests.conformance.trims"
 EXAMPLES = 100
@@ -83,7 +83,14 @@ def test_rates_count_the_cases_with_enough_room_separately() -> None:
 
 # ---- as a pytest plugin -------------------------------------------------------------------------
 def run(*options: str) -> subprocess.CompletedProcess[str]:
-    plugin = ["-p", "chatsite.conformance.plugin", "-p", "no:django", "-p", "no:cacheprovider"]
+    plugin = [
+        "-p",
+        "conformance_kit.strategies.plugin",
+        "-p",
+        "no:django",
+        "-p",
+        "no:cacheprovider",
+    ]
     command = [sys.executable, "-m", "pytest", "-c", "/dev/null", "--rootdir=.", *plugin, *options]
     return subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
 
@@ -121,12 +128,13 @@ def test_a_folder_without_a_strategy_is_reported_before_anything_runs() -> None:
 
 
 # ---- as a package of its own --------------------------------------------------------------------
-KIT = Path(__file__).parents[2] / "chatsite" / "conformance" / "kit"
+KIT = Path(__file__).parents[2] / "conformance_kit"
 
 
 @pytest.mark.parametrize("path", sorted(KIT.glob("*.py")), ids=lambda path: path.name)
 def test_the_kit_imports_only_messages_from_chatsite(path: Path) -> None:
-    own = ("chatsite.conformance.kit", "chatsite.messages")
+    own = ("conformance_kit", "chatsite.messages")
+    assert "conformance_kit.strategies" not in path.read_text()
     for node in ast.walk(ast.parse(path.read_text())):
         names = [node.module or ""] if isinstance(node, ast.ImportFrom) else []
         names += [alias.name for alias in node.names] if isinstance(node, ast.Import) else []

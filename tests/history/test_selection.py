@@ -6,9 +6,9 @@ import math
 
 import pytest
 
-from chatsite.conformance.kit.cases import with_tokens
 from chatsite.history import Selection, estimate_message
 from chatsite.messages import Attachment, Message, TokenCount, ToolCall
+from conformance_kit.cases import with_tokens
 
 FILE = Attachment(id="f1", name="report.pdf", size=10, modality="document")
 QUESTION = Message.user("Check this report", FILE, id="0")

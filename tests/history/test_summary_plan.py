@@ -7,9 +7,6 @@ from collections.abc import Sequence
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chatsite.conformance.kit.cases import with_tokens
-from chatsite.conformance.kit.conversations import paths
-from chatsite.conformance.policies.adapter import stored_entries
 from chatsite.history import Entry, estimate, split_turns
 from chatsite.history.summary_plan import (
     RequestLoad,
@@ -24,6 +21,9 @@ from chatsite.history.summary_plan import (
     words_for_tokens,
 )
 from chatsite.messages import Message, ToolCall
+from conformance_kit.cases import with_tokens
+from conformance_kit.conversations import paths
+from conformance_kit.strategies.adapter import stored_entries
 
 
 def make_entry(seq: int, role: str, text: str, *, tokens: int = 50, **more: object) -> Entry:

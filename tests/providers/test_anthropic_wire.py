@@ -7,14 +7,15 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chatsite.conformance.kit.trials import PolicyRefused
-from chatsite.conformance.policies.adapter import VARIANTS, PolicyCase, Variant
-from chatsite.conformance.policies.policy_cases import cases
 from chatsite.messages import Message, ToolCall
 from chatsite.providers.anthropic.request import MessagesRequest, build_request
 from chatsite.providers.base.provider import Request, ToolSpec
 from chatsite.providers.base.role_order import EARLIER, GO_ON
 from chatsite.providers.known.models import ModelTable
+from conformance_kit.strategies.adapter import PolicyCase
+from conformance_kit.strategies.cases import cases
+from conformance_kit.trials import PolicyRefused
+from tests.conformance.built_in.variants import VARIANTS, Variant
 from tests.fakes.anthropic_rules import problems
 
 MODELS = ("claude-opus-5-5", "claude-haiku-4-5", "claude-sonnet-4-6", "claude-next", "llama3")

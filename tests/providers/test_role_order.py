@@ -8,14 +8,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chatsite.conformance.kit.trials import PolicyRefused
-from chatsite.conformance.policies.adapter import VARIANTS, PolicyCase, Variant
-from chatsite.conformance.policies.policy_cases import cases
 from chatsite.messages import Attachment, Message, ToolCall
 from chatsite.providers.anthropic.request import build_request
 from chatsite.providers.base.provider import Request
 from chatsite.providers.embedded.prompt import spoken_messages
 from chatsite.providers.openai.wire import wire_messages
+from conformance_kit.strategies.adapter import PolicyCase
+from conformance_kit.strategies.cases import cases
+from conformance_kit.trials import PolicyRefused
+from tests.conformance.built_in.variants import VARIANTS, Variant
 from tests.fakes.anthropic_rules import problems
 from tests.fakes.openai_rules import problems as openai_problems
 from tests.fakes.openai_rules import template_problem

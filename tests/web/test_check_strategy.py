@@ -122,7 +122,7 @@ def test_without_hypothesis_the_command_says_how_to_install_it(
     really = builtins.__import__
 
     def without(name: str, *more: Any, **other: Any) -> Any:
-        if name == "chatsite.conformance.policies.strategies":
+        if name == "conformance_kit.strategies.subject":
             raise ImportError("No module named 'hypothesis'", name="hypothesis")
         return really(name, *more, **other)
 

@@ -10,8 +10,6 @@ from typing import Any
 
 import pytest
 
-from chatsite.conformance.kit.cases import with_tokens
-from chatsite.conformance.policies.adapter import counted_head
 from chatsite.errors import PromptTooLarge
 from chatsite.history import (
     Decision,
@@ -26,6 +24,8 @@ from chatsite.history import (
     resolve,
 )
 from chatsite.messages import Message, Source, ToolCall
+from conformance_kit.cases import with_tokens
+from conformance_kit.strategies.adapter import counted_head
 
 HEAD = counted_head()
 WIDE = Window(1_000_000, 256)

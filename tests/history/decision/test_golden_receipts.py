@@ -15,8 +15,6 @@ from typing import Any
 
 import pytest
 
-from chatsite.conformance.kit.cases import with_tokens
-from chatsite.conformance.policies.adapter import cleaner, counted_head
 from chatsite.history import (
     Entry,
     Evidence,
@@ -35,6 +33,9 @@ from chatsite.history import (
 )
 from chatsite.history.decision.shown_receipt import show_receipt
 from chatsite.messages import Message, TokenCount, ToolCall
+from conformance_kit.cases import with_tokens
+from conformance_kit.strategies.adapter import counted_head
+from tests.conformance.built_in.variants import cleaner
 
 TEXT = with_tokens(Message.user("I like tea.", id="t1"))
 FILES = {

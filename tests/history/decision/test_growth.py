@@ -8,8 +8,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chatsite.conformance.kit.cases import with_tokens
-from chatsite.conformance.policies.adapter import counted_head
 from chatsite.history import (
     Decision,
     Entry,
@@ -21,6 +19,8 @@ from chatsite.history import (
     resolve,
 )
 from chatsite.messages import Message
+from conformance_kit.cases import with_tokens
+from conformance_kit.strategies.adapter import counted_head
 
 HEAD = counted_head()
 LIMIT = 400

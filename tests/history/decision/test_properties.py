@@ -7,11 +7,21 @@ import os
 import pytest
 from hypothesis import given, settings
 
-from chatsite.conformance.kit.cases import split_turns
-from chatsite.conformance.kit.properties import PROPERTIES
-from chatsite.conformance.kit.search import needed_by
-from chatsite.conformance.kit.trials import PolicyRefused
-from chatsite.conformance.policies.adapter import (
+from chatsite.history import POLICIES, apply_history_policy, reach
+from chatsite.history.policies.base import Everything, Tokens
+from conformance_kit.cases import split_turns
+from conformance_kit.properties import PROPERTIES
+from conformance_kit.search import needed_by
+from conformance_kit.strategies.adapter import PolicyCase, PolicyTrial
+from conformance_kit.strategies.cases import cases
+from conformance_kit.trials import PolicyRefused
+from tests.conformance.built_in.loaded_part import load_part
+from tests.conformance.built_in.policy_properties import (
+    POLICY_PROPERTIES,
+    PolicyProperty,
+    checks_of,
+)
+from tests.conformance.built_in.variants import (
     CLEANED,
     LEXICAL,
     STEPWISE,
@@ -20,19 +30,8 @@ from chatsite.conformance.policies.adapter import (
     TOKENS,
     TRIAGE,
     VARIANTS,
-    PolicyCase,
-    PolicyTrial,
     Variant,
 )
-from chatsite.conformance.policies.loaded_part import load_part
-from chatsite.conformance.policies.policy_cases import cases
-from chatsite.conformance.policies.policy_properties import (
-    POLICY_PROPERTIES,
-    PolicyProperty,
-    checks_of,
-)
-from chatsite.history import POLICIES, apply_history_policy, reach
-from chatsite.history.policies.base import Everything, Tokens
 
 # Variants of a policy that is checked too: both run mostly the same code.
 VARIANTS_OF_ANOTHER = (STEPWISE, TRIAGE, CLEANED)

@@ -6,10 +6,10 @@ import json
 
 import pytest
 
-from chatsite.conformance.kit.cases import with_tokens
-from chatsite.conformance.policies.adapter import counted_head
 from chatsite.history import Decision, Entry, Head, Transcript, Window, decide, resolve
 from chatsite.messages import Message, TokenCount
+from conformance_kit.cases import with_tokens
+from conformance_kit.strategies.adapter import counted_head
 
 
 def decision_on(environment: dict[str, str], template: dict[str, object]) -> Decision:

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from chatsite.conformance.policies.adapter import counted_head
 from chatsite.history.decision.shown_receipt import show_receipt
 from chatsite.history.lexical.sharing import NEAR, SHARES, show_why
 from chatsite.history.policies.lexical import NOT_SEARCHED
@@ -15,6 +14,7 @@ from chatsite.history.policies.none import WHY_SWITCHED_OFF
 from chatsite.history.records.replay import StoredRequest, rebuild_messages
 from chatsite.history.settings.offers import SettingSources, offers
 from chatsite.history.settings.sources import HISTORY_NAMES
+from conformance_kit.strategies.adapter import counted_head
 from tests.history.decision.test_golden_receipts import CASES, receipt
 from tests.pseudo_language import is_said, pseudo_language
 

@@ -10,15 +10,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chatsite.conformance.kit.trials import PolicyRefused
-from chatsite.conformance.policies.adapter import VARIANTS, Variant
-from chatsite.conformance.policies.policy_cases import cases
 from chatsite.errors import BadSetting
 from chatsite.history import Decision, resolve
 from chatsite.history.decision.shown_receipt import VERSION, show_receipt
 from chatsite.history.settings.sources import TABLE, Setting
 from chatsite.history.settings.stored_settings import show_settings, store_settings
 from chatsite.history.settings.triage_settings import CONVERSATION_ROWS, ConversationSettings
+from conformance_kit.strategies.cases import cases
+from conformance_kit.trials import PolicyRefused
+from tests.conformance.built_in.variants import VARIANTS, Variant
 from tests.history.decision.test_golden_receipts import CASES, receipt
 
 # Good and bad, of every kind, also what only looks like a value.

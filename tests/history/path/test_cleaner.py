@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from chatsite.conformance.policies.adapter import cleaner
 from chatsite.history import (
     NO_EVIDENCE,
     Decision,
@@ -24,6 +23,7 @@ from chatsite.history import (
 from chatsite.history.policies.triage import plan_triage
 from chatsite.history.records.forgetting import MessageTrail, TrailMessage, explain_forgetting
 from chatsite.history.values.selectable import selectable_entries
+from tests.conformance.built_in.variants import cleaner
 from tests.history.decision.test_decide import HEAD, WIDE, answer, reasons, sent, user
 from tests.history.older_turns import firsts, triage_terms, turn
 

@@ -6,8 +6,6 @@ import json
 
 import pytest
 
-from chatsite.conformance.kit.cases import with_tokens
-from chatsite.conformance.policies.adapter import counted_head
 from chatsite.history import (
     POLICIES,
     Decision,
@@ -22,6 +20,8 @@ from chatsite.history import (
 from chatsite.history.settings.alternatives import alternatives
 from chatsite.history.settings.offers import SettingSources, offers
 from chatsite.messages import Message
+from conformance_kit.cases import with_tokens
+from conformance_kit.strategies.adapter import counted_head
 from tests.history.policies.every_other import EVERY_OTHER
 
 NAME = EVERY_OTHER.name

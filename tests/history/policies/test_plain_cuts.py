@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chatsite.conformance.kit.cases import with_tokens
-from chatsite.conformance.policies.adapter import counted_head
 from chatsite.history import Entry, Transcript, Window, apply_history_policy, decide, resolve
 from chatsite.history.policies import cuts
 from chatsite.messages import Message
+from conformance_kit.cases import with_tokens
+from conformance_kit.strategies.adapter import counted_head
 
 
 def chat(letters: str) -> list[Message]:

@@ -12,8 +12,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chatsite.conformance.kit.cases import with_tokens
-from chatsite.conformance.policies.adapter import counted_head
 from chatsite.history import (
     Decision,
     Entry,
@@ -32,6 +30,8 @@ from chatsite.history import (
     resolve,
 )
 from chatsite.messages import Message, Role, Source, TokenCount, ToolCall
+from conformance_kit.cases import with_tokens
+from conformance_kit.strategies.adapter import counted_head
 
 HEAD = counted_head()
 HEAD_TOKENS = sum(message.tokens.count for message in HEAD.messages if message.tokens)

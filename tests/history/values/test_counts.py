@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chatsite.conformance.kit.cases import with_tokens
 from chatsite.history import estimate, estimate_message, tokens_of
 from chatsite.history.values.counts import known_tokens, weakest
 from chatsite.messages import Attachment, Message, ToolCall
+from conformance_kit.cases import with_tokens
 
 DATA = Path(__file__).parents[2] / "data"
 

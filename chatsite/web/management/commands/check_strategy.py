@@ -16,8 +16,8 @@ from chatsite.agents.template import Template
 from chatsite.errors import NotFound
 
 if TYPE_CHECKING:
-    from chatsite.conformance.kit.search import Counterexample
-    from chatsite.conformance.policies.strategies import StrategySubject
+    from conformance_kit.search import Counterexample
+    from conformance_kit.strategies.subject import StrategySubject
 
 EXAMPLES = 200
 EVERY = 20  # conversations for each dot of progress
@@ -41,7 +41,7 @@ class Command(BaseCommand):
         if examples < 1:
             raise CommandError(f"--examples {examples}: must be at least 1.")
         try:
-            from chatsite.conformance.policies.strategies import StrategySubject
+            from conformance_kit.strategies.subject import StrategySubject
         except ImportError as error:
             if error.name != "hypothesis":
                 raise
@@ -78,9 +78,9 @@ class Command(BaseCommand):
 
     def _try(self, strategy: StrategySubject, examples: int) -> int:
         """Print for every property whether it holds; how many don't."""
-        from chatsite.conformance.kit.search import rates, smallest
-        from chatsite.conformance.policies.policy_cases import cases
-        from chatsite.conformance.policies.strategies import IT_RUNS, TooSlow, checks
+        from conformance_kit.search import rates, smallest
+        from conformance_kit.strategies.cases import cases
+        from conformance_kit.strategies.subject import IT_RUNS, TooSlow, checks
 
         bound = checks()
         try:

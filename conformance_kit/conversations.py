@@ -19,8 +19,8 @@ from typing import TypeVar
 
 from hypothesis import strategies as st
 
-from chatsite.conformance.kit.cases import Case, CaseEntry, split_turns, with_tokens
 from chatsite.messages import Attachment, Message, Source, ToolCall
+from conformance_kit.cases import Case, CaseEntry, split_turns, with_tokens
 
 T = TypeVar("T")
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, Protocol
 
-from chatsite.conformance.kit.cases import Case, CaseEntry, message_in_short, split_turns
 from chatsite.messages import Message
+from conformance_kit.cases import Case, CaseEntry, message_in_short, split_turns
 
 
 class PolicyRefused(Exception):

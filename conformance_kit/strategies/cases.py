@@ -6,9 +6,6 @@ from collections.abc import Sequence
 
 from hypothesis import strategies as st
 
-from chatsite.conformance.kit.cases import CaseEntry, total_tokens, with_tokens
-from chatsite.conformance.kit.conversations import Dials, paths
-from chatsite.conformance.policies.adapter import HEADS, PolicyCase
 from chatsite.history import (
     AddedMessage,
     Evidence,
@@ -24,6 +21,9 @@ from chatsite.history import (
 )
 from chatsite.kv.cleanup import DEFAULT, STRATEGIES
 from chatsite.messages import Message, TokenCount
+from conformance_kit.cases import CaseEntry, total_tokens, with_tokens
+from conformance_kit.conversations import Dials, paths
+from conformance_kit.strategies.adapter import HEADS, PolicyCase
 
 # Of larger ranges hypothesis draws mostly small numbers, and all later dials would stand at 0.
 EVEN = st.integers(0, 2**24 - 1)

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 
-from chatsite.conformance.kit.cases import CaseEntry, total_tokens
-from chatsite.conformance.kit.trials import PolicyRefused, Trial
 from chatsite.messages import Message
+from conformance_kit.cases import CaseEntry, total_tokens
+from conformance_kit.trials import PolicyRefused, Trial
 
 
 def p1_calls_and_results_are_whole(trial: Trial) -> None:

@@ -6,9 +6,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from chatsite.conformance.kit.cases import CaseEntry
-from chatsite.conformance.policies.adapter import STRATEGY, TRIAGE, PolicyTrial
 from chatsite.history import BACKGROUND
+from conformance_kit.cases import CaseEntry
+from conformance_kit.strategies.adapter import PolicyTrial
+from tests.conformance.built_in.variants import STRATEGY, TRIAGE
 
 # Reasons that are stronger, or that hold of a turn in which something else is wrong as well.
 STRONGER = {"above_marker", "excluded", "background", "unloaded"}

@@ -6,12 +6,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from chatsite.conformance.kit.cases import CaseEntry, total_tokens
-from chatsite.conformance.kit.trials import PolicyRefused
-from chatsite.conformance.policies.adapter import LAST_N, LEXICAL, NO_ROOM, PolicyTrial
 from chatsite.history import BACKGROUND, AddedMessage
 from chatsite.history.values.added_messages import BLOCK_TOKENS, LABEL_TOKENS, can_be_quoted
 from chatsite.kv.cleanup import DEFAULT
+from conformance_kit.cases import CaseEntry, total_tokens
+from conformance_kit.strategies.adapter import PolicyTrial
+from conformance_kit.trials import PolicyRefused
+from tests.conformance.built_in.variants import LAST_N, LEXICAL, NO_ROOM
 
 FLOOR = 2
 

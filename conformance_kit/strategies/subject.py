@@ -8,13 +8,14 @@ from dataclasses import replace
 from chatsite.agents.strategy.protocol import StrategyFailure, StrategyInput
 from chatsite.agents.strategy.worker import StrategyResult
 from chatsite.agents.template import Template
-from chatsite.conformance.kit.cases import with_tokens
-from chatsite.conformance.kit.properties import PROPERTIES
-from chatsite.conformance.kit.search import Check, Counterexample
-from chatsite.conformance.kit.trials import PolicyRefused
-from chatsite.conformance.policies.adapter import PolicyCase, PolicyTrial, Variant, decide_case
 from chatsite.history import StrategyChoice, StrategySlot
+from chatsite.history.policies.strategy import STRATEGY
 from chatsite.messages import Message
+from conformance_kit.cases import with_tokens
+from conformance_kit.properties import PROPERTIES
+from conformance_kit.search import Check, Counterexample
+from conformance_kit.strategies.adapter import PolicyCase, PolicyTrial, decide_case, settings_of
+from conformance_kit.trials import PolicyRefused
 
 # The properties that bind any choice. The others are a strategy's own affair: it may send less than
 # fits, a text in place of a message, or something else when there is more room.
@@ -65,7 +66,7 @@ class StrategySubject:
         return found
 
     def _decide(self, case: PolicyCase) -> PolicyTrial:
-        settings = Variant(self.name, "strategy").settings(case)
+        settings = settings_of(case, STRATEGY.name, {})
         evidence = replace(case.evidence, chosen=StrategyChoice(slots=self.slots(case)))
         return decide_case(self, case, settings, evidence=evidence, agent=self._template.slug)
 

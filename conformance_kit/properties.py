@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from chatsite.conformance.kit import checks
-from chatsite.conformance.kit.search import Check
+from conformance_kit import checks
+from conformance_kit.search import Check
 
 NO_RECORD = "it returns messages without a record"
 KNOWS_NO_CLEANUP = "no cleanup ran before it"

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from chatsite.conformance.policies.adapter import LEFT_BY_CUT, PolicyCase, PolicyTrial
+from conformance_kit.strategies.adapter import PolicyCase, PolicyTrial
+from tests.conformance.built_in.variants import LEFT_BY_CUT
 
 
 def p24_what_was_unloaded_stays_out(trial: PolicyTrial) -> None:

@@ -1,8 +1,8 @@
 """A pytest plugin: each property of a history policy is a test of somebody's own function.
 
-    pytest -p chatsite.conformance.plugin --history-policy=package.module:function
+    pytest -p conformance_kit.pytest_plugin --history-policy=package.module:function
 
-`chatsite.conformance.kit.functions` says what the function may look like. Another plugin may add
+`conformance_kit.functions` says what the function may look like. Another plugin may add
 subjects of its own to the stash, under `SUITES`.
 """
 
@@ -15,11 +15,11 @@ from typing import Any
 import pytest
 from hypothesis.strategies import SearchStrategy
 
-from chatsite.conformance.kit.conversations import plain_cases
-from chatsite.conformance.kit.functions import load_function
-from chatsite.conformance.kit.properties import PROPERTIES
-from chatsite.conformance.kit.search import Check, smallest
-from chatsite.conformance.kit.trials import Subject
+from conformance_kit.conversations import plain_cases
+from conformance_kit.functions import load_function
+from conformance_kit.properties import PROPERTIES
+from conformance_kit.search import Check, smallest
+from conformance_kit.trials import Subject
 
 INPUTS = ("valid", "any")
 EXAMPLES = 200

@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, Protocol
 
-from chatsite.conformance.kit.cases import Case
-from chatsite.conformance.kit.trials import PolicyRefused, Trial
 from chatsite.messages import Message
+from conformance_kit.cases import Case
+from conformance_kit.trials import PolicyRefused, Trial
 
 Trim = Callable[..., Sequence[Message]]
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from chatsite.conformance.kit.properties import PROPERTIES
-from chatsite.conformance.kit.search import Check
-from chatsite.conformance.policies import (
+from conformance_kit.properties import PROPERTIES
+from conformance_kit.search import Check
+from tests.conformance.built_in import (
     cleanup_checks,
     cut_checks,
     growth_checks,
@@ -15,7 +15,7 @@ from chatsite.conformance.policies import (
     record_checks,
     unanswered_checks,
 )
-from chatsite.conformance.policies.adapter import CLEANED, LAST_N, STEPWISE, SUMMARY, VARIANTS
+from tests.conformance.built_in.variants import CLEANED, LAST_N, STEPWISE, SUMMARY, VARIANTS
 
 NAMES = tuple(variant.name for variant in VARIANTS)
 

@@ -1,4 +1,4 @@
-"""The adapter: Chatsite's policies as subjects of the kit, and cases with all that they need.
+"""The adapter: cases with all that Chatsite's policies need, and what a policy makes of a case.
 
 Nothing else translates between the kit's conversations and those of `chatsite.history`.
 """
@@ -8,12 +8,10 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache, cached_property, partial
+from functools import cache, cached_property
 from types import MappingProxyType
 from typing import Protocol
 
-from chatsite.conformance.kit.cases import PLENTY, Case, CaseEntry, with_tokens
-from chatsite.conformance.kit.trials import PolicyRefused, Trial
 from chatsite.errors import PromptTooLarge
 from chatsite.history import (
     Cleaner,
@@ -29,15 +27,13 @@ from chatsite.history import (
     resolve,
 )
 from chatsite.history.values.shortened import SHORTENED
-from chatsite.kv.cleanup import make_room
-from chatsite.kv.cleanup_setting import resolve_cleanup
 from chatsite.messages import Message
+from conformance_kit.cases import PLENTY, Case, CaseEntry, with_tokens
+from conformance_kit.trials import PolicyRefused, Trial
 
 LENGTH, LOW_WATER = 20, 50
 ROOMY = Window(PLENTY + 1, 1)
 NOTHING_QUOTED: Mapping[int, tuple[int, ...]] = MappingProxyType({})
-NO_ROOM = ("over_budget", "over_window")
-LEFT_BY_CUT = (*NO_ROOM, "above_cut")
 
 
 def counted_head(*, prefilled: bool = False) -> Head:
@@ -192,57 +188,18 @@ def decide_case(
     return PolicyTrial(case, subject, decision.request, decision)
 
 
-@dataclass(frozen=True)
-class Variant:
-    """A policy under settings of its own, by their names in a template. `cleans`: as the engine's
-    model is asked, with a cleanup in the guard's place."""
-
-    name: str
-    policy: str
-    options: Mapping[str, object] = field(default_factory=dict, hash=False)
-    cleans: bool = False
-
-    def run(self, case: PolicyCase) -> PolicyTrial:
-        cleanup = cleaner(case.options) if self.cleans else None
-        return decide_case(self, case, self.settings(case), cleanup=cleanup)
-
-    def settings(self, case: PolicyCase) -> Settings:
-        """The settings as an agent's template would give them."""
-        template: dict[str, object] = {
-            "historyPolicy": self.policy,
-            "historyLength": case.length,
-            "historyTokens": case.budget,
-            "historyLowWater": case.low_water,
-        }
-        return _resolve(json.dumps({**template, **case.options, **self.options}))
-
-
-def cleaner(options: Mapping[str, object]) -> Cleaner:
-    """The strategy that a template with these settings names."""
-    found = resolve_cleanup(environment="", template=options)
-    return Cleaner(
-        strategy=found.value,
-        source=found.source,
-        words=found.words,
-        makes_room=partial(make_room, found.value),
-    )
+def settings_of(case: PolicyCase, policy: str, options: Mapping[str, object]) -> Settings:
+    """The settings as an agent's template would give them."""
+    template: dict[str, object] = {
+        "historyPolicy": policy,
+        "historyLength": case.length,
+        "historyTokens": case.budget,
+        "historyLowWater": case.low_water,
+    }
+    return _resolve(json.dumps({**template, **case.options, **options}))
 
 
 @cache
 def _resolve(template: str) -> Settings:
     """Of the settings in JSON: a case is decided some thirty times under the same ones."""
     return resolve(environment={}, url={}, template=json.loads(template))
-
-
-NONE = Variant("none", "none")
-LAST_N = Variant("lastN", "lastN", {"historyStep": 1})
-STEPWISE = Variant("lastN with a step", "lastN")
-ALL = Variant("all", "all")
-CLEANED = Variant("all with a cleanup", "all", cleans=True)
-TOKENS = Variant("tokens", "tokens")
-LEXICAL = Variant("relevant, lexical", "relevant")
-TRIAGE = Variant("relevant, triage", "relevant", {"historySelector": "triage"})
-SUMMARY = Variant("summary", "summary")
-STRATEGY = Variant("strategy", "strategy")
-
-VARIANTS = (NONE, LAST_N, STEPWISE, ALL, CLEANED, TOKENS, LEXICAL, TRIAGE, SUMMARY, STRATEGY)

@@ -11,8 +11,8 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis.errors import Flaky
 from hypothesis.strategies import SearchStrategy
 
-from chatsite.conformance.kit.cases import Case, split_turns, total_tokens
-from chatsite.conformance.kit.trials import PolicyRefused, Subject
+from conformance_kit.cases import Case, split_turns, total_tokens
+from conformance_kit.trials import PolicyRefused, Subject
 
 # Takes a Trial, or what the subject's `run` returns, and raises AssertionError with the reason.
 Check = Callable[[Any], None]

@@ -5,19 +5,12 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
-from chatsite.conformance.kit.cases import total_tokens
-from chatsite.conformance.policies.adapter import (
-    ALL,
-    LAST_N,
-    LEFT_BY_CUT,
-    LEXICAL,
-    STRATEGY,
-    SUMMARY,
-    PolicyTrial,
-)
 from chatsite.history import AddedMessage, Evidence
 from chatsite.history.values.layout import message_digest
 from chatsite.messages import Message
+from conformance_kit.cases import total_tokens
+from conformance_kit.strategies.adapter import PolicyTrial
+from tests.conformance.built_in.variants import ALL, LAST_N, LEFT_BY_CUT, LEXICAL, STRATEGY, SUMMARY
 
 SPARED = ("pinned", "replied_to")
 LEFT = (

@@ -1,7 +1,6 @@
-"""The kit's pytest plugin, and an agent's strategy as a further subject.
+"""A pytest plugin: the kit's own, with an agent's strategy as a further subject.
 
-    pytest -p chatsite.conformance.plugin --history-policy=package.module:function
-    pytest -p chatsite.conformance.plugin --history-strategy=agents/<slug>
+    pytest -p conformance_kit.strategies.plugin --history-strategy=agents/<slug>
 
 The folder of a strategy is an agent's, with its template.
 """
@@ -17,12 +16,12 @@ import pytest
 from chatsite.agents.catalogue import Catalogue
 from chatsite.agents.strategy.protocol import StrategyFailure, StrategyInput
 from chatsite.agents.strategy.worker import StrategyResult, StrategyWorker
-from chatsite.conformance.kit import pytest_plugin as kit_plugin
-from chatsite.conformance.kit.properties import PROPERTIES
-from chatsite.conformance.kit.pytest_plugin import SUITES, Suite, run_only_properties
-from chatsite.conformance.policies import strategies
-from chatsite.conformance.policies.policy_cases import cases
 from chatsite.errors import ChatsiteError
+from conformance_kit import pytest_plugin as kit_plugin
+from conformance_kit.properties import PROPERTIES
+from conformance_kit.pytest_plugin import SUITES, Suite, run_only_properties
+from conformance_kit.strategies.cases import cases
+from conformance_kit.strategies.subject import BOUND, NOT_ITS_OWN, StrategySubject, checks
 
 OPEN = pytest.StashKey[ExitStack]()
 
@@ -65,12 +64,12 @@ def suite_of_strategy(folder: Path, close: ExitStack) -> Suite:
         return runner.run(worker.run(file, given))
 
     return Suite(
-        subject=strategies.StrategySubject(file.shown, template, run=run, tried=lambda: None),
-        checks=strategies.checks(),
+        subject=StrategySubject(file.shown, template, run=run, tried=lambda: None),
+        checks=checks(),
         drawn=cases(),
         absent={
-            f"{number}: {bound.sentence}": strategies.NOT_ITS_OWN
+            f"{number}: {bound.sentence}": NOT_ITS_OWN
             for number, bound in PROPERTIES.items()
-            if number not in strategies.BOUND
+            if number not in BOUND
         },
     )

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 
-from chatsite.conformance.kit.cases import CaseEntry, split_turns
-from chatsite.conformance.policies.adapter import PolicyCase
 from chatsite.history import BACKGROUND, NotLoaded, Tokens, Users
+from conformance_kit.cases import CaseEntry, split_turns
+from conformance_kit.strategies.adapter import PolicyCase
 
 
 def load_part(

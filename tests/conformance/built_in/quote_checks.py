@@ -6,14 +6,15 @@ import json
 from collections import Counter
 from collections.abc import Mapping
 
-from chatsite.conformance.policies.adapter import LEXICAL, PolicyTrial, stored_entries
-from chatsite.conformance.policies.growth_checks import grown
 from chatsite.history import AddedMessage
 from chatsite.history.lexical.cues import is_question
 from chatsite.history.policies.lexical_quotes import NO_ROOM
 from chatsite.history.records.replay import StoredRequest, rebuild_messages
 from chatsite.history.values.added_messages import BLOCK_TOKENS, quote_tokens
 from chatsite.messages import Message
+from conformance_kit.strategies.adapter import PolicyTrial, stored_entries
+from tests.conformance.built_in.growth_checks import grown
+from tests.conformance.built_in.variants import LEXICAL
 
 
 def p28_nothing_is_sent_twice(trial: PolicyTrial) -> None:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
-from chatsite.conformance.kit.cases import total_tokens
-from chatsite.conformance.kit.trials import PolicyRefused
-from chatsite.conformance.policies.adapter import LEXICAL, STEPWISE, PolicyTrial
-from chatsite.conformance.policies.cut_checks import FLOOR, Claims
 from chatsite.history import Evidence, Previous
+from conformance_kit.cases import total_tokens
+from conformance_kit.strategies.adapter import PolicyTrial
+from conformance_kit.trials import PolicyRefused
+from tests.conformance.built_in.cut_checks import FLOOR, Claims
+from tests.conformance.built_in.variants import LEXICAL, STEPWISE
 
 STEPS = 3
 

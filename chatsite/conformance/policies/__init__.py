@@ -1,1 +1,0 @@
-"""Chatsite's own policies, tried with the kit: `adapter` translates its cases and results."""

@@ -1,0 +1,1 @@
+"""An agent's strategy, tried with the kit: `adapter` translates the kit's cases and results."""
