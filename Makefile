@@ -72,14 +72,14 @@ pictures: ## make the pictures under docs/ again, from the running application
 
 seed: ## fill the database with conversations of every kind to look at
 	@$(INSTALL) app
-	@$(PY) manage.py seed
+	@$(PY) -m tests.commands seed
 
 build: ## bundle the page's modules and styles into static/built (needs npm)
 	@sh scripts/build_js.sh
 
 words: ## write the catalogues under locale/ from the texts in the code (needs GNU gettext)
 	@$(INSTALL) app
-	@$(PY) manage.py words
+	@$(PY) -m scripts.words
 
 vendor: ## fetch the front-end libraries of static/vendor again (needs npm)
 	@$(INSTALL) app

@@ -143,8 +143,15 @@ class Server:
 
     def manage(self, *arguments: str, **environment: str) -> str:
         """Run `manage.py` in this server's folder; return its output. A failure fails the test."""
+        return self._run("manage.py", *arguments, **environment)
+
+    def develop(self, *arguments: str) -> str:
+        """Run a developer's command (tests/commands) on this server's data, in the same way."""
+        return self._run("-m", "tests.commands", *arguments)
+
+    def _run(self, *arguments: str, **environment: str) -> str:
         done = subprocess.run(
-            [sys.executable, "manage.py", *arguments],
+            [sys.executable, *arguments],
             cwd=self.root,
             env={**self.environment, **environment},
             capture_output=True,

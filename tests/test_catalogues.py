@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import sys
@@ -22,8 +23,9 @@ def test_the_catalogues_have_the_texts_of_the_code(tmp_path: Path) -> None:
     for folder in ("chatsite", "templates", "static/chat", "locale"):
         shutil.copytree(ROOT / folder, tmp_path / folder)
     subprocess.run(
-        [sys.executable, str(ROOT / "manage.py"), "words"],
+        [sys.executable, "-P", "-m", "scripts.words"],
         cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
         check=True,
         capture_output=True,
     )

@@ -81,7 +81,7 @@ INSIDE: Mapping[str, tuple[str, ...]] = {
     "limits": ("addresses table", "limiter", "sign_ins"),
     "live": ("commands frames origin", "limits", "consumer", "routing"),
     "web": (
-        "people seed",
+        "people",
         "server",
         "admin api health management pages",
         "accounts",

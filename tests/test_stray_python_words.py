@@ -111,7 +111,6 @@ EXCEPTED = {
     "web/accounts/log.py": LOG,
     "web/health.py": ADMIN,
     "web/management/": ADMIN,
-    "web/seed/": "made-up conversations, in the language in which they were made up",
     "web/server/readable.py": LOG,
     "web/server/websocket_protocol.py": "the reason in a closing frame: programs read it",
 }

@@ -75,7 +75,7 @@ async def test_a_receipt_with_earlier_quotes_is_rebuilt_byte_for_byte(
     ended = await page.say(AFTER)
     file, out = tmp_path / "receipt.json", tmp_path / "request.json"
     file.write_text(json.dumps(await ada.ask("GET", f"/turns/{ended['turn']}/receipt")))
-    output = server.manage("replay_receipt", str(file), "--out", str(out))
+    output = server.develop("replay_receipt", str(file), "--out", str(out))
     assert "Byte for byte the texts of the request that was sent" in output
     rebuilt = json.loads(out.read_text())["messages"]
     left = "".join(message["content"] for message in fake.requests[-1]["messages"])

@@ -38,7 +38,7 @@ async def test_the_request_of_a_receipt_is_byte_for_byte_what_the_provider_got(
     assert "recalled" in {item.get("kind") for item in receipts[-1]["layout"]}
     file, out = tmp_path / "receipt.json", tmp_path / "request.json"
     file.write_text(json.dumps(receipts[-1]))
-    output = server.manage("replay_receipt", str(file), "--out", str(out))
+    output = server.develop("replay_receipt", str(file), "--out", str(out))
     again = json.loads(out.read_text())
     said = again["messages"]
     told = f"Byte for byte the texts of the request that was sent: {len(said)} messages. Neighbours"
@@ -53,7 +53,7 @@ async def test_the_request_of_a_receipt_is_byte_for_byte_what_the_provider_got(
     changed = receipts[-1]["head"] | {"hash": "0" * 64}
     file.write_text(json.dumps(receipts[-1] | {"head": changed}))
     with pytest.raises(AssertionError, match="not byte for byte .*\n- The agent was changed since"):
-        server.manage("replay_receipt", str(file), "--out", str(out))
+        server.develop("replay_receipt", str(file), "--out", str(out))
 
 
 async def test_the_rebuilt_request_contains_the_text_of_a_file(
@@ -66,7 +66,7 @@ async def test_the_rebuilt_request_contains_the_text_of_a_file(
         receipt = await ada.ask("GET", f"/turns/{ended['turn']}/receipt")
     saved, out = tmp_path / "receipt.json", tmp_path / "request.json"
     saved.write_text(json.dumps(receipt))
-    assert "Neighbours" not in server.manage("replay_receipt", str(saved), "--out", str(out))
+    assert "Neighbours" not in server.develop("replay_receipt", str(saved), "--out", str(out))
     again = json.loads(out.read_text())["messages"]
     assert "Dredge the harbour." in again[-1]["content"]
     assert json.dumps(again) == json.dumps(fake.requests[-1]["messages"])
@@ -79,7 +79,7 @@ async def test_stored_conversations_are_replayed_under_every_policy(
         page = await ada.page(agent="archivist")
         ended = [await page.say(text) for text in TEXTS]
     requests_before = len(fake.requests)
-    output = server.manage("simulate_history", "--conversation", page.conversation, "--json")
+    output = server.develop("simulate_history", "--conversation", page.conversation, "--json")
     found = json.JSONDecoder().raw_decode(output)[0]
     assert len(fake.requests) == requests_before
     policies = found["policies"]
@@ -93,7 +93,7 @@ async def test_stored_conversations_are_replayed_under_every_policy(
     assert policies["all"]["tokens"] == sum(one["prompt_tokens"] for one in receipts)
     assert policies["none"]["messages"] == len(TEXTS)
     assert policies["all"]["cost"] > policies["none"]["cost"] > 0
-    table = server.manage("simulate_history", "--policy", "lastN", "--length", "2", "--limit", "1")
+    table = server.develop("simulate_history", "--policy", "lastN", "--length", "2", "--limit", "1")
     assert table.splitlines()[1].startswith("as set")
     assert table.splitlines()[2].startswith("lastN 2")
     assert "estimated from list prices" in table

@@ -15,7 +15,7 @@ from chatsite.providers.base.model import Price
 from chatsite.turns.context.turn_context import PageRequest
 from chatsite.turns.evidence.recall import Recaller
 from chatsite.turns.what_if.past_evidence import PathIndexReader, decider_of_path
-from chatsite.turns.what_if.simulation import Replay, SimulationTotals
+from tests.commands.simulation import Replay, SimulationTotals
 from tests.conversations.builders import ADA
 from tests.quoted_talk import CAT, QUESTION, WEATHER
 from tests.turns.conftest import LocalScriptedProvider, World

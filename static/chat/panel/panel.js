@@ -158,7 +158,7 @@ export class Panel {
     return this.chosen ?? state.receipt;
   }
 
-  /** The record itself, as `manage.py replay_receipt` reads it. */
+  /** The record itself, as `tests/commands/replay_receipt.py` reads it. */
   #copy() {
     if (!this.state) return;
     const { offers, ...record } = this.#shown(this.state) ?? { offers: null };

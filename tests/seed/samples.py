@@ -1,4 +1,4 @@
-"""The conversations that `manage.py seed` makes, one function for each kind."""
+"""The conversations that `make seed` makes, one function for each kind."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from chatsite.conversations.values.records import Checkpoint
 from chatsite.errors import ProviderError
 from chatsite.history import Everything
 from chatsite.messages import Message, TokenCount
-from chatsite.web.seed.scripted_provider import Answer
-from chatsite.web.seed.seeder import Seeder, new_id
+from tests.seed.scripted_provider import Answer
+from tests.seed.seeder import Seeder, new_id
 
 LONG_TURNS = 150
 SUMMARY = "Ada plans a trip to the coast. She wants to see the harbour and the old lighthouse."

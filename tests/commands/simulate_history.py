@@ -1,4 +1,4 @@
-"""`manage.py simulate_history`: what stored conversations would have cost under other policies."""
+"""What stored conversations would have cost under other policies."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ from chatsite.history.settings.offers import SettingSources
 from chatsite.providers.base.model import PUBLISHED
 from chatsite.turns.context.turn_context import PageRequest
 from chatsite.turns.what_if.past_evidence import PathIndexReader, decider_of_path
-from chatsite.turns.what_if.simulation import Replay, SimulationTotals
 from chatsite.wiring import Site
+from tests.commands.simulation import Replay, SimulationTotals
 
 AS_SET = "as set"
 # Progress is written to standard error, so that the output can be piped.

@@ -1,4 +1,4 @@
-"""`manage.py seed` makes a conversation of every kind, and every one of them opens."""
+"""`make seed` makes a conversation of every kind, and every one of them opens."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from chatsite.conversations.models import Conversation, Turn
 from chatsite.conversations.values.owners import Owner
 from chatsite.errors import NotFound
 from chatsite.events import Snapshot
-from chatsite.web.management.commands.seed import STRANGER
-from chatsite.web.seed.samples import LONG_TURNS, SAMPLES
-from chatsite.web.seed.seeder import Seeder
+from tests.commands.seed import STRANGER, Command
+from tests.seed.samples import LONG_TURNS, SAMPLES
+from tests.seed.seeder import Seeder
 
 pytestmark = pytest.mark.slow
 
@@ -45,7 +45,7 @@ def seeded(
     monkeypatch.setitem(connections.settings["default"], "CONN_MAX_AGE", 0)
     settings.FILES_DIR = tmp_path
     output = io.StringIO()
-    call_command("seed", stdout=output)
+    call_command(Command(), stdout=output)
     name, _ = signing_in(output.getvalue())
     owner = Owner(user=get_user_model().objects.get(username=name).pk)
     with open_seeder(owner) as seeder:
@@ -138,7 +138,7 @@ def test_another_accounts_conversation_does_not_open(seeded: Seeded) -> None:
 def test_a_second_run_adds_an_account_and_changes_nothing(seeded: Seeded) -> None:
     before = set(Conversation.objects.values_list("id", "updated"))
     output = io.StringIO()
-    call_command("seed", stdout=output)
+    call_command(Command(), stdout=output)
     first, second = signing_in(seeded.output), signing_in(output.getvalue())
     assert first[0] != second[0] and first[1] != second[1]
     assert before < set(Conversation.objects.values_list("id", "updated"))
@@ -158,4 +158,4 @@ def test_without_an_agent_the_command_says_what_to_set(
 ) -> None:
     settings.AGENTS_DIR = tmp_path
     with pytest.raises(CommandError, match="Set AGENTS_DIR"):
-        call_command("seed", stdout=io.StringIO())
+        call_command(Command(), stdout=io.StringIO())

@@ -1,4 +1,4 @@
-"""`manage.py seed`: conversations of every kind, for a developer to look at; `make seed`."""
+"""`make seed`: conversations of every kind, for a developer to look at."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from chatsite.conversations import store
 from chatsite.conversations.values.owners import Owner
 from chatsite.errors import ChatsiteError
 from chatsite.web.management.commands.serve import browsable_host
-from chatsite.web.seed.samples import SAMPLES, short
-from chatsite.web.seed.seeder import Seeder
+from tests.seed.samples import SAMPLES, short
+from tests.seed.seeder import Seeder
 
 NAME = "seed"
 STRANGER = "A talk of another account: this address must say that there is none"

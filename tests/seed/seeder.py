@@ -30,8 +30,8 @@ from chatsite.turns.context.turn_context import Contexts, PageRequest
 from chatsite.turns.evidence.running_summary import Summariser
 from chatsite.turns.running_turns import TurnLimits
 from chatsite.turns.turns import Turns
-from chatsite.web.seed.scripted_provider import Answer, ScriptedProvider
 from chatsite.wiring import storage_on
+from tests.seed.scripted_provider import Answer, ScriptedProvider
 
 
 class Seeder:

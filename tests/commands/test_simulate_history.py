@@ -6,12 +6,13 @@ import pytest
 from django.core.management import call_command
 from django.core.management.base import CommandError
 
-from chatsite.turns.what_if.simulation import SimulationTotals
-from chatsite.web.management.commands.simulate_history import (
+from tests.commands.simulate_history import (
+    Command,
     ProgressLine,
     SimulationReport,
     as_table,
 )
+from tests.commands.simulation import SimulationTotals
 
 
 @pytest.mark.parametrize(
@@ -29,7 +30,7 @@ def test_a_bad_value_is_refused_by_the_rules_of_the_settings(
     option: str, value: str, why: str
 ) -> None:
     with pytest.raises(CommandError, match=why):
-        call_command("simulate_history", f"{option}={value}")
+        call_command(Command(), f"{option}={value}")
 
 
 def test_each_policy_is_one_line_and_the_current_policy_is_the_first() -> None:

@@ -1,4 +1,4 @@
-"""`manage.py replay_receipt FILE`: the request of an answer, built again from its receipt."""
+"""The request of an answer, built again from its receipt."""
 
 from __future__ import annotations
 

@@ -1,16 +1,20 @@
-"""`manage.py words`: writes the catalogues under locale/ from the code (needs GNU gettext)."""
+"""`make words`: writes the catalogues under locale/ from the code (needs GNU gettext)."""
 
 from __future__ import annotations
 
+import os
+import sys
 from pathlib import Path
 from typing import Any
 
+import django
 from django.core.management.commands.makemessages import Command as MakeMessages
 
 KEYWORDS = ("say", "later", "say_count:1,2", "not_sent:2,3", "sayCount:1,2")
 # Where no words for people are, or those of others.
 IGNORED = (
     "tests",
+    "conformance_kit",
     ".venv",
     "node_modules",
     "var",
@@ -53,3 +57,13 @@ class Command(MakeMessages):
         lines = file.read_text(encoding="utf-8").splitlines(keepends=True)
         kept = [line for line in lines if not line.startswith('"POT-Creation-Date')]
         file.write_text("".join(kept), encoding="utf-8")
+
+
+def main() -> None:
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "chatsite.settings")
+    django.setup()
+    Command().run_from_argv(["python -m", "scripts.words", *sys.argv[1:]])
+
+
+if __name__ == "__main__":
+    main()
