@@ -28,14 +28,14 @@ from channels.auth import AuthMiddlewareStack
 from channels.routing import ProtocolTypeRouter, URLRouter
 from channels.security.websocket import WebsocketDenier
 from django.conf import settings
-from django.urls import re_path
+from django.urls import path, re_path
 
 from chatsite.asgi_types import App, Receive, Scope, Send
 from chatsite.language import Languages
+from chatsite.live.consumer import ChatConsumer
 from chatsite.live.frames import DirectFrames
 from chatsite.live.limits import HandshakeLimits
 from chatsite.live.origin import SameOrigin
-from chatsite.live.routing import routes
 from chatsite.web import health
 from chatsite.web.accounts.former_cookies import FormerCookies
 from chatsite.web.server.bodies import BodyLimits
@@ -52,7 +52,9 @@ logger = logging.getLogger("chatsite")
 def pages_and_sockets() -> App:
     """Built at the start: Django reads then which static files there are."""
     # Where no socket is, the handshake is refused (403); channels would raise an error.
-    sockets = URLRouter([*routes, re_path("", WebsocketDenier.as_asgi())])
+    sockets = URLRouter(
+        [path("ws", ChatConsumer.as_asgi()), re_path("", WebsocketDenier.as_asgi())]
+    )
     built: App = ProtocolTypeRouter(
         {
             "http": Languages(AddressLimits(FormerCookies(BodyLimits(RequestThreads(Pages()))))),

@@ -267,7 +267,6 @@ INSTALLED_APPS = [
     "django.contrib.staticfiles",
     "csp",
     "channels",
-    "chatsite.agents.apps.AgentsConfig",
     "chatsite.conversations.apps.ConversationsConfig",
 ]
 MIDDLEWARE = [

@@ -118,7 +118,7 @@ def test_imports_go_downwards_only(path: Path) -> None:
 
 @pytest.mark.parametrize("path", MODULES, ids=name_of)
 def test_django_stays_where_it_is_allowed(path: Path) -> None:
-    allowed = part_of(path) in WITH_DJANGO or path == PROGRAM / "agents" / "apps.py"
+    allowed = part_of(path) in WITH_DJANGO
     found = {name for name in imported(path) if name.split(".")[0] in DJANGO}
     assert allowed or not found
 

@@ -43,8 +43,8 @@ INSIDE: Mapping[str, tuple[str, ...]] = {
         "builtin",
     ),
     "agents": (
-        "apps file_stamp template",
-        "prefilled strategy unused_keys",
+        "file_stamp template",
+        "strategy unused_keys",
         "template_file",
         "catalogue",
     ),
@@ -79,7 +79,7 @@ INSIDE: Mapping[str, tuple[str, ...]] = {
     "channels": ("channel rooms", "desk mail", "supervisor", "talk"),
     "wiring": ("account_signals mail parts talk", "site"),
     "limits": ("addresses table", "limiter", "sign_ins"),
-    "live": ("commands frames origin", "limits", "consumer", "routing"),
+    "live": ("commands frames origin", "limits", "consumer"),
     "web": (
         "people",
         "server",

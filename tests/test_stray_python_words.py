@@ -23,7 +23,6 @@ LOG = "it is logged, or handled by the server itself"
 # stands for the module outside of any), with the reason why their sentences aren't said.
 EXCEPTED = {
     "agents/catalogue.py::Catalogue._folders": ADMIN,
-    "agents/prefilled.py::read_prefilled": AUTHOR,
     "agents/strategy/context.py": AUTHOR,
     "agents/strategy/file.py::_fault": AUTHOR,
     "agents/strategy/worker.py": AUTHOR,

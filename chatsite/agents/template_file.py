@@ -6,20 +6,37 @@ Keys without effect are kept and reported; a wrong type is an error with its pla
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import takewhile
 
-from chatsite.agents.prefilled import read_prefilled
-from chatsite.agents.template import LLM, ModelSettings, Template, default_max_tokens
-from chatsite.agents.unused_keys import unused_keys
+from chatsite.agents.template import LLM, ModelSettings, Template, UnusedKey, default_max_tokens
+from chatsite.agents.unused_keys import FIELDS, unused_keys
 from chatsite.checked_file import Node, storable
+from chatsite.messages import Message, Role
+from chatsite.wording import later
 
 DEFAULT_PRIORITY = 1000  # After every agent that has a priority of its own.
 EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
 DEFAULT_STEPS, MOST_STEPS = 20, 100
+_ROLES = ("system", "user", "assistant")
 
-_FIELDS = frozenset(
-    "agentId chatSettings description isEnabled name nodeConfigurations nodes notes personality "
-    "priority tags version".split()
+UNANSWERED = later("{place} is a user message without an answer: it is not sent.")
+OUT_OF_TURN = later(
+    "From {place} on the example turns are not sent: after instructions, user and assistant take "
+    "turns, user first."
 )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prefilled:
+    """The conversation that a template puts before every other (`chatSettings.history`).
+
+    `instructions` are those with which it begins, "" for none; `turns` whole turns, a user
+    message and its answer each. `unused` says what isn't sent of it."""
+
+    instructions: str = ""
+    turns: tuple[Message, ...] = ()
+    unused: tuple[UnusedKey, ...] = ()
 
 
 def parse_template(slug: str, document: object) -> Template:
@@ -57,7 +74,7 @@ def parse_template(slug: str, document: object) -> Template:
         max_steps=top["options"].optional(
             "maxSteps", lambda node: node.whole(1, MOST_STEPS), DEFAULT_STEPS
         ),
-        other={key: value for key, value in top.mapping().items() if key not in _FIELDS},
+        other={key: value for key, value in top.mapping().items() if key not in FIELDS},
         unused=(*unused_keys(Node(document)), *prefilled.unused),
     )
 
@@ -122,3 +139,34 @@ def _notes(node: Node) -> tuple[str, ...]:
     """A text, or a list of them."""
     texts = (node.text(),) if isinstance(node.value, str) else node.texts()
     return tuple(text for text in texts if text.strip())
+
+
+def read_prefilled(given: Node) -> Prefilled:
+    """As much of it as forms whole turns. Raises BadFile for an entry that is no message."""
+    entries = given.list_of("messages with role and content") if given.value is not None else []
+    for entry in entries:
+        entry["role"].one_of(_ROLES)
+        if not entry["content"].text().strip():
+            raise entry["content"].error("is empty")
+    first = len(list(takewhile(lambda entry: entry["role"].value == "system", entries)))
+    turns = []
+    for number, entry in enumerate(entries[first:]):
+        role: Role = "assistant" if number % 2 else "user"
+        if entry["role"].value != role:
+            break
+        content = entry["content"].text()
+        turns.append(Message(id=f"prefilled-{number}", role=role, content=content))
+    whole = len(turns) // 2 * 2
+    return Prefilled(
+        instructions="\n\n".join(entry["content"].text() for entry in entries[:first]),
+        turns=tuple(turns[:whole]),
+        unused=_unused(entries[first + whole :], ends=first + len(turns) == len(entries)),
+    )
+
+
+def _unused(rest: list[Node], *, ends: bool) -> tuple[UnusedKey, ...]:
+    """Why the rest isn't sent; `ends`: it is a user message and nothing follows."""
+    if not rest:
+        return ()
+    place = rest[0].place
+    return (UnusedKey(place, UNANSWERED if ends else OUT_OF_TURN, mistake=True),)

@@ -17,9 +17,9 @@ from chatsite.history.settings.triage_settings import PLACE, ConversationSetting
 from chatsite.wording import later
 
 # The keys that have an effect here, by the object that holds them.
-_TOP = frozenset(
-    "agentId chatSettings description isEnabled name nodeConfigurations nodes notes options "
-    "personality priority tags version".split()
+FIELDS = frozenset(
+    "agentId chatSettings description isEnabled name nodeConfigurations nodes notes personality "
+    "priority tags version".split()
 )
 _CHAT = frozenset(
     "cacheCleanup chatPrompts conversation history initialMessages placeholderText".split()
@@ -70,7 +70,7 @@ MISSPELLED = later("{place} has no effect here; {meant} was probably meant.")
 def unused_keys(top: Node) -> Iterator[UnusedKey]:
     """In the order in which the document has its objects. A tool's configuration is the tool's
     business and not looked into."""
-    yield from _unused(top, _TOP)
+    yield from _unused(top, FIELDS | {"options"})
     for name, configuration in top["nodeConfigurations"].items():
         if name.startswith(LLM):
             yield from _unused(configuration, _MODEL)

@@ -68,13 +68,6 @@ SOCKETS = Most(later("open connections"), 32, 20_000)
 RESTORES = Most(later("chats being restored"), 1, 2)
 BODIES = Most(later("requests that are still arriving"), 8, 400)
 
-RATES: dict[str, Rate] = {
-    name: value for name, value in list(globals().items()) if isinstance(value, Rate)
-}
-MOSTS: dict[str, Most] = {
-    name: value for name, value in list(globals().items()) if isinstance(value, Most)
-}
-
 # Besides FRAMES, which counts every frame before it is read.
 COMMANDS: dict[str, tuple[Rate, ...]] = {
     "open": (OPENS,),

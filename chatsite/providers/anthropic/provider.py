@@ -18,10 +18,14 @@ import httpx2
 
 from chatsite.providers.anthropic.families import find_family
 from chatsite.providers.anthropic.files import inline_sources, sent_files, uploaded_sources
-from chatsite.providers.anthropic.optional import optional_fields, without_fields
 from chatsite.providers.anthropic.parameters import message_parameters
 from chatsite.providers.anthropic.reader import AnthropicReader
-from chatsite.providers.anthropic.request import MessagesRequest, build_request
+from chatsite.providers.anthropic.request import (
+    MessagesRequest,
+    build_request,
+    optional_fields,
+    without_fields,
+)
 from chatsite.providers.base.files import UPLOAD_TIMEOUT, forget_uploads
 from chatsite.providers.base.learned import Learned
 from chatsite.providers.base.model import Model
