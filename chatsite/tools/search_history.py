@@ -17,7 +17,7 @@ from chatsite.tools.tool import ToolContext, ToolError
 P = ParamSpec("P")
 T = TypeVar("T")
 
-# Of a query; each word costs one more pass over the text that is read.
+# Of a query; each word costs one more look into the index.
 WORDS = 8
 HITS, MOST_HITS = 5, 10
 TEXT = 400  # Characters shown of each hit.
@@ -38,7 +38,8 @@ class FoundMessage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchResult:
-    """The messages that storage found, newest first. `whole`: it searched all of them."""
+    """The messages that storage found, newest first, and how many it searched. `whole`: these are
+    all that it found."""
 
     hits: tuple[FoundMessage, ...]
     messages: int
@@ -47,7 +48,11 @@ class SearchResult:
 
 
 class MessageSearch(Protocol):
-    """`conversations.reads.message_search` is one."""
+    """`conversations.store` is one."""
+
+    def words_waiting(self) -> bool: ...
+
+    def index_words(self) -> bool: ...
 
     def older_messages(self, *, owner: Any, without: str, words: Sequence[str]) -> SearchResult: ...
 
@@ -103,6 +108,9 @@ class SearchHistory:
                 "The query holds nothing but common words. Name what to look for.",
                 name="BadQuery",
             )
+        # The index of words is some seconds behind.
+        if await self._run(self._reads.words_waiting):
+            await self._run(self._reads.index_words)
         found = await self._run(
             self._reads.older_messages,
             owner=using.owner,
@@ -113,21 +121,17 @@ class SearchHistory:
         where = f"{found.messages:,} messages of {found.conversations:,} conversations"
         return {
             "found": [_hit_to_dict(hit, text) for hit, text in hits[: int(str(most))]],
-            "searched": where if found.whole else f"the newest {where}; there are older ones",
+            "searched": where if found.whole else f"{where}; there are older ones with these words",
         }
 
 
 def _needles(query: str) -> list[str]:
-    """The parts of words that their other forms share, as a database compares them: it ignores case
-    for ASCII letters only."""
-    found: dict[str, None] = {}
+    """The beginnings of words that their other forms share."""
     words = {term: word for word, term in spelled(query)}
-    for term, word in list(words.items())[:WORDS]:
-        if not word.isascii():
-            found |= dict.fromkeys((word, word.lower(), word.lower().capitalize()))
-        else:
-            found[term[:-1] if term.endswith("i") and len(term) > 3 else term] = None
-    return list(found)
+    return [
+        (term[:-1] if term.endswith("i") and len(term) > 3 else term) if word.isascii() else word
+        for term, word in list(words.items())[:WORDS]
+    ]
 
 
 def _rank(

@@ -27,6 +27,12 @@ CRUDE = str(Path(__file__).resolve().parent.parent / "fakes" / "crude_mcp_server
 class EmptyStorage:
     """Storage without any conversation."""
 
+    def words_waiting(self) -> bool:
+        return False
+
+    def index_words(self) -> bool:
+        return False
+
     def older_messages(self, **query: Any) -> SearchResult:
         return SearchResult(hits=(), messages=0, conversations=0, whole=True)
 

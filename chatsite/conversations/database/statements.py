@@ -207,10 +207,23 @@ _FOUND = (
     "AND conversation.user_id IS %s AND conversation.guest = %s{more} "
     "ORDER BY found.rowid DESC LIMIT %s"
 )
-FOUND_MESSAGES = _FOUND.format(
-    joins=f"CROSS JOIN {MESSAGES.table} message ON message.words_row = found.rowid "
-    f"CROSS JOIN {CONVERSATIONS.table} conversation ON conversation.id = message.conversation_id",
-    more=" AND message.on_path",
+_WITH_MESSAGES = (
+    f"CROSS JOIN {MESSAGES.table} message ON message.words_row = found.rowid "
+    f"CROSS JOIN {CONVERSATIONS.table} conversation ON conversation.id = message.conversation_id"
+)
+FOUND_MESSAGES = _FOUND.format(joins=_WITH_MESSAGES, more=" AND message.on_path")
+# As FOUND_MESSAGES, and before how many the conversation that asks. As everywhere, an excluded user
+# message or tool call excludes its whole turn.
+_EXCLUDED = (
+    f"SELECT 1 FROM {MESSAGES.table} mark WHERE mark.conversation_id = conversation.id "
+    "AND mark.on_path IN (TRUE) AND mark.turn_seq = message.turn_seq AND mark.excluded "
+    "AND (mark.id = message.id OR mark.role <> 'assistant' OR mark.calls <> '[]')"
+)
+FOUND_FOR_MODELS = _FOUND.format(
+    joins=_WITH_MESSAGES,
+    more=" AND message.on_path AND message.turn_seq > 0 AND message.role IN ('user', 'assistant') "
+    "AND message.state <> 'running' AND message.seq >= conversation.forget_above "
+    f"AND NOT (conversation.marked AND EXISTS ({_EXCLUDED})) AND conversation.id <> %s",
 )
 FOUND_TITLES = _FOUND.format(
     joins=f"CROSS JOIN {CONVERSATIONS.table} conversation ON conversation.words_row = found.rowid",

@@ -114,6 +114,12 @@ def parse_query(text: str) -> TextQuery | None:
     return TextQuery(tuple(phrases)) if phrases else None
 
 
+def match_any(words: Sequence[str]) -> str:
+    """For SQLite's FTS5: texts with a word that begins as one of these."""
+    queries = filter(None, map(parse_query, words))
+    return " OR ".join(phrase.match for query in queries for phrase in query.phrases)
+
+
 def _alone(word: str) -> bool:
     """Whether it is a character of a script without spaces."""
     return re.fullmatch(f"[{UNSPACED}]", word) is not None
