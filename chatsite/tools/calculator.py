@@ -7,13 +7,16 @@ worked out, and an expression in length and depth: some 10 ms at worst.
 
 from __future__ import annotations
 
+import ast
 import math
 import operator
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from decimal import Context, Decimal, Inexact
 from fractions import Fraction
+from itertools import accumulate, pairwise
+from typing import Any
 
 from chatsite.tools.tool import ToolContext, ToolError
 
@@ -24,10 +27,8 @@ MOST_FACTORIAL, MOST_PLACES, SHOWN_DIGITS = 450, 400, 15
 
 Number = Fraction | float
 
-_TOKEN = re.compile(
-    r"\s*((?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
-    r"|[A-Za-z][A-Za-z0-9_]*|\*\*|//|[-+*/%(),])"
-)
+_NUMBER = r"(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
+_TOKEN = re.compile(rf"\s*({_NUMBER}|[A-Za-z][A-Za-z0-9_]*|\*\*|//|[-+*/%(),])")
 _HINTS = {
     "^": " Write ** for powers.",
     "!": " Write factorial(5).",
@@ -40,59 +41,34 @@ def _wrong(message: str, sign: str = "") -> ToolError:
     return ToolError(message + _HINTS.get(sign, ""), name="BadExpression")
 
 
-def _too_large(why: str = ": results may have about 1,200 digits") -> ToolError:
-    return ToolError(f"The number becomes too large{why}.", name="TooLarge")
+def _missing_operator(before: str) -> ToolError:
+    return _wrong(f"An operator is missing before {before}.", before)
 
 
-def _bounded(number: Number | int) -> Number:
+def _too_deep() -> ToolError:
+    return _wrong(f"An expression may be nested {DEEPEST} levels deep, not deeper.")
+
+
+def _bounded(number: Number) -> Number:
     if isinstance(number, float):
         if not math.isfinite(number):
-            raise _too_large()
+            raise OverflowError
         return number + 0.0  # -0.0 becomes 0.0.
     if max(number.numerator.bit_length(), number.denominator.bit_length()) > MOST_BITS:
-        raise _too_large()
-    return Fraction(number)
-
-
-def _float(number: Number) -> float:
-    try:
-        return float(number)
-    except OverflowError:
-        raise _too_large(" for this function") from None
+        raise OverflowError
+    return number
 
 
 # ---- operators and functions -----------------------------------------------------------------
-# How tightly each operator binds, and what it does. A sign binds tighter, a power tightest.
-_OPERATORS: Mapping[str, tuple[int, Callable[[Fraction, Fraction], Fraction | int]]] = {
-    "+": (1, operator.add),
-    "-": (1, operator.sub),
-    "*": (2, operator.mul),
-    "/": (2, operator.truediv),
-    "//": (2, operator.floordiv),
-    "%": (2, operator.mod),
-}
-
-
-def _operate(sign: str, left: Number, right: Number) -> Number:
-    a, b = Fraction(left), Fraction(right)
-    exact = isinstance(left, Fraction) and isinstance(right, Fraction)
-    if (not b and sign in ("/", "//", "%")) or (sign == "**" and not a and b < 0):
-        raise ToolError("Nothing can be divided by zero.", name="DivisionByZero")
-    if sign != "**":
-        result = Fraction(_OPERATORS[sign][1](a, b))
-        return _bounded(result if exact else _float(result))
-    if exact and b.denominator == 1:
-        if abs(a) in (0, 1):
-            return a if b % 2 else Fraction(a * a if b else 1)
-        if max(a.numerator.bit_length(), a.denominator.bit_length()) * abs(b) > 2 * MOST_BITS:
-            raise _too_large()
-        return _bounded(a ** int(b))
-    if a < 0 and b.denominator != 1:
+def _power(left: Number, right: Number) -> Number:
+    if isinstance(left, Fraction) and isinstance(right, Fraction) and right.denominator == 1:
+        bits = max(left.numerator.bit_length(), left.denominator.bit_length()) - 1
+        if bits * abs(right) > MOST_BITS:
+            raise OverflowError
+        return Fraction(left**right)
+    if left < 0 and Fraction(right).denominator != 1:
         raise _wrong("A negative number has no real power with such an exponent.")
-    try:
-        return _bounded(math.pow(_float(a), _float(b)))
-    except (OverflowError, ValueError):
-        raise _too_large() from None
+    return float(float(left) ** float(right))
 
 
 def _whole(number: Number, what: str) -> int:
@@ -105,7 +81,7 @@ def _sqrt(x: Number) -> Number:
     if x < 0:
         raise _wrong("A negative number has no real square root.")
     root = Fraction(math.isqrt(Fraction(x).numerator), math.isqrt(Fraction(x).denominator))
-    return root if isinstance(x, Fraction) and root * root == x else math.sqrt(_float(x))
+    return root if isinstance(x, Fraction) and root * root == x else math.sqrt(x)
 
 
 def _round(x: Number, places: Number = 0.0) -> Number:
@@ -115,7 +91,7 @@ def _round(x: Number, places: Number = 0.0) -> Number:
         raise _wrong(f"round takes -{MOST_PLACES} to {MOST_PLACES} places.")
     shift = Fraction(10) ** digits
     nearest = math.floor(abs(Fraction(x)) * shift + Fraction(1, 2)) / shift * (-1 if x < 0 else 1)
-    return nearest if isinstance(x, Fraction) else _float(nearest)
+    return nearest if isinstance(x, Fraction) else float(nearest)
 
 
 def _log(x: Number, base: Number = math.e) -> Number:
@@ -124,7 +100,7 @@ def _log(x: Number, base: Number = math.e) -> Number:
         raise _wrong("A logarithm needs a number above zero.")
     log = math.log2 if base == 2 else math.log10 if base == 10 else math.log
     found = log(Fraction(x).numerator) - log(Fraction(x).denominator)
-    return found if base in (2, 10, math.e) else _operate("/", found, _log(base))
+    return found if base in (2, 10, math.e) else found / _log(base)
 
 
 def _factorial(x: Number) -> Number:
@@ -133,10 +109,14 @@ def _factorial(x: Number) -> Number:
     return Fraction(math.factorial(int(x)))
 
 
-def _of_float(function: Callable[[float], float]) -> Callable[[Number], float]:
-    return lambda x: function(_float(x))
-
-
+_OPERATORS: Mapping[type[ast.operator], Callable[[Fraction, Fraction], Fraction | int]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.FloorDiv: operator.floordiv,
+    ast.Mod: operator.mod,
+}
 _OF_FLOATS = ("acos", "asin", "atan", "cos", "degrees", "exp", "radians", "sin", "tan")
 # Name: the fewest and the most arguments, and the function.
 FUNCTIONS: Mapping[str, tuple[int, int, Callable[..., Number]]] = {
@@ -153,97 +133,74 @@ FUNCTIONS: Mapping[str, tuple[int, int, Callable[..., Number]]] = {
     "min": (1, 100, lambda *xs: min(xs)),
     "round": (1, 2, _round),
     "sqrt": (1, 1, _sqrt),
-    **{name: (1, 1, _of_float(getattr(math, name))) for name in _OF_FLOATS},
+    **{name: (1, 1, getattr(math, name)) for name in _OF_FLOATS},
 }
 CONSTANTS: Mapping[str, float] = {"e": math.e, "pi": math.pi, "tau": math.tau}
 
 
 # ---- expressions -----------------------------------------------------------------------------
-class _Reader:
-    """Evaluates tokens by the usual precedence: sums, products, signs, powers (from the right)."""
+def _is_value(token: str) -> bool:
+    return token in CONSTANTS or token[:1].isdigit() or token[:1] == "."
 
-    def __init__(self, tokens: list[str]) -> None:
-        self._tokens = tokens[::-1]
-        self._depth = 0
 
-    @property
-    def next(self) -> str:
-        return self._tokens[-1] if self._tokens else ""
-
-    def value(self, binds: int = 0) -> Number:
-        """The value up to an operator that binds no tighter than `binds`."""
-        left = self._operand()
-        while _OPERATORS.get(self.next, (0,))[0] > binds:
-            sign = self._tokens.pop()
-            left = _operate(sign, left, self.value(_OPERATORS[sign][0]))
-        return left
-
-    def _operand(self) -> Number:
-        """A minus binds less than a power: -2 ** 2 is -4."""
-        minus = False
-        while self.next in ("+", "-"):
-            minus ^= self._tokens.pop() == "-"
-        value = self._single()
-        if self._take("**"):
-            value = _operate("**", value, self._nested(self._operand))
-        return _bounded(-value) if minus else value
-
-    def _single(self) -> Number:
-        token = self.next.lower()
-        if not token:
+def _check_order(tokens: Sequence[str]) -> None:
+    """Raise ToolError at the first token that can't stand where it does."""
+    for before, token in pairwise(("", *tokens, "")):
+        begins = token == "(" or token in FUNCTIONS or _is_value(token)
+        if before in FUNCTIONS and token != "(":
+            raise _wrong(f"( is expected here{token and f', not {token}'}.")
+        if before == ")" or _is_value(before):
+            if begins:
+                raise _missing_operator(token)
+        elif not token:
             raise _wrong("The expression ends where a number is expected.")
-        if token[0].isalpha() or token[0] in ".0123456789":
-            self._tokens.pop()
-            return self._named(token) if token[0].isalpha() else _number(token)
-        if not self._take("("):
+        elif not begins and token not in ("+", "-"):
             raise _wrong(f"A number is expected before {token}.", token)
-        value = self._nested(self.value)
-        self._expect(")")
-        return value
-
-    def _named(self, name: str) -> Number:
-        if name in CONSTANTS:
-            return CONSTANTS[name]
-        if name not in FUNCTIONS:
-            known = ", ".join((*sorted(FUNCTIONS), *sorted(CONSTANTS)))
-            raise _wrong(f"There is no function or constant {name}. There are: {known}.")
-        fewest, most, function = FUNCTIONS[name]
-        self._expect("(")
-        values = [self._nested(self.value)]
-        while self._take(","):
-            values.append(self._nested(self.value))
-        self._expect(")")
-        if not fewest <= len(values) <= most:
-            count = f"{fewest}" if fewest == most else f"{fewest} to {most}"
-            raise _wrong(f"{name} takes {count} arguments, not {len(values)}.")
-        try:
-            return _bounded(function(*values))
-        except OverflowError:
-            raise _too_large() from None
-        except ValueError:
-            raise _wrong(f"{name} has no value for this number.") from None
-
-    def _nested(self, part: Callable[[], Number]) -> Number:
-        self._depth += 1
-        if self._depth > DEEPEST:
-            raise _wrong(f"An expression may be nested {DEEPEST} levels deep, not deeper.")
-        value = part()
-        self._depth -= 1
-        return value
-
-    def _take(self, sign: str) -> bool:
-        return self.next == sign and bool(self._tokens.pop())
-
-    def _expect(self, sign: str) -> None:
-        if not self._take(sign):
-            raise _wrong(f"{sign} is expected here{self.next and f', not {self.next}'}.")
+    levels = list(accumulate((token == "(") - (token == ")") for token in tokens))
+    if min(levels) < 0:
+        raise _missing_operator(")")
+    if levels[-1] > 0:
+        raise _wrong(") is expected here.")
+    if max(levels) > DEEPEST:
+        raise _too_deep()
 
 
 def _number(text: str) -> Number:
+    if text in CONSTANTS:
+        return CONSTANTS[text]
     _, _, exponent = text.partition("e")
     if exponent and abs(int(exponent)) > LARGEST_EXPONENT:
         raise _wrong(f"An exponent may be -{LARGEST_EXPONENT:,} to {LARGEST_EXPONENT:,}.")
-    return _bounded(Fraction(text))
+    return Fraction(text)
+
+
+def _value(node: Any, numbers: Mapping[str, Number]) -> Number:
+    if isinstance(node, ast.Name):
+        return _bounded(numbers[node.id])
+    if isinstance(node, ast.UnaryOp):
+        value = _value(node.operand, numbers)
+        return _bounded(-value) if isinstance(node.op, ast.USub) else value
+    if isinstance(node, ast.BinOp):
+        left, right = _value(node.left, numbers), _value(node.right, numbers)
+        if isinstance(node.op, ast.Pow):
+            return _bounded(_power(left, right))
+        exact = Fraction(_OPERATORS[type(node.op)](Fraction(left), Fraction(right)))
+        floats = isinstance(left, float) or isinstance(right, float)
+        return _bounded(float(exact) if floats else exact)
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+        return _bounded(_call(node.func.id, [_value(one, numbers) for one in node.args]))
+    raise _missing_operator(",")
+
+
+def _call(name: str, values: Sequence[Number]) -> Number:
+    fewest, most, function = FUNCTIONS[name]
+    if not fewest <= len(values) <= most:
+        count = f"{fewest}" if fewest == most else f"{fewest} to {most}"
+        raise _wrong(f"{name} takes {count} arguments, not {len(values)}.")
+    try:
+        return function(*values)
+    except ValueError:
+        raise _wrong(f"{name} has no value for this number.") from None
 
 
 def calculate(expression: str) -> tuple[str, bool]:
@@ -252,11 +209,24 @@ def calculate(expression: str) -> tuple[str, bool]:
         raise _wrong(f"An expression may have {LONGEST:,} characters, this one has more.")
     if rest := _TOKEN.sub("", expression).strip():
         raise _wrong(f"{rest[0]} means nothing here.", rest[0])
-    reader = _Reader(_TOKEN.findall(expression))
-    number = reader.value()
-    if reader.next:
-        raise _wrong(f"An operator is missing before {reader.next}.", reader.next)
-    return _in_figures(number)
+    tokens = [token.lower() for token in _TOKEN.findall(expression)]
+    for token in tokens:
+        if token[0].isalpha() and token not in FUNCTIONS and token not in CONSTANTS:
+            known = ", ".join((*sorted(FUNCTIONS), *sorted(CONSTANTS)))
+            raise _wrong(f"There is no function or constant {token}. There are: {known}.")
+    _check_order(tokens)
+    # A name stands for each number, which Python would read as a float.
+    names = [f"_{place}" if _is_value(one) else one for place, one in enumerate(tokens)]
+    numbers = {name: _number(one) for name, one in zip(names, tokens, strict=True) if name != one}
+    try:
+        return _in_figures(_value(ast.parse(" ".join(names), mode="eval").body, numbers))
+    except ZeroDivisionError:
+        raise ToolError("Nothing can be divided by zero.", name="DivisionByZero") from None
+    except OverflowError:
+        message = "The number becomes too large: results may have about 1,200 digits."
+        raise ToolError(message, name="TooLarge") from None
+    except RecursionError:
+        raise _too_deep() from None
 
 
 def _in_figures(number: Number) -> tuple[str, bool]:
