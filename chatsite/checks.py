@@ -9,6 +9,7 @@ selector `lexical` searches, where an agent uses it, I004 an agent that its temp
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from django.apps import AppConfig
 from django.conf import settings
@@ -20,8 +21,8 @@ from chatsite.agents.template import BrokenTemplate, Template
 from chatsite.history import ENVIRONMENT_NAMES, POLICIES, resolve
 from chatsite.history.policies.base import Policy
 from chatsite.history.policies.lexical import LEXICAL
-from chatsite.history.settings.sources import HISTORY_NAMES
-from chatsite.history.settings.triage_settings import CONVERSATION_NAMES
+from chatsite.history.settings.row import SettingRow
+from chatsite.history.settings.table import CONVERSATION_ROWS, HISTORY_ROWS
 from chatsite.kv.cleanup_setting import resolve_cleanup
 from chatsite.providers.known.servers import BUILT_IN, LOCAL
 from chatsite.providers.tokens.sentence_vectors import SentenceVectors, describe_vectors
@@ -184,8 +185,8 @@ def without_effect(
         hint = "A single turn is sent whole or not at all, so there is nothing to cut down."
         cutting = {policy.name for policy in POLICIES.rows if not policy.only_current}
         yield from _ineffective_for("HISTORY_LOW_WATER", policies, useful=cutting, hint=hint)
-    for name in HISTORY_NAMES:
-        owners = _owners(name, "HISTORY_")
+    for row in HISTORY_ROWS.values():
+        name, owners = row.environment[0], _owners(row)
         if name in given and owners:
             hint = f"Set HISTORY_POLICY={owners[0].name} too, or remove it."
             useful = {policy.name for policy in owners}
@@ -193,10 +194,9 @@ def without_effect(
     yield from _ineffective_for_selector(environment, agents, given=given)
 
 
-def _owners(variable: str, prefix: str) -> list[Policy]:
-    """The policies that alone use a variable's setting; none where every policy may use it."""
-    setting = variable.removeprefix(prefix).lower()
-    return [policy for policy in POLICIES.rows if setting in policy.own_settings]
+def _owners(row: SettingRow[Any]) -> list[Policy]:
+    """The policies that alone use a setting; none where every policy may use it."""
+    return [policy for policy in POLICIES.rows if row.name in policy.own_settings]
 
 
 def _ineffective_for_selector(
@@ -207,8 +207,9 @@ def _ineffective_for_selector(
         resolve(environment=environment, url={}, template=agent.chat_settings).selector.value
         for agent in agents
     }
-    for name in sorted(given & set(CONVERSATION_NAMES)) if selectors else ():
-        owners = _owners(name, "CONVERSATION_")
+    rows = {row.environment[0]: row for row in CONVERSATION_ROWS.values()}
+    for name in sorted(given & set(rows)) if selectors else ():
+        owners = _owners(rows[name])
         if owners and selectors.isdisjoint(policy.selector for policy in owners):
             policy, selector = owners[0].name, owners[0].selector
             hint = f"Set HISTORY_POLICY={policy} and HISTORY_SELECTOR={selector}, or remove it."
@@ -252,12 +253,7 @@ def _broken_template(agent: BrokenTemplate) -> CheckMessage:
 
 def _ignored_values(agent: Template) -> Iterator[CheckMessage]:
     decided = resolve(environment={}, url={}, template=agent.chat_settings)
-    every = [
-        *(decided.policy, decided.length, decided.tokens, decided.low_water),
-        *(decided.step, decided.selector, decided.summary_model),
-        *decided.conversation.all.values(),
-    ]
-    for setting in every:
+    for setting in decided.all.values():
         applies = "the model's window" if setting.value is None else setting.value
         for said in setting.said:
             if said.source == "template" and said.outcome == "bad":

@@ -10,7 +10,7 @@ from django.core.management import get_commands, load_command_class
 from django.core.management.base import BaseCommand
 
 from chatsite.history import ENVIRONMENT_NAMES, POLICIES, resolve
-from chatsite.history.settings.sources import TABLE, URL_NAMES
+from chatsite.history.settings.table import CONVERSATION_ROWS, HISTORY_ROWS, URL_NAMES
 from chatsite.providers.known.servers import SERVERS
 from tests.commands.__main__ import NAMES as DEVELOPERS_COMMANDS
 
@@ -198,7 +198,7 @@ def test_every_model_server_has_its_row() -> None:
 def test_every_setting_of_the_history_is_explained() -> None:
     named = set(re.findall(r"[A-Za-z_]+", POLICIES_DOCUMENT))
     assert set(ENVIRONMENT_NAMES) - named == set()
-    assert {*URL_NAMES, *(row.template for row in TABLE)} - named == set()
+    assert {*URL_NAMES, *(row.template for row in HISTORY_ROWS.values())} - named == set()
 
 
 def test_no_setting_is_explained_that_nobody_reads() -> None:
@@ -207,12 +207,13 @@ def test_no_setting_is_explained_that_nobody_reads() -> None:
     assert variables - set(known) == set()
     assert set(re.findall(r"\bhistory[A-Z]\w*", POLICIES_DOCUMENT)) == {
         *URL_NAMES,
-        *(row.template for row in TABLE),
+        *(row.template for row in HISTORY_ROWS.values()),
     }
 
 
 def test_the_document_gives_the_built_in_values() -> None:
-    settings = resolve(environment={}, url={}, template={}).conversation.all
+    every = resolve(environment={}, url={}, template={}).all
+    settings = {name: every[name] for name in CONVERSATION_ROWS}
     documented = rows(POLICIES_DOCUMENT)
     shown = {name: f"{setting.value:g}" if isinstance(setting.value, float) else setting.value
              for name, setting in settings.items()}  # fmt: skip

@@ -7,13 +7,12 @@ something up, or follows its steps, because its template says so.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
-from dataclasses import fields
 
 from chatsite.agents.template import LLM, UnusedKey
 from chatsite.checked_file import Node
 from chatsite.history.settings.grammar import fold, near_miss
-from chatsite.history.settings.sources import TABLE
-from chatsite.history.settings.triage_settings import PLACE, ConversationSettings
+from chatsite.history.settings.sources import PLACE
+from chatsite.history.settings.table import CONVERSATION_ROWS, HISTORY_ROWS
 from chatsite.wording import later
 
 # The keys that have an effect here, by the object that holds them.
@@ -23,8 +22,8 @@ FIELDS = frozenset(
 )
 _CHAT = frozenset(
     "cacheCleanup chatPrompts conversation history initialMessages placeholderText".split()
-) | {row.template for row in TABLE}
-_CONVERSATION = frozenset(field.name for field in fields(ConversationSettings))
+) | {row.template for row in HISTORY_ROWS.values()}
+_CONVERSATION = frozenset(CONVERSATION_ROWS)
 _MODEL = frozenset(
     "frequencyPenalty maxTokens model presencePenalty reasoningEffort seed stopSequences "
     "temperature topP useTrainedPersonality".split()

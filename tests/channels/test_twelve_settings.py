@@ -19,7 +19,7 @@ from chatsite.channels.desk import Desk
 from chatsite.conversations import store
 from chatsite.conversations.models import Message
 from chatsite.history.policies.triage import TRIAGE
-from chatsite.history.settings.triage_settings import ConversationSettings
+from chatsite.history.settings.table import CONVERSATION_ROWS
 from chatsite.limits.limiter import Limiter
 from chatsite.messages import Source
 from chatsite.providers.base.provider import Provider
@@ -243,4 +243,4 @@ async def test_a_setting_acts_in_rooms_and_by_mail(held: Held, name: str) -> Non
 
 
 async def test_each_of_the_settings_is_checked() -> None:
-    assert set(CHECKS) == set(ConversationSettings.__slots__)
+    assert set(CHECKS) == set(CONVERSATION_ROWS)

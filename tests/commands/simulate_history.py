@@ -18,7 +18,7 @@ from chatsite.conversations import store
 from chatsite.conversations.values.records import StoredConversation
 from chatsite.errors import ChatsiteError, NotFound
 from chatsite.history import POLICIES, Everything, Settings, may_use_url
-from chatsite.history.settings.alternatives import alternatives, with_values
+from chatsite.history.settings.alternatives import alternatives
 from chatsite.history.settings.grammar import LARGEST, Number, Unreadable
 from chatsite.history.settings.offers import SettingSources
 from chatsite.providers.base.model import PUBLISHED
@@ -179,7 +179,7 @@ def variants(sources: SettingSources, options: dict[str, Any]) -> list[tuple[str
     """Label, whether it applies without a link, and the settings."""
     given = {name: options[name] for name in OPTIONS if options[name] is not None}
     present = sources.resolve()
-    settings = with_values(present, **given)
+    settings = present.with_values(given)
     if "policy" not in given:
         return [
             (one.label, one.in_force and not given, one.settings)

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from chatsite.history.policies.base import TriageTerms
-from chatsite.history.settings.triage_settings import resolve_conversation
+from chatsite.history.settings.resolve import resolve
 from chatsite.history.values.transcript import Entry, Turn
 from chatsite.messages import Message, Source
 
@@ -15,7 +15,7 @@ NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
 def triage_terms(**values: object) -> TriageTerms:
     """The terms that result from these values in a template."""
-    return resolve_conversation(environment={}, template={"conversation": values}).triage_terms
+    return resolve(environment={}, url={}, template={"conversation": values}).terms.triage
 
 
 def turn(

@@ -156,12 +156,7 @@ def _settings(given: Node) -> Mapping[str, object]:
     if "conversation" in settings:
         given["conversation"].mapping()
     decided = resolve(environment={}, url={}, template=settings)
-    every = [
-        *(decided.policy, decided.length, decided.tokens, decided.low_water, decided.step),
-        *(decided.selector, decided.summary_model, decided.recall_share),
-        *decided.conversation.all.values(),
-    ]
-    for said in (said for setting in every for said in setting.said):
+    for said in (said for setting in decided.all.values() for said in setting.said):
         if said.outcome == "bad":
             raise given[said.name].error(said.why)
     return settings

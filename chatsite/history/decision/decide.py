@@ -106,7 +106,7 @@ def _prepare(given: DecisionInput) -> _Prepared:
 
 
 def _run_policy(given: DecisionInput, prepared: _Prepared, *, policy: Policy) -> Decision:
-    notes = given.settings.conversation.previous_tasks_count.value
+    notes = given.settings.previous_tasks_count.value
     quotes = quote_notes(
         prepared.path,
         most=0 if policy.only_current or prepared.room.exceeded else notes,

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from chatsite.history.policies.base import Policy
-from chatsite.history.settings.offers import Changes, SettingSources
-from chatsite.history.settings.sources import LENGTH
+from chatsite.history.settings.offers import LENGTH, Changes, SettingSources
+from chatsite.history.settings.table import ROWS
 from chatsite.history.settings.turn_settings import Settings
 
 # A short memory to compare with, besides the length in force.
@@ -51,12 +51,13 @@ def _alternative(
     closed = sources.why_closed
     changes: dict[str, str | None] = {} if closed else sources.changes_for(policy)
     if length is not None and not closed:
-        changes[f"{LENGTH.url}"] = str(length)
-    there = with_values(
-        settings,
-        policy=policy.name,
-        selector=policy.selector or settings.selector.value,
-        length=settings.length.value if length is None else length,
+        changes[LENGTH] = str(length)
+    there = settings.with_values(
+        {
+            "policy": policy.name,
+            "selector": policy.selector or settings.selector.value,
+            "length": settings.length.value if length is None else length,
+        }
     )
     in_force = policy is settings.listed_policy
     return Alternative(
@@ -70,18 +71,9 @@ def _alternative(
     )
 
 
-def with_values(settings: Settings, **values: str | int | None) -> Settings:
-    """The same settings with other values by name, whoever decided them: what a comparison may
-    show and a person may not choose."""
-    changed = {name: replace(getattr(settings, name), value=v) for name, v in values.items()}
-    return replace(settings, **changed)
-
-
 def as_then(settings: Settings, receipt: Mapping[str, Any]) -> Settings:
     """The settings with the values that an answered turn had; a value that its receipt doesn't
     have stays as it is now."""
     stored = receipt.get("settings", {})
-    names = ("policy", "length", "tokens", "low_water", "step", "selector")
-    return with_values(
-        settings, **{name: stored[name]["value"] for name in names if name in stored}
-    )
+    stored = {**stored, **stored.get("conversation", {})}
+    return settings.with_values({name: stored[name]["value"] for name in ROWS if name in stored})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Protocol, TypeVar
@@ -166,22 +166,6 @@ class Name:
         if not isinstance(value, str):
             raise Unreadable(say("allowed is a name, as text"))
         return self.read(value)
-
-
-@dataclass(frozen=True, slots=True)
-class Object:
-    """Settings by name: an object in a template; a variable or link can't hold one."""
-
-    def read(self, text: str) -> Mapping[str, object]:
-        raise Unreadable(say(_NO_OBJECT))
-
-    def read_json(self, value: object) -> Mapping[str, object]:
-        if not isinstance(value, Mapping):
-            raise Unreadable(say(_NO_OBJECT))
-        return value
-
-
-_NO_OBJECT = later("allowed is an object with settings")
 
 
 def near_miss(text: str, words: Iterable[str]) -> str | None:

@@ -16,22 +16,17 @@ from chatsite.history.policies.none import WHY_SWITCHED_OFF
 from chatsite.history.policies.table import POLICIES
 from chatsite.history.settings.choosers import Choice
 from chatsite.history.settings.resolve import resolve, why_closed
-from chatsite.history.settings.sources import (
-    LENGTH,
-    POLICY,
-    SELECTOR,
-    TOKENS,
-    URL_NAMES,
-    Setting,
-    SettingRow,
-    SourceValue,
-)
+from chatsite.history.settings.row import Setting, SettingRow, SourceValue
+from chatsite.history.settings.table import ROWS, URL_NAMES, HistorySettings
 from chatsite.history.settings.turn_settings import Settings
 from chatsite.wording import later, say
 
 # What a choice adds to the one that is kept, by name; None takes a value out of it.
 Changes = Mapping[str, str | None]
 UNCHANGED: Changes = MappingProxyType({})
+# The names in a link, in the choice that is kept with a conversation, and in a template.
+POLICY, LENGTH = HistorySettings.policy.template, HistorySettings.length.template
+TOKENS, SELECTOR = HistorySettings.tokens.template, HistorySettings.selector.template
 # What people read where a Talk room is shown in the page.
 DECIDED_BY_ROOM = later("the administrator has set this room's memory")
 # Why a policy can't be chosen that only an agent may allow.
@@ -97,9 +92,9 @@ class SettingSources:
 
     def changes_for(self, policy: Policy) -> dict[str, str | None]:
         """What choosing this policy changes, and no more."""
-        changes: dict[str, str | None] = {f"{POLICY.url}": policy.name, f"{SELECTOR.url}": None}
+        changes: dict[str, str | None] = {POLICY: policy.name, SELECTOR: None}
         if policy.selector and self.after(changes).resolve().selector.value != policy.selector:
-            changes[f"{SELECTOR.url}"] = policy.selector
+            changes[SELECTOR] = policy.selector
         return changes
 
     def why_not(self, changes: Changes) -> str:
@@ -117,32 +112,27 @@ class SettingSources:
         if not policy.needs_naming:
             return True
         if policy.selector:
-            return self.template.get(SELECTOR.template) == policy.selector
-        return self.template.get(POLICY.template) == policy.name
+            return self.template.get(SELECTOR) == policy.selector
+        return self.template.get(POLICY) == policy.name
 
 
 def choosable(settings: Settings) -> list[tuple[SettingRow[Any], Setting[Any]]]:
     """The settings that a person may choose."""
-    return [
-        (POLICY, settings.policy),
-        (LENGTH, settings.length),
-        (TOKENS, settings.tokens),
-        (SELECTOR, settings.selector),
-    ]
+    return [(row, settings.all[name]) for name, row in ROWS.items() if row.choosable]
 
 
 def link_to(settings: Settings) -> Choice:
     """The parameters of a link under which these settings apply, without those that the policy
     ignores."""
     policy = settings.listed_policy
-    wanted = {POLICY.url: policy.name}
+    wanted: dict[str, str] = {POLICY: policy.name}
     if policy.uses_length:
-        wanted[LENGTH.url] = str(settings.length.value)
+        wanted[LENGTH] = str(settings.length.value)
     if settings.tokens.value is not None:
-        wanted[TOKENS.url] = str(settings.tokens.value)
+        wanted[TOKENS] = str(settings.tokens.value)
     if policy.selector:
-        wanted[SELECTOR.url] = policy.selector
-    return {name: value for name, value in wanted.items() if name}
+        wanted[SELECTOR] = policy.selector
+    return wanted
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -185,7 +175,7 @@ class PolicyOffers:
 
 def offers(sources: SettingSources, settings: Settings) -> PolicyOffers:
     """What can be chosen on a page where `settings` apply now."""
-    enabled = settings.conversation.enabled.value
+    enabled = settings.enabled.value
     closed = sources.why_closed or ("" if enabled else say(WHY_SWITCHED_OFF))
     found = []
     for policy in POLICIES.rows:

@@ -6,45 +6,26 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TypeVar
+from typing import Any
 from urllib.parse import parse_qsl
 
-from chatsite.history.policies.base import Reach, Terms, Tokens
+from chatsite.history.policies.base import Reach, Tokens
 from chatsite.history.settings.choosers import KEPT, LINK, NO_CHOICE, PAGE, Chooser
+from chatsite.history.settings.row import Setting, SettingRow, SourceValue
 from chatsite.history.settings.rules import EVERYONE, STAFF, ChoiceRules, Refusals
 from chatsite.history.settings.sources import (
-    HISTORY_NAMES,
-    LENGTH,
-    LOW_WATER,
-    POLICY,
-    RECALL_SHARE,
-    SELECTOR,
-    STEP,
-    SUMMARY_MODEL,
-    TOKENS,
-    Claim,
-    Setting,
-    SettingRow,
     built_in,
-    from_conversation,
-    from_environment,
-    from_room,
-    from_template,
-    from_url,
+    read_choice,
+    read_environment,
+    read_object,
+    section_faults,
     settled,
 )
-from chatsite.history.settings.triage_settings import (
-    CONVERSATION_NAMES,
-    resolve_conversation,
-)
-from chatsite.history.settings.turn_settings import Settings
+from chatsite.history.settings.table import ROWS, HistorySettings
+from chatsite.history.settings.turn_settings import Settings, terms_of
 
-T = TypeVar("T")
 # Why a value may not be chosen, or "": the chooser, the value, and what applies without it.
-Refuse = Callable[[Chooser, T, T], str]
-
-# Every variable that is read, whether it locks or not.
-ENVIRONMENT_NAMES = (*HISTORY_NAMES, *CONVERSATION_NAMES)
+Refuse = Callable[[Chooser, Any, Any], str]
 
 
 def resolve(
@@ -75,26 +56,22 @@ def resolve(
         rules=rules,
         url_allowed=url_allowed,
     )
-    tokens = sources.settle(TOKENS, rules.limits.refuse_tokens)
-    length = sources.settle(LENGTH, partial(rules.limits.refuse_length, budget=tokens.value))
-    triage = resolve_conversation(environment=environment, template=template, room=room)
+    # What a person may choose of each of the last four depends on all before it.
+    last = ("tokens", "length", "selector", "policy")
+    found = {name: sources.settle(row) for name, row in ROWS.items() if name not in last}
+    limits = rules.limits
+    found["tokens"] = sources.settle(HistorySettings.tokens, limits.refuse_tokens)
+    budget = found["tokens"].value
+    refuse_length = partial(limits.refuse_length, budget=budget)
+    found["length"] = sources.settle(HistorySettings.length, refuse_length)
     refusals = Refusals(
-        template=template,
-        limits=rules.limits,
-        terms=Terms(length=length.value, triage=triage.triage_terms),
-        budget=tokens.value,
+        template=template, limits=limits, terms=terms_of(found, in_room=False), budget=budget
     )
-    selector = sources.settle(SELECTOR, refusals.refuse_selector)
+    found["selector"] = sources.settle(HistorySettings.selector, refusals.refuse_selector)
+    refuse_policy = partial(refusals.refuse_policy, selector=found["selector"].value)
+    found["policy"] = sources.settle(HistorySettings.policy, refuse_policy)
     return Settings(
-        policy=sources.settle(POLICY, partial(refusals.refuse_policy, selector=selector.value)),
-        length=length,
-        tokens=tokens,
-        low_water=sources.settle(LOW_WATER),
-        step=sources.settle(STEP),
-        selector=selector,
-        summary_model=sources.settle(SUMMARY_MODEL),
-        recall_share=sources.settle(RECALL_SHARE),
-        conversation=triage,
+        all={name: found[name] for name in ROWS},
         locked=bool(rules.locked_by),
         lock_reason=rules.lock_reason,
         in_room=room is not None,
@@ -140,32 +117,40 @@ class _Sources:
     rules: ChoiceRules
     url_allowed: bool
 
-    def settle(self, row: SettingRow[T], refuse: Refuse[T] | None = None) -> Setting[T]:
-        """The first usable claim wins. `refuse(chooser, wanted, otherwise)` may refuse the value of
-        a link and of the choice kept with the conversation."""
-        above = from_environment(row, self.environment)
-        of_agent = [*from_template(row, self.template), built_in(row)]
-        claims = [*from_room(row, self.room), *of_agent]
+    def settle(self, row: SettingRow[Any], refuse: Refuse | None = None) -> Setting[Any]:
+        """The first usable value wins. `refuse(chooser, wanted, otherwise)` may refuse the value
+        of a link and of the choice kept with the conversation."""
+        above = read_environment(row, self.environment)
+        said = [*self._written(row), built_in(row)]
         for chooser, chosen in (
-            (KEPT, from_conversation(row, self.conversation)),
-            (LINK, from_url(row, self.url)),
+            (KEPT, read_choice(row, "conversation", self.conversation)),
+            (LINK, read_choice(row, "URL", self.url)),
         ):
-            otherwise = next(claim.value for claim in claims if claim.usable)
-            opened = [self._open(chooser, claim, refuse, otherwise) for claim in chosen]
-            claims = [*opened, *claims]
-        return settled([*above, *claims])
+            otherwise = next(one.value for one in said if one.is_usable)
+            said = [*(self._allow(chooser, one, refuse, otherwise) for one in chosen), *said]
+        return settled([*above, *said])
 
-    def _open(
-        self, chooser: Chooser, claim: Claim[T], refuse: Refuse[T] | None, otherwise: T
-    ) -> Claim[T]:
-        """A person's claim after the lock, HISTORY_URL and the limits, in this order."""
-        if claim.said.raw is None:
-            return claim
+    def _written(self, row: SettingRow[Any]) -> list[SourceValue]:
+        """What the room's file and the template say. What is wrong with the object `conversation`
+        of one of them is shown with `enabled`."""
+        said: list[SourceValue] = []
+        faults: list[SourceValue] = []
+        if self.room is not None:
+            said += read_object(row, "room", self.room)
+            faults += section_faults("room", self.room)
+        said += read_object(row, "template", self.template)
+        faults += section_faults("template", self.template)
+        return said + faults if row is HistorySettings.enabled else said
+
+    def _allow(
+        self, chooser: Chooser, one: SourceValue, refuse: Refuse | None, otherwise: object
+    ) -> SourceValue:
+        """A person's value after the lock, HISTORY_URL and the limits, in this order."""
+        if one.raw is None:
+            return one
         if closed := self.rules.close(chooser, allowed=self.url_allowed):
             outcome, why = closed
-            return replace(claim, said=replace(claim.said, outcome=outcome, why=why), usable=False)
-        refusal = refuse(chooser, claim.value, otherwise) if refuse and claim.usable else ""
-        if refusal:
-            said = replace(claim.said, outcome="not allowed", why=refusal)
-            return replace(claim, said=said, usable=False)
-        return claim
+            return replace(one, outcome=outcome, why=why)
+        if refuse and one.is_usable and (why := refuse(chooser, one.value, otherwise)):
+            return replace(one, outcome="not allowed", why=why)
+        return one

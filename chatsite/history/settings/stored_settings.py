@@ -8,117 +8,87 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
-from chatsite.history.policies.base import Policy, Terms, TriageTerms
+from chatsite.history.policies.base import Policy, Terms
 from chatsite.history.policies.none import SWITCHED_OFF
 from chatsite.history.policies.table import POLICIES
 from chatsite.history.settings import claim_words
 from chatsite.history.settings.choosers import KEPT, LINK, Chooser
+from chatsite.history.settings.claim_words import ClaimOutcome, Origin
 from chatsite.history.settings.grammar import printable_json
-from chatsite.history.settings.sources import TABLE, Setting, SettingRow, SourceValue, built_in
-from chatsite.history.settings.triage_settings import CONVERSATION_ROWS, in_place
+from chatsite.history.settings.row import Setting, SettingRow, SourceValue
+from chatsite.history.settings.sources import built_in
+from chatsite.history.settings.table import HISTORY_ROWS, ROWS
 from chatsite.history.settings.turn_settings import (
     SOURCES,
     Settings,
     conversation_names,
     in_words,
     sources_in_words,
+    terms_of,
 )
 from chatsite.wording import say
 
 Stored = Mapping[str, Any]
 
-_NAMES = (
-    *("policy", "length", "tokens", "low_water", "step", "selector", "summary_model"),
-    "recall_share",
-)
 _CHOOSERS: Mapping[str, Chooser] = {"URL": LINK, "conversation": KEPT}
+# The strongest first.
+_ORIGINS: Sequence[Origin] = ("environment", "URL", "conversation", "room", "template")
 
 
-@dataclass(frozen=True)
-class _Form:
-    """How one setting is stored: its row, with its name in every source, the strongest first."""
-
-    row: SettingRow[Any]
-    names: Mapping[str, str]
-
-    @classmethod
-    def of(cls, row: SettingRow[Any], template: str) -> _Form:
-        chosen = {"URL": row.url, "conversation": row.url} if row.url else {}
-        own = {"room": template, "template": template}
-        return cls(row, {"environment": row.environment[0], **chosen, **own})
-
-    @cached_property
-    def _built_in_raw(self) -> str | None:
-        return built_in(self.row).said.raw
-
-    @property
-    def as_built_in(self) -> dict[str, Any]:
-        """The setting that nobody set."""
-        said = _claim("built in", "", self._built_in_raw, "won", claim_words.WON["built in"])
-        return {"value": self.row.built_in, "source": "built in", "said": [said]}
-
-    def store(self, setting: Setting[Any], locked_by: str) -> dict[str, Any] | None:
-        """None where nobody set it."""
-        said = [one for one in setting.said[:-1] if one.outcome != "absent"]
-        if not said:
-            return None
-        claims = [self._store_claim(one, setting, locked_by) for one in said]
-        if setting.source == "built in":
-            return {"said": claims}
-        return {"value": setting.value, "said": claims}
-
-    def _store_claim(
-        self, one: SourceValue, setting: Setting[Any], locked_by: str
-    ) -> dict[str, Any] | str:
-        """The source alone where it says all: it won, and nothing is unusual."""
-        won = one.outcome == "won"
-        winner = next(claim for claim in setting.said if claim.outcome == "won")
-        found: dict[str, Any] = {"source": one.source}
-        if one.name != self.names[one.source]:
-            found["name"] = one.name
-        if not won or one.raw != printable_json(setting.value):
-            found["raw"] = one.raw
-        if not won:
-            found["outcome"] = one.outcome
-        if one.why != _why(one.source, one.outcome, winner.source, winner.name, locked_by):
-            found["why"] = one.why
-        return found if len(found) > 1 else one.source
-
-    def show(self, stored: Stored, locked_by: str) -> dict[str, Any]:
-        """The value, its source, and what each source says of it, with sentences; of those that say
-        nothing nothing is shown."""
-        said = _claims(stored)
-        winner = next((one for one in said if one.get("outcome", "won") == "won"), None)
-        by = winner["source"] if winner else "built in"
-        name = winner.get("name", self.names[by]) if winner else ""
-        value = stored["value"] if winner else self.row.built_in
-        shown: list[dict[str, Any]] = []
-        for source, usual in self.names.items():
-            for one in (one for one in said if one["source"] == source):
-                outcome = one.get("outcome", "won")
-                raw = one["raw"] if "raw" in one else printable_json(value)
-                why = one.get("why") or _why(source, outcome, by, name, locked_by)
-                shown.append(_claim(source, one.get("name", usual), raw, outcome, why))
-        outcome = "overruled" if winner else "won"
-        why = _why("built in", outcome, by, name, locked_by)
-        shown.append(_claim("built in", "", self._built_in_raw, outcome, why))
-        return {"value": value, "source": by, "said": shown}
+# ---- storing ---------------------------------------------------------------------------------
+def store_settings(settings: Settings) -> dict[str, Any]:
+    """What receipts store: nothing of a setting that nobody set."""
+    locked_by = next(
+        (
+            one.name
+            for name in HISTORY_ROWS
+            for one in settings.all[name].said[:1]
+            if one.source == "environment" and one.outcome != "absent"
+        ),
+        "",
+    )
+    found = _store_all({name: settings.all[name] for name in HISTORY_ROWS}, locked_by)
+    conversation = _store_all(settings.conversation_in_force, locked_by)
+    if settings.in_room:
+        found["in_room"] = True
+    return found | {"conversation": conversation} if conversation else found
 
 
-def _claims(stored: Stored) -> Sequence[Stored]:
-    return [{"source": one} if isinstance(one, str) else one for one in stored["said"]]
+def _store_all(settings: Mapping[str, Setting[Any]], locked_by: str) -> dict[str, Any]:
+    stored = {name: _store(ROWS[name], one, locked_by) for name, one in settings.items()}
+    return {name: setting for name, setting in stored.items() if setting}
 
 
-def _claim(source: str, name: str, raw: str | None, outcome: str, why: str) -> dict[str, Any]:
-    shown = say(why) if why else ""
-    return {"source": source, "name": name, "raw": raw, "outcome": outcome, "why": shown}
+def _store(row: SettingRow[Any], setting: Setting[Any], locked_by: str) -> dict[str, Any]:
+    """Nothing where nobody set it."""
+    said = [one for one in setting.said[:-1] if one.outcome != "absent"]
+    if not said:
+        return {}
+    stored = {"said": [_store_said(row, one, setting, locked_by) for one in said]}
+    return stored if setting.source == "built in" else {"value": setting.value, **stored}
 
 
-def _why(source: str, outcome: str, by: str, name: str, locked_by: str) -> str:
-    """What a claim's outcome says by itself; "" for one with a sentence of its own."""
+def _store_said(
+    row: SettingRow[Any], one: SourceValue, setting: Setting[Any], locked_by: str
+) -> dict[str, Any] | str:
+    """The source alone where it says all: it won, and nothing is unusual."""
+    winner = next(said for said in setting.said if said.outcome == "won")
+    found: dict[str, Any] = {"source": one.source}
+    if one.name != row.name_in(one.source):
+        found["name"] = one.name
+    if one.outcome != "won" or one.raw != printable_json(setting.value):
+        found["raw"] = one.raw
+    if one.outcome != "won":
+        found["outcome"] = one.outcome
+    if one.why != _why(one.source, one.outcome, winner.source, winner.name, locked_by):
+        found["why"] = one.why
+    return found if len(found) > 1 else one.source
+
+
+def _why(source: Origin, outcome: ClaimOutcome, by: Origin, name: str, locked_by: str) -> str:
+    """What an outcome says by itself; "" for one with a sentence of its own."""
     if outcome == "won":
         return claim_words.WON[source]
     if outcome == "overruled":
@@ -126,50 +96,28 @@ def _why(source: str, outcome: str, by: str, name: str, locked_by: str) -> str:
     return _CHOOSERS[source].locked_by(locked_by) if outcome == "locked" else ""
 
 
-_FORMS: Mapping[str, _Form] = {
-    name: _Form.of(row, row.template) for name, row in zip(_NAMES, TABLE, strict=True)
-}
-_CONVERSATION: Mapping[str, _Form] = {
-    name: _Form.of(row, in_place(row.template)) for name, row in CONVERSATION_ROWS.items()
-}
-
-
-# ---- all of them -----------------------------------------------------------------------------
-def store_settings(settings: Settings) -> dict[str, Any]:
-    """Those that somebody set, those of `conversation` under that name."""
-    own = {name: getattr(settings, name) for name in _FORMS}
-    locked_by = next(
-        (one.name for setting in own.values() for one in setting.said[:1] if _locks(one)), ""
-    )
-    found = _store_all(own, _FORMS, locked_by)
-    conversation = _store_all(settings.conversation_in_force, _CONVERSATION, locked_by)
-    if settings.in_room:
-        found["in_room"] = True
-    return found | {"conversation": conversation} if conversation else found
-
-
-def _store_all(
-    settings: Mapping[str, Setting[Any]], forms: Mapping[str, _Form], locked_by: str
-) -> dict[str, Any]:
-    stored = {name: forms[name].store(setting, locked_by) for name, setting in settings.items()}
-    return {name: setting for name, setting in stored.items() if setting is not None}
-
-
-def _locks(one: SourceValue) -> bool:
-    return one.source == "environment" and one.outcome != "absent"
-
-
+# ---- showing ---------------------------------------------------------------------------------
 @dataclass(frozen=True, slots=True)
 class ShownSettings:
-    """`all` is what a page shows; `active` is the policy that acts, None where this version has
-    no such policy any more; `terms` are what its words depend on."""
+    """The settings of a stored receipt, without the sources that say nothing.
 
-    all: Mapping[str, Any]
+    `in_force` are those of `conversation` that have an effect; `active` is the policy that acts,
+    None where this version has no such policy any more; `terms` are what its words depend on."""
+
+    settings: Mapping[str, Setting[Any]]
+    in_force: Sequence[str]
     active: Policy | None
     terms: Terms
 
+    @property
+    def all(self) -> dict[str, Any]:
+        """What a page shows, by name."""
+        found = {name: self.settings[name].to_dict() for name in HISTORY_ROWS}
+        own = {name: self.settings[name].to_dict() for name in self.in_force}
+        return found | {"conversation": own}
+
     def value(self, name: str) -> Any:
-        return self.all[name]["value"]
+        return self.settings[name].value
 
     @property
     def words(self) -> str:
@@ -182,40 +130,64 @@ class ShownSettings:
 
     @property
     def sources_in_words(self) -> str:
-        policy, length = self.all["policy"]["source"], self.all["length"]["source"]
+        policy, length = self.settings["policy"].source, self.settings["length"].source
         return sources_in_words(policy, length, self.active, both=say(SOURCES))
 
 
 def show_settings(stored: Stored) -> ShownSettings:
     """All settings of a stored receipt."""
-    locked_by = next((name for name in map(_locking, _FORMS, map(stored.get, _FORMS)) if name), "")
-    shown = {
-        name: form.show(stored[name], locked_by) if name in stored else form.as_built_in
-        for name, form in _FORMS.items()
-    }
-    policy = POLICIES.get(shown["policy"]["value"], shown["selector"]["value"])
-    own: Stored = stored.get("conversation", {})
     in_room = bool(stored.get("in_room"))
-    conversation = {
-        name: form.show(own[name], locked_by) if name in own else form.as_built_in
-        for name in conversation_names(policy, in_room=in_room)
-        for form in (_CONVERSATION[name],)
-    }
-    values = {name: setting["value"] for name, setting in conversation.items()}
-    triage = {name: value for name, value in values.items() if name in TriageTerms.__slots__}
-    terms = Terms(
-        length=shown["length"]["value"],
-        step=shown["step"]["value"],
-        triage=TriageTerms(**triage),
-        talk_limit=values.get("talk_context_limit"),
+    locked_by = next((found for name in HISTORY_ROWS if (found := _lock(name, stored))), "")
+    policy = POLICIES.get(_value("policy", stored), _value("selector", stored))
+    in_force = conversation_names(policy, in_room=in_room)
+    own: Stored = stored.get("conversation", {})
+    given = {name: stored.get(name) for name in HISTORY_ROWS}
+    given |= {name: own.get(name) for name in in_force}
+    settings = {name: _show(row, given.get(name), locked_by) for name, row in ROWS.items()}
+    return ShownSettings(
+        settings,
+        in_force,
+        policy if settings["enabled"].value else SWITCHED_OFF,
+        terms_of(settings, in_room=in_room),
     )
-    active = policy if values.get("enabled", True) else SWITCHED_OFF
-    return ShownSettings(shown | {"conversation": conversation}, active, terms)
 
 
-def _locking(name: str, setting: Stored | None) -> str:
+def _show(row: SettingRow[Any], stored: Stored | None, locked_by: str) -> Setting[Any]:
+    """A stored setting with the sentences of all that is said of it; None: nobody set it."""
+    said = _said(stored) if stored else []
+    winner = next((one for one in said if one.get("outcome", "won") == "won"), None)
+    by: Origin = winner["source"] if winner else "built in"
+    name = winner.get("name", row.name_in(by)) if winner else ""
+    value = stored["value"] if stored and winner else row.built_in
+
+    def show(source: Origin, outcome: ClaimOutcome, one: Stored) -> SourceValue:
+        why = one.get("why") or _why(source, outcome, by, name, locked_by)
+        return SourceValue(
+            source=source,
+            name=one.get("name", row.name_in(source)),
+            raw=one["raw"] if "raw" in one else printable_json(value),
+            outcome=outcome,
+            why=say(why) if why else "",
+        )
+
+    shown = [show(one["source"], one.get("outcome", "won"), one) for one in said]
+    outcome: ClaimOutcome = "overruled" if winner else "won"
+    shown.append(show("built in", outcome, {"raw": built_in(row).raw}))
+    return Setting(value=value, source=by, said=tuple(shown))
+
+
+def _said(setting: Stored) -> Sequence[Stored]:
+    """What the sources say, the strongest first."""
+    said = [{"source": one} if isinstance(one, str) else one for one in setting["said"]]
+    return sorted(said, key=lambda one: _ORIGINS.index(one["source"]))
+
+
+def _value(name: str, stored: Stored) -> Any:
+    return stored.get(name, {}).get("value", ROWS[name].built_in)
+
+
+def _lock(name: str, stored: Stored) -> str:
     """The variable of the environment that sets it, "" for none."""
-    for one in _claims(setting) if setting else ():
-        if one["source"] == "environment":
-            return str(one.get("name", _FORMS[name].names["environment"]))
-    return ""
+    said = _said(stored[name]) if name in stored else ()
+    found = (one for one in said if one["source"] == "environment")
+    return next((str(one.get("name", ROWS[name].environment[0])) for one in found), "")

@@ -2,41 +2,28 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
 from functools import cache
 from typing import Any
 
-from chatsite.history.policies.base import Policy, Terms
+from chatsite.history.policies.base import Policy, Terms, TriageTerms
 from chatsite.history.policies.none import SWITCHED_OFF
 from chatsite.history.policies.table import POLICIES
-from chatsite.history.settings.sources import Setting
-from chatsite.history.settings.triage_settings import (
-    CONVERSATION_ROWS,
-    ROOM_SETTINGS,
-    ConversationSettings,
-)
+from chatsite.history.settings.row import Setting
+from chatsite.history.settings.table import CONVERSATION_ROWS, HistorySettings
 from chatsite.wording import later, say
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
-    """What applies to one turn. `tokens` is a budget; None means the model's window.
+class Settings(HistorySettings):
+    """What applies to one turn: `all` has every setting of the table by its name.
 
-    `low_water` is the percentage of the room for history to which an overflow is cut,
-    `recall_share` the one that new quotes may take, None for the policy's own rule.
     `lock_reason` is a sentence to read beside the lock, "" when nothing is locked. `in_room`: the
     conversation is held in a Talk room.
     """
 
-    policy: Setting[str]
-    length: Setting[int]
-    tokens: Setting[int | None]
-    low_water: Setting[int]
-    step: Setting[int]
-    selector: Setting[str]
-    summary_model: Setting[str]
-    recall_share: Setting[int | None]
-    conversation: ConversationSettings
+    all: Mapping[str, Setting[Any]]
     locked: bool
     lock_reason: str
     in_room: bool = False
@@ -49,18 +36,11 @@ class Settings:
     active_policy: Policy = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        limit = self.conversation.talk_context_limit.value
-        terms = Terms(
-            length=self.length.value,
-            step=self.step.value,
-            triage=self.conversation.triage_terms,
-            talk_limit=limit if self.in_room else None,
-        )
         policy = POLICIES.get(self.policy.value, self.selector.value)
         assert policy is not None  # the grammar of the setting reads no other name
-        object.__setattr__(self, "terms", terms)
+        object.__setattr__(self, "terms", terms_of(self.all, in_room=self.in_room))
         object.__setattr__(self, "listed_policy", policy)
-        active = policy if self.conversation.enabled.value else SWITCHED_OFF
+        active = policy if self.enabled.value else SWITCHED_OFF
         object.__setattr__(self, "active_policy", active)
 
     @property
@@ -77,16 +57,37 @@ class Settings:
     def conversation_in_force(self) -> dict[str, Setting[Any]]:
         """Without what has an effect only under other policies: triage's settings are 4 kB."""
         shown = conversation_names(self.listed_policy, in_room=self.in_room)
-        return {name: getattr(self.conversation, name) for name in shown}
+        return {name: self.all[name] for name in shown}
+
+    def with_values(self, values: Mapping[str, Any]) -> Settings:
+        """The same settings with other values by name, whoever decided them: what a comparison may
+        show and a person may not choose."""
+        changed = {name: replace(self.all[name], value=value) for name, value in values.items()}
+        return replace(self, all={**self.all, **changed})
+
+
+def terms_of(settings: Mapping[str, Setting[Any]], *, in_room: bool) -> Terms:
+    """The values that policies read: each field of the terms has the name of its setting."""
+
+    def values(terms: type[Terms | TriageTerms]) -> dict[str, Any]:
+        names = [one.name for one in fields(terms) if one.name in settings]
+        return {name: settings[name].value for name in names}
+
+    limit = settings["talk_context_limit"].value if in_room else None
+    triage = TriageTerms(**values(TriageTerms))
+    return Terms(**values(Terms), triage=triage, talk_limit=limit)
 
 
 @cache
 def conversation_names(policy: Policy | None, *, in_room: bool = False) -> tuple[str, ...]:
-    """The settings of `ConversationSettings` that have an effect under a policy, by name; None
-    is one that isn't known any more. Some act in Talk rooms alone."""
+    """The settings of `conversation` that have an effect under a policy, by name; None is one that
+    isn't known any more. Some act in Talk rooms alone."""
     others = POLICIES.own_settings - (policy.own_settings if policy else frozenset())
-    others |= frozenset() if in_room else ROOM_SETTINGS
-    return tuple(name for name in CONVERSATION_ROWS if name not in others)
+    return tuple(
+        name
+        for name, row in CONVERSATION_ROWS.items()
+        if name not in others and (in_room or not row.only_in_rooms)
+    )
 
 
 def in_words(policy: str, budget: int | None) -> str:

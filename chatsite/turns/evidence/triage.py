@@ -83,7 +83,7 @@ class Triager:
 
     async def gather(self, inputs: DecisionInputs) -> Evidence:
         """The turns that the model chose; without a choice, notes that say why all are kept."""
-        settings = inputs.context.settings.conversation
+        settings = inputs.context.settings
         plan = _plan(inputs)
         count = len(plan.candidates)
         if not count:
@@ -122,7 +122,7 @@ def _turns(inputs: DecisionInputs) -> list[Turn]:
 
 
 async def _ask(inputs: DecisionInputs, plan: TriagePlan, model: Model) -> TriageOutcome:
-    seconds = inputs.context.settings.conversation.selection_timeout.value
+    seconds = inputs.context.settings.selection_timeout.value
     reply = min(REPLY_TOKENS, model.window // 4)
     question = triage_prompt(inputs.current, plan, room=model.window - reply)
     started = time.monotonic()

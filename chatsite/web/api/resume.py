@@ -14,8 +14,8 @@ from chatsite.errors import ChatsiteError
 from chatsite.history import POLICIES, URL_NAMES, Settings, may_use_url, resolve
 from chatsite.history.policies.base import Terms
 from chatsite.history.settings.choosers import Choice
-from chatsite.history.settings.offers import choosable
-from chatsite.history.settings.sources import TOKENS, Setting
+from chatsite.history.settings.offers import TOKENS, choosable
+from chatsite.history.settings.row import Setting
 from chatsite.kv.cleanup_setting import resolve_cleanup
 from chatsite.wiring import Site
 from chatsite.wording import say
@@ -64,7 +64,7 @@ def resume_settings(
     here = resolve_with(choice)
     applied = _choosable(here)
     missed = any(str(applied[name].value) != value for name, value in wanted.items())
-    if not missed and (TOKENS.url in wanted or here.tokens.value is None):
+    if not missed and (TOKENS in wanted or here.tokens.value is None):
         return ResumedSettings(history=choice)
     said = say(
         "Its last answer was decided under {policy}. Here “{words}” applies.",

@@ -13,8 +13,8 @@ from chatsite.history.policies.lexical import NOT_SEARCHED
 from chatsite.history.policies.none import WHY_SWITCHED_OFF
 from chatsite.history.records.replay import StoredRequest, rebuild_messages
 from chatsite.history.settings.offers import SettingSources, offers
-from chatsite.history.settings.sources import HISTORY_NAMES
 from conformance_kit.strategies.adapter import counted_head
+from chatsite.history.settings.table import ENVIRONMENT_NAMES
 from tests.history.decision.test_golden_receipts import CASES, receipt
 from tests.pseudo_language import is_said, pseudo_language
 
@@ -100,7 +100,7 @@ def test_the_words_that_a_passage_shares_are_values_of_a_sentence(
 def test_why_a_choice_does_not_count_comes_from_the_catalogue(
     environment: dict[str, str], url: dict[str, str]
 ) -> None:
-    assert set(environment) <= set(HISTORY_NAMES)
+    assert set(environment) <= set(ENVIRONMENT_NAMES)
     sources = SettingSources(
         environment=environment, url=url, template={}, conversation=url, url_allowed=False
     )

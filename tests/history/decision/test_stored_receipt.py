@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 from chatsite.errors import BadSetting
 from chatsite.history import Decision, resolve
 from chatsite.history.decision.shown_receipt import VERSION, show_receipt
-from chatsite.history.settings.sources import TABLE, Setting
+from chatsite.history.settings.row import Setting
 from chatsite.history.settings.stored_settings import show_settings, store_settings
-from chatsite.history.settings.triage_settings import CONVERSATION_ROWS, ConversationSettings
 from conformance_kit.strategies.cases import cases
 from conformance_kit.trials import PolicyRefused
 from tests.conformance.built_in.variants import VARIANTS, Variant
+from chatsite.history.settings.table import CONVERSATION_ROWS, HISTORY_ROWS, URL_NAMES
 from tests.history.decision.test_golden_receipts import CASES, receipt
 
 # Good and bad, of every kind, also what only looks like a value.
@@ -29,16 +29,16 @@ RAW = st.sampled_from(
     ]
 )
 TEMPLATE_RAW = st.one_of(RAW, st.integers(-1, 60), st.booleans(), st.floats(0, 9), st.none())
-URL = st.dictionaries(
-    st.sampled_from([row.url for row in TABLE if row.url] + ["historylength", "HistoryPolicy"]), RAW
-)
-VARIABLES = [name for row in TABLE for name in row.environment] + [
+URL = st.dictionaries(st.sampled_from([*URL_NAMES, "historylength", "HistoryPolicy"]), RAW)
+VARIABLES = [name for row in HISTORY_ROWS.values() for name in row.environment] + [
     *("HISTORY_URL", "HISTORY_MAX_LENGTH", "HISTORY_REASON", "CONVERSATION_ENABLED"),
     "CONVERSATION_LOOKBACK_COUNT",
 ]
 ENVIRONMENT = st.dictionaries(st.sampled_from(VARIABLES), RAW | st.just("staff"), max_size=3)
 TEMPLATE = st.dictionaries(
-    st.sampled_from([row.template for row in TABLE] + ["historylength", "Conversation"]),
+    st.sampled_from(
+        [row.template for row in HISTORY_ROWS.values()] + ["historylength", "Conversation"]
+    ),
     TEMPLATE_RAW,
 ) | st.fixed_dictionaries(
     {
@@ -89,7 +89,7 @@ def test_settings_are_shown_as_they_were_resolved(
         return  # such a server doesn't start
     shown = show_settings(through_json(store_settings(settings)))
     names = [name for name in shown.all if name != "conversation"]
-    assert len(names) == len(TABLE)
+    assert names == list(HISTORY_ROWS)
     for name in names:
         assert shown.all[name] == as_shown(getattr(settings, name)), name
     assert shown.all["conversation"] == {
@@ -154,10 +154,6 @@ def test_a_stored_receipt_has_no_sentence_that_a_code_says(name: str) -> None:
     assert "sentence" not in json.dumps(stored)
     assert not any(value in (None, [], {}, "", False) for value in stored.values() if value != 0)
     assert stored["version"] == VERSION
-
-
-def test_the_rows_of_settings_are_those_that_a_receipt_stores() -> None:
-    assert list(CONVERSATION_ROWS) == [field.name for field in fields(ConversationSettings)]
 
 
 def test_a_receipt_of_a_policy_that_is_gone_can_still_be_read() -> None:

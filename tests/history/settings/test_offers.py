@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from chatsite.history import POLICIES
-from chatsite.history.settings.alternatives import alternatives, with_values
+from chatsite.history.settings.alternatives import alternatives
 from chatsite.history.settings.offers import PolicyOffers, SettingSources, offers
 
 
@@ -170,4 +170,4 @@ def test_only_triage_asks_a_model_before_its_result_is_known() -> None:
     where = sources(template=triage)
     found = alternatives(where, where.resolve())
     assert [one.label for one in found if one.asks_model] == ["relevant, triage"]
-    assert with_values(where.resolve(), policy="all").selector.value == "triage"
+    assert where.resolve().with_values({"policy": "all"}).selector.value == "triage"

@@ -7,6 +7,7 @@ import pytest
 from chatsite.history import resolve
 from chatsite.history.settings.offers import SettingSources, offers
 from chatsite.history.settings.stored_settings import show_settings, store_settings
+from chatsite.history.settings.table import CONVERSATION_ROWS
 
 TEMPLATE = {"historyPolicy": "all", "historyLength": 7}
 
@@ -60,14 +61,10 @@ def test_all_twelve_settings_of_the_conversation_may_stand_in_the_rooms_file() -
         template={"conversation": {"talk_context_limit": 50, "selection_timeout": 2}},
         room=room,
     )
-    conversation = settings.conversation
-    assert len(conversation.all) == 12
-    assert conversation.lookback_count.source == "environment"
-    assert (conversation.talk_context_limit.value, conversation.talk_context_limit.source) == (
-        40,
-        "room",
-    )
-    assert conversation.selection_timeout.source == "template"
+    assert len(CONVERSATION_ROWS) == 12
+    assert settings.lookback_count.source == "environment"
+    assert (settings.talk_context_limit.value, settings.talk_context_limit.source) == (40, "room")
+    assert settings.selection_timeout.source == "template"
     assert settings.terms.talk_limit == 40
 
 
@@ -94,5 +91,5 @@ def test_nothing_can_be_chosen_in_the_page_for_a_room() -> None:
 def test_a_section_with_one_setting_leaves_the_others_as_they_are_built_in() -> None:
     room = {"conversation": {"talk_context_limit": 40}}
     settings = resolve(environment={}, url={}, template={}, room=room)
-    assert settings.conversation.lookback_count.value == 25
-    assert settings.conversation.always_include_recent.value == 5
+    assert settings.lookback_count.value == 25
+    assert settings.always_include_recent.value == 5

@@ -7,12 +7,8 @@ from typing import Any
 import pytest
 
 from chatsite.errors import BadSetting
-from chatsite.history import resolve
-from chatsite.history.settings.triage_settings import (
-    CONVERSATION_NAMES,
-    ConversationSettings,
-    resolve_conversation,
-)
+from chatsite.history import Settings, resolve
+from chatsite.history.settings.table import CONVERSATION_ROWS
 
 BUILT_IN = {
     "enabled": True,
@@ -70,20 +66,25 @@ BAD: list[tuple[str, str, object, str]] = [
 
 def resolved(
     environment: dict[str, str] | None = None, conversation: object = None, **chat: object
-) -> ConversationSettings:
+) -> Settings:
     template = {**chat, **({"conversation": conversation} if conversation is not None else {})}
-    return resolve_conversation(environment=environment or {}, template=template)
+    return resolve(environment=environment or {}, url={}, template=template)
 
 
-def outcomes(settings: ConversationSettings, name: str) -> list[tuple[str, str]]:
+def values(settings: Settings) -> dict[str, object]:
+    return {name: settings.all[name].value for name in CONVERSATION_ROWS}
+
+
+def outcomes(settings: Settings, name: str) -> list[tuple[str, str]]:
     return [(value.source, value.outcome) for value in settings.all[name].said]
 
 
 def test_the_defaults_apply_if_nothing_is_set() -> None:
     settings = resolved()
-    assert {name: setting.value for name, setting in settings.all.items()} == BUILT_IN
+    assert values(settings) == BUILT_IN
     assert {setting.source for setting in settings.all.values()} == {"built in"}
-    assert set(CONVERSATION_NAMES) == {f"CONVERSATION_{name.upper()}" for name in BUILT_IN}
+    names = [name for row in CONVERSATION_ROWS.values() for name in row.environment]
+    assert names == [f"CONVERSATION_{name.upper()}" for name in BUILT_IN]
 
 
 @pytest.mark.parametrize(("name", "variable", "value", "meant"), VALUES)
@@ -127,7 +128,7 @@ def test_a_blank_variable_is_not_set() -> None:
 @pytest.mark.parametrize("value", [[], "on", True, 3])
 def test_a_value_that_is_not_an_object_is_passed_over_and_shown(value: object) -> None:
     settings = resolved(None, value)
-    assert {name: setting.value for name, setting in settings.all.items()} == BUILT_IN
+    assert values(settings) == BUILT_IN
     (bad,) = (value for value in settings.enabled.said if value.outcome == "bad")
     assert bad.name == "conversation" and "an object" in bad.why
 
@@ -149,12 +150,13 @@ def test_they_do_not_lock_the_address_and_cannot_be_set_in_it() -> None:
     )
     assert not settings.locked
     assert settings.length.value == 2
-    assert settings.conversation.enabled.value is False
+    assert settings.enabled.value is False
 
 
 def test_they_are_encoded_with_their_sources() -> None:
-    encoded: Any = resolved({"CONVERSATION_USE_SELECTION": "false"}).to_dict()
-    assert set(encoded) == set(BUILT_IN)
-    assert encoded["use_selection"]["value"] is False
-    assert encoded["use_selection"]["source"] == "environment"
-    assert [value["raw"] for value in encoded["use_selection"]["said"]] == ["false", None, "true"]
+    settings = resolved({"CONVERSATION_USE_SELECTION": "false"})
+    assert set(BUILT_IN) < set(settings.all)
+    encoded: Any = settings.use_selection.to_dict()
+    assert encoded["value"] is False
+    assert encoded["source"] == "environment"
+    assert [value["raw"] for value in encoded["said"]] == ["false", None, "true"]

@@ -1,0 +1,135 @@
+"""What a history setting is: its row in the table, its value, and what each source says of it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Generic, Literal, TypeVar, overload
+
+from chatsite.encoding import Record
+from chatsite.history.settings.claim_words import ClaimOutcome, Origin
+from chatsite.history.settings.grammar import Grammar
+
+T = TypeVar("T")
+
+Group = Literal["history", "conversation"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceValue(Record):
+    """What one source says of one setting, what became of it, and why, in a sentence.
+
+    `raw` is the value as it was written, None where the source has none; `value` is what that
+    means, and counts only with the outcome "won".
+    """
+
+    source: Origin
+    name: str
+    raw: str | None
+    outcome: ClaimOutcome
+    why: str
+    value: Any = field(default=None, repr=False, compare=False)
+
+    @property
+    def is_usable(self) -> bool:
+        return self.outcome == "won"
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "source": self.source,
+            "name": self.name,
+            "raw": self.raw,
+            "outcome": self.outcome,
+            "why": self.why,
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Setting(Generic[T], Record):
+    """A value, the source that decided it, and what all sources say of it (`said`), the strongest
+    first."""
+
+    value: T
+    source: Origin
+    said: tuple[SourceValue, ...]
+
+
+class FoundSettings:
+    """Settings that were decided, by name: what a row of the table reads its setting from."""
+
+    __slots__ = ()
+    all: Mapping[str, Setting[Any]]
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class SettingRow(Generic[T]):
+    """One row of the table of history settings.
+
+    Its other names follow from the one it has in the table: `low_water` is HISTORY_LOW_WATER in
+    the environment and `historyLowWater` in a template; in the group `conversation` it would be
+    CONVERSATION_LOW_WATER and `low_water` in the template's object `conversation`.
+
+    `choosable`: a person may choose it, in a link and in the page, by its name in a template.
+    `more_names` are further variables that mean the same. `only_in_rooms`: it acts in Talk rooms
+    alone. `always_shown`: the panel shows it also where nobody sets it. People read the `label`
+    and the sentence `about` it in the panel, and the sentence `manual` in the documents.
+    """
+
+    PREFIXES: ClassVar[Mapping[Group, str]] = {
+        "history": "HISTORY_",
+        "conversation": "CONVERSATION_",
+    }
+
+    built_in: T
+    grammar: Grammar[T]
+    label: str
+    about: str
+    manual: str
+    group: Group = "history"
+    choosable: bool = False
+    more_names: tuple[str, ...] = ()
+    only_in_rooms: bool = False
+    always_shown: bool = False
+    name: str = field(init=False, default="")
+
+    def __set_name__(self, table: type, name: str) -> None:
+        self.name = name
+
+    @overload
+    def __get__(self, settings: None, table: type) -> SettingRow[T]: ...
+    @overload
+    def __get__(self, settings: FoundSettings, table: type) -> Setting[T]: ...
+    def __get__(self, settings: FoundSettings | None, table: type) -> SettingRow[T] | Setting[T]:
+        """The row itself from the table, the setting from settings that were decided."""
+        return self if settings is None else settings.all[self.name]
+
+    @property
+    def environment(self) -> tuple[str, ...]:
+        """All variables for it, our own first."""
+        return (self.PREFIXES[self.group] + self.name.upper(), *self.more_names)
+
+    @property
+    def locks(self) -> bool:
+        """Whether a person can choose nothing any more while the environment sets it."""
+        return self.group == "history"
+
+    @property
+    def template(self) -> str:
+        """The name in a template, within the object of its group, and in a room's file."""
+        if self.group == "conversation":
+            return self.name
+        return re.sub(r"_(.)", lambda found: found[1].upper(), f"history_{self.name}")
+
+    @property
+    def url(self) -> str | None:
+        """The name in a link and in the choice that is kept with a conversation."""
+        return self.template if self.choosable else None
+
+    def name_in(self, source: Origin) -> str:
+        """The name that this source usually has for it, "" for what is built in."""
+        if source == "built in":
+            return ""
+        if source == "environment":
+            return self.environment[0]
+        return f"{self.group}.{self.name}" if self.group == "conversation" else self.template
