@@ -14,10 +14,11 @@ from chatsite.history.decision.receipt import Decision, DraftState
 from chatsite.history.decision.verdicts import Findings, verdicts
 from chatsite.history.path.cleaner import Cleaner
 from chatsite.history.path.overflow import FittedPath
+from chatsite.history.path.path_context import Path, PathContext
 from chatsite.history.path.quotes import Quotes, quote_notes
 from chatsite.history.path.room import RequestRoom
 from chatsite.history.path.talk_limit import within_talk_limit
-from chatsite.history.path.turn_verdicts import Path, PathVerdict, judge_current, judge_path
+from chatsite.history.path.turn_verdicts import PathVerdict, judge_current, judge_path
 from chatsite.history.policies.all import ALL
 from chatsite.history.policies.base import DecisionContext, Policy, Users
 from chatsite.history.settings.turn_settings import Settings
@@ -73,9 +74,7 @@ class _Prepared:
     """What holds under every policy. `instructions` are the system messages inside the path that
     are sent, `system_reasons` the reasons for all of them by sequence number."""
 
-    path: Path
-    marker: int
-    reply_to: frozenset[str]
+    context: PathContext
     system_reasons: Mapping[int, Reason]
     instructions: tuple[Entry, ...]
     room: RequestRoom
@@ -96,9 +95,13 @@ def _prepare(given: DecisionInput) -> _Prepared:
     answered = path.current.entries[0].message.reply_to
     reply_to = given.evidence.reply_to
     return _Prepared(
-        path=path,
-        marker=marker,
-        reply_to=reply_to | {answered} if answered else reply_to,
+        context=PathContext(
+            path=path,
+            terms=given.settings.terms,
+            marker=marker,
+            reply_to=reply_to | {answered} if answered else reply_to,
+            last_not_loaded=given.transcript.not_loaded.last,
+        ),
         system_reasons=reasons,
         instructions=instructions,
         room=room,
@@ -106,24 +109,15 @@ def _prepare(given: DecisionInput) -> _Prepared:
 
 
 def _run_policy(given: DecisionInput, prepared: _Prepared, *, policy: Policy) -> Decision:
-    notes = given.settings.previous_tasks_count.value
+    notes = given.settings.terms.previous_tasks_count
     quotes = quote_notes(
-        prepared.path,
+        prepared.context,
         most=0 if policy.only_current or prepared.room.exceeded else notes,
-        marker=prepared.marker,
-        reply_to=prepared.reply_to,
         available_tokens=prepared.room.available_tokens,
     )
     choice = policy.choose(_context(given, prepared, quotes))
-    verdict = judge_path(
-        prepared.path,
-        choice,
-        marker=prepared.marker,
-        reply_to=prepared.reply_to,
-        last_not_loaded=given.transcript.not_loaded.last,
-    )
     fitted = fit(
-        verdict,
+        judge_path(prepared.context, choice),
         given,
         policy=policy,
         room=prepared.room,
@@ -143,13 +137,14 @@ def _context(given: DecisionInput, prepared: _Prepared, quotes: Quotes) -> Decis
     """What the policy chooses from; notes of background tasks have their room already."""
     terms, not_loaded = given.settings.terms, given.transcript.not_loaded
     reach = given.settings.active_policy.reach(terms)
-    counted = prepared.path.counted
+    path, counted = prepared.context.path, prepared.context.path.counted
     return DecisionContext(
-        path=prepared.path,
+        path=path,
         terms=terms,
+        marker=prepared.context.marker,
+        reply_to=prepared.context.reply_to,
+        last_not_loaded=not_loaded.last,
         evidence=given.evidence,
-        marker=prepared.marker,
-        reply_to=prepared.reply_to,
         counted=counted,
         users_not_loaded=not_loaded.users - not_loaded.background,
         reached=isinstance(reach, Users) and len(counted) >= reach.users,
@@ -187,7 +182,7 @@ def _record(
         tokens=sum(part.tokens for part in parts if part.name not in ("reply", "free")),
         stored=len(stored) + not_loaded.messages,
         sent=sum(findings.reasons[entry.seq] in SENT for entry in stored),
-        draft=_draft(prepared.path.current.entries[-1]),
+        draft=_draft(prepared.context.path.current.entries[-1]),
         exchanges=Exchanges.of(given, fitted, horizon),
         horizon=horizon,
         leading=leading_tokens(
@@ -207,7 +202,7 @@ def _record(
 
 def _findings(prepared: _Prepared, fitted: FittedPath) -> Findings:
     """The reason for every message that was loaded."""
-    reasons = {**prepared.system_reasons, **_opening_reasons(prepared.path.opening)}
+    reasons = {**prepared.system_reasons, **_opening_reasons(prepared.context.path.opening)}
     whys: dict[int, str] = {}
     for turn in (*fitted.verdict.older, fitted.verdict.current):
         reasons |= turn.reasons()

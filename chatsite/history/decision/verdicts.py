@@ -9,39 +9,10 @@ from typing import Any, NamedTuple
 from chatsite.history.decision.decision_input import DecisionInput
 from chatsite.history.lexical.sharing import show_why
 from chatsite.history.values.counts import known_tokens, weakest
-from chatsite.history.values.reasons import SENT, Reason
+from chatsite.history.values.reasons import SENT, SENTENCES, Reason
 from chatsite.history.values.window import Window
 from chatsite.messages import Basis, Message, Role
-from chatsite.wording import later, say
-
-_SENTENCES: Mapping[str, str] = {
-    "system": later("instructions, always sent first"),
-    "prefilled": later("an example turn of the agent, always sent"),
-    "greeting": later("the agent's greeting: shown to you, never sent"),
-    "current": later("the message being asked"),
-    "within_budget": later("there is room for it"),
-    "pinned": later("its turn is pinned"),
-    "excluded": later("you left it out"),
-    "above_marker": later("above the line where you asked to forget"),
-    "replied_to": later("this message replies to its turn"),
-    "relevant": later("it is relevant to this message"),
-    "not_relevant": later("nothing relevant was found in it"),
-    "summarised": later("the running summary stands for it"),
-    "strategy": later("the agent's strategy chose it"),
-    "not_chosen": later("the agent's strategy didn't choose it"),
-    "low_priority": later("the agent's strategy gives it a lower priority than what is sent"),
-    "background": later("written by a background task"),
-    "followed": later("a background task wrote it directly before this message"),
-    "unloaded": later("unloaded by a cleanup, until you bring it back"),
-    "unanswered": later("its answer failed, so it isn't sent again with later messages"),
-    "not_read": later("not read from storage"),
-    "over_talk_limit": later("further back than the room's messages are read"),
-    "incomplete_tool_group": later(
-        "a tool call without all its results, or a result without its call"
-    ),
-    "empty": later("an answer without text"),
-}
-
+from chatsite.wording import say
 
 # What a run with this reason has for a role, unless it says another.
 _ROLES: Mapping[str, Role] = {"system": "system", "current": "user"}
@@ -143,7 +114,7 @@ def _sentence(reason: str, bounds: Bounds) -> str:
             limit=_limit(bounds),
             low_water=bounds.low_water,
         )
-    return say(_SENTENCES.get(reason, reason.replace("_", " ")))
+    return say(SENTENCES.get(reason, reason.replace("_", " ")))
 
 
 def _limit(bounds: Bounds) -> str:

@@ -4,10 +4,9 @@ follows, and older messages that a policy recalls."""
 from __future__ import annotations
 
 from collections.abc import Mapping
-from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 
-from chatsite.history.path.turn_verdicts import Path
+from chatsite.history.path.path_context import PathContext
 from chatsite.history.values.added_messages import block_tokens, can_be_quoted, quoted_message
 from chatsite.history.values.marks import holds_any, is_pinned, is_unloaded, unanswered_notes
 from chatsite.history.values.reasons import Reason
@@ -36,19 +35,17 @@ class Quotes:
         return block_tokens(self.entries)
 
 
-def quote_notes(
-    path: Path, *, most: int, marker: int, reply_to: AbstractSet[str], available_tokens: int
-) -> Quotes:
+def quote_notes(context: PathContext, *, most: int, available_tokens: int) -> Quotes:
     """The newest `most` notes of background tasks that nobody has answered yet, as far as the
     tokens reach.
 
     A note whose turn is pinned or replied to is sent in its place and not quoted; a note of a turn
     that was unloaded is neither sent nor quoted.
     """
-    before = path.current.entries[0].seq
+    before = context.path.current.entries[0].seq
     if most == 0:
         return Quotes(before=before)
-    notes = _notes(path, marker=marker, reply_to=reply_to)[-most:]
+    notes = _notes(context)[-most:]
     while block_tokens(notes) > available_tokens:
         notes.pop(0)
     return Quotes(
@@ -58,7 +55,8 @@ def quote_notes(
     )
 
 
-def _notes(path: Path, *, marker: int, reply_to: AbstractSet[str]) -> list[Entry]:
+def _notes(context: PathContext) -> list[Entry]:
+    path = context.path
     written = unanswered_notes(
         [*path.opening, *(entry for turn in path.older for entry in turn.entries)]
     )
@@ -67,7 +65,7 @@ def _notes(path: Path, *, marker: int, reply_to: AbstractSet[str]) -> list[Entry
     elsewhere = {
         entry.seq
         for turn in path.older
-        if is_pinned(turn) or holds_any(turn, reply_to) or is_unloaded(turn)
+        if is_pinned(turn) or holds_any(turn, context.reply_to) or is_unloaded(turn)
         for entry in turn.entries
     }
     return [
@@ -75,6 +73,6 @@ def _notes(path: Path, *, marker: int, reply_to: AbstractSet[str]) -> list[Entry
         for entry in written
         if can_be_quoted(entry.message)
         and not entry.excluded
-        and entry.seq >= marker
+        and entry.seq >= context.marker
         and entry.seq not in elsewhere
     ]

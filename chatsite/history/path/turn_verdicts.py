@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 
+from chatsite.history.path.path_context import PathContext
 from chatsite.history.path.policy_choice import PolicyChoice, TurnRule
 from chatsite.history.values.counts import sum_tokens
 from chatsite.history.values.marks import (
     background_answers,
-    excluded_answers,
     holds_any,
     is_background,
     is_excluded,
@@ -20,41 +19,11 @@ from chatsite.history.values.marks import (
 from chatsite.history.values.normaliser import unsendable
 from chatsite.history.values.reasons import SENT, Reason
 from chatsite.history.values.shortened import shorten_answer
-from chatsite.history.values.transcript import Entry, Transcript, Turn, split_turns
+from chatsite.history.values.transcript import Entry, Turn
 from chatsite.messages import Message
 from chatsite.wording import later
 
 MARKS_FILL_IT = later("left out because turns that are pinned or replied to fill the room")
-
-
-@dataclass(frozen=True, slots=True)
-class Path:
-    """The loaded path: system messages, messages before the first user message, and turns."""
-
-    system: tuple[Entry, ...]
-    opening: tuple[Entry, ...]
-    older: tuple[Turn, ...]
-    current: Turn
-
-    @classmethod
-    def of(cls, transcript: Transcript) -> Path:
-        """Raises ValueError when there is no current user message."""
-        entries = transcript.entries
-        found = split_turns([entry for entry in entries if entry.message.role != "system"])
-        opening = found.pop(0).entries if found and found[0].user is None else ()
-        if not found:
-            raise ValueError("a transcript needs a user message: that of the current turn")
-        return cls(
-            system=tuple(entry for entry in entries if entry.message.role == "system"),
-            opening=opening,
-            older=tuple(found[:-1]),
-            current=found[-1],
-        )
-
-    @property
-    def counted(self) -> list[Turn]:
-        """The turns that a length counts: not those of background tasks; the current one last."""
-        return [turn for turn in self.older if not is_background(turn)] + [self.current]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -148,18 +117,8 @@ class PathVerdict:
         return [verdict for verdict in self.older if verdict.is_sent]
 
 
-def judge_path(
-    path: Path,
-    choice: PolicyChoice,
-    *,
-    marker: int,
-    reply_to: AbstractSet[str],
-    last_not_loaded: int = 0,
-) -> PathVerdict:
+def judge_path(context: PathContext, choice: PolicyChoice) -> PathVerdict:
     """Apply the policy's choice, then the marks.
-
-    `marker` is the seq from which things are remembered, `last_not_loaded` the last one that was
-    not read from storage, `reply_to` the ids of messages that are replied to.
 
     Background turns don't count towards the length. Marks on the current turn have no effect,
     but the marker may be above it. A marker inside a turn takes the whole turn, since cuts
@@ -168,13 +127,11 @@ def judge_path(
     does a message whose answer failed: nothing older comes in its place when the answer is tried
     again and succeeds.
     """
-    current = judge_current(path.current)
-    older = tuple(
-        _judge(turn, choice.rule(turn), marker=marker, reply_to=reply_to) for turn in path.older
-    )
+    current, marker = judge_current(context.path.current), context.marker
+    older = tuple(_judge(turn, choice.rule(turn), context) for turn in context.path.older)
     tail = choice.tail
     if tail is None:
-        tail = _unbroken_tail(older, current.first, last_not_loaded)
+        tail = _unbroken_tail(older, current.first, context.last_not_loaded)
     return PathVerdict(
         older=older,
         current=current,
@@ -211,14 +168,14 @@ def below_unloaded(older: tuple[TurnVerdict, ...], current: int) -> int:
     return 0
 
 
-def _judge(turn: Turn, rule: TurnRule, *, marker: int, reply_to: AbstractSet[str]) -> TurnVerdict:
+def _judge(turn: Turn, rule: TurnRule, context: PathContext) -> TurnVerdict:
     kept_for: Reason | None = None
     if is_pinned(turn):
         kept_for = "pinned"
-    elif holds_any(turn, reply_to):
+    elif holds_any(turn, context.reply_to):
         kept_for = "replied_to"
     reason, why, of_policy = rule.reason, "", False
-    if turn.entries[0].seq < marker:
+    if turn.entries[0].seq < context.marker:
         reason = "above_marker"
     elif is_excluded(turn):
         reason = "excluded"
@@ -228,9 +185,7 @@ def _judge(turn: Turn, rule: TurnRule, *, marker: int, reply_to: AbstractSet[str
         reason = kept_for
     else:
         why, of_policy = rule.why, True
-    apart = excluded_answers(turn)
-    if kept_for is None:
-        apart |= background_answers(turn)
+    apart = context.left_out(turn, spared=kept_for is not None)
     if of_policy:
         apart = rule.apart | apart
     limit = rule.limit if of_policy and reason in SENT else 0

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
 from chatsite.history.path.overflow import FittedPath, Overflow, clean_or_cut
+from chatsite.history.path.path_context import PathContext, PathTerms
 from chatsite.history.path.policy_choice import PolicyChoice
-from chatsite.history.path.turn_verdicts import Path
 from chatsite.history.values.evidence import Evidence
 from chatsite.history.values.reasons import Reason
 from chatsite.history.values.transcript import Turn
@@ -49,7 +48,7 @@ Reach = Users | Tokens | Everything
 # ---- what a policy depends on ----------------------------------------------------------------
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TriageTerms:
-    """The settings of triage as plain values; `ConversationSettings` explains each."""
+    """The settings of triage as plain values; the table of settings explains each."""
 
     lookback_count: int = 25
     context_recency_hours: float = 0.0
@@ -61,7 +60,7 @@ class TriageTerms:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Terms:
+class Terms(PathTerms):
     """The settings that a policy's choice, reach and words depend on, as plain values.
 
     `talk_limit` is how many messages of a Talk room are read, None elsewhere."""
@@ -73,21 +72,17 @@ class Terms:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DecisionContext:
+class DecisionContext(PathContext):
     """What a policy chooses from.
 
-    `marker` is the sequence number from which things are remembered, `reply_to` holds the ids of
-    messages replied to. `counted` are the turns that a length counts, the current one last;
+    `counted` are the turns that a length counts, the current one last;
     `users_not_loaded` is how many more of them were not read from storage, and `reached` says that
     as many were loaded as the policy may send. A strategy's choice
     may take `available_tokens`; what it has no room for has the `overflow_reason`.
     """
 
-    path: Path
     terms: Terms
     evidence: Evidence
-    marker: int
-    reply_to: AbstractSet[str]
     counted: Sequence[Turn]
     users_not_loaded: int
     reached: bool

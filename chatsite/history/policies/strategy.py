@@ -7,8 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from chatsite.history.path.overflow import cut_oldest
+from chatsite.history.path.path_context import Path
 from chatsite.history.path.policy_choice import PolicyChoice, StrategyText, TurnRule
-from chatsite.history.path.turn_verdicts import Path, judge_path
+from chatsite.history.path.turn_verdicts import judge_path
 from chatsite.history.policies.base import DecisionContext, Policy, Users
 from chatsite.history.policies.cuts import choose_every_turn
 from chatsite.history.policies.strategy_slots import SlotLayout, fit_slots
@@ -37,7 +38,7 @@ def choose_by_strategy(context: DecisionContext) -> PolicyChoice:
         newest = _choose_newest(context)
         return newest if context.evidence.notes else replace(newest, notes=(NO_ANSWER,))
     everything = PolicyChoice(rule=lambda turn: TurnRule(reason="strategy"), tail=0)
-    allowed = judge_path(context.path, everything, marker=context.marker, reply_to=context.reply_to)
+    allowed = judge_path(context, everything)
     spared = sum(turn.tokens for turn in allowed.sent if turn.kept_for)
     tokens = {
         entry.seq: known_tokens(entry.message).count

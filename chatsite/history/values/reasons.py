@@ -1,8 +1,11 @@
-"""Why a message is sent or left out: the codes of a verdict."""
+"""Why a message is sent or left out: the codes of a verdict, and what they say."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Literal
+
+from chatsite.wording import later
 
 Reason = Literal[
     "system",
@@ -51,3 +54,32 @@ SENT: frozenset[Reason] = frozenset(
         "followed",
     }
 )
+
+# What completes "sent:" or "not sent:"; the sentences of the other reasons hold numbers.
+SENTENCES: Mapping[str, str] = {
+    "system": later("instructions, always sent first"),
+    "prefilled": later("an example turn of the agent, always sent"),
+    "greeting": later("the agent's greeting: shown to you, never sent"),
+    "current": later("the message being asked"),
+    "within_budget": later("there is room for it"),
+    "pinned": later("its turn is pinned"),
+    "excluded": later("you left it out"),
+    "above_marker": later("above the line where you asked to forget"),
+    "replied_to": later("this message replies to its turn"),
+    "relevant": later("it is relevant to this message"),
+    "not_relevant": later("nothing relevant was found in it"),
+    "summarised": later("the running summary stands for it"),
+    "strategy": later("the agent's strategy chose it"),
+    "not_chosen": later("the agent's strategy didn't choose it"),
+    "low_priority": later("the agent's strategy gives it a lower priority than what is sent"),
+    "background": later("written by a background task"),
+    "followed": later("a background task wrote it directly before this message"),
+    "unloaded": later("unloaded by a cleanup, until you bring it back"),
+    "unanswered": later("its answer failed, so it isn't sent again with later messages"),
+    "not_read": later("not read from storage"),
+    "over_talk_limit": later("further back than the room's messages are read"),
+    "incomplete_tool_group": later(
+        "a tool call without all its results, or a result without its call"
+    ),
+    "empty": later("an answer without text"),
+}
