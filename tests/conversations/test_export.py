@@ -219,6 +219,20 @@ class TestResuming:
         ]
         assert found["messages"][5]["excluded"] is True
 
+    def test_the_file_carries_every_other_setting_that_somebody_set(self, chat: str) -> None:
+        said = {
+            "recall_share": {"value": 30, "source": "template", "said": []},
+            "conversation": {"enabled": {"value": False, "source": "environment", "said": []}},
+        }
+        receipt = RECEIPT | {"settings": RECEIPT["settings"] | said}
+        store.end_turn(turn=begin(chat, "q4").turn, state="complete", text="a4", receipt=receipt)
+        content = write_export(queries.whole_path(owner=ADA, conversation=chat))
+        found = parse_document(content)["settings"]
+        assert (found["recall_share"], found["enabled"]) == (30, False)
+        assert "summary_model" not in found, "it is built in"
+        saved = read_export(content).settings
+        assert saved is not None and saved.model_extra == {"recall_share": 30, "enabled": False}
+
     def test_unloaded_messages_stay_unloaded_and_nothing_is_in_the_cache(self, chat: str) -> None:
         content = write_export(queries.whole_path(owner=ADA, conversation=chat))
         again = import_and_read(content)
@@ -308,6 +322,8 @@ DAMAGES = [
     ("settings", [], "settings"),
     ("settings", {"policy": "lastN", "length": "5"}, "settings.length"),
     ("settings", {"policy": "lastN"}, "settings.length"),
+    ("settings", {"policy": "lastN", "length": 5, "colour": 1}, "settings: it holds what is no"),
+    ("settings", {"policy": "all", "length": 5, "recall_share": 101}, "a value that isn't allowed"),
     ("asked", {"temperature": float("inf")}, "asked"),
     ("messages.0.pinned", "yes", "messages.0.pinned"),
     ("messages.0.unanswered", 1, "messages.0.unanswered"),

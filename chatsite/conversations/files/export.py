@@ -22,13 +22,13 @@ from chatsite.conversations.files.export_format import (
 )
 from chatsite.conversations.values.records import WholePath
 from chatsite.history import Entry, History
+from chatsite.history.settings.table import ROWS
 from chatsite.kv import LOADED, UNLOADED
 from chatsite.messages import Attachment, Message, ToolCall
 
 KEPT = tuple(name for name in Attachment.__slots__ if name != "id")
 # Not a provider's name, since it has a blank in it.
 _ELSEWHERE = "from a file"
-SETTINGS = ("policy", "length", "tokens", "low_water", "step", "selector")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,7 +94,13 @@ def _settings(receipt: Mapping[str, Any], cleanup: str) -> SavedSettings | None:
     said = receipt.get("settings")
     if not said:
         return None
-    values = {name: said[name]["value"] for name in SETTINGS if name in said}
+    said = {**said, **said.get("conversation", {})}
+    values = {
+        name: said[name]["value"]
+        for name in ROWS
+        if name in said
+        and (name in SavedSettings.model_fields or said[name]["source"] != "built in")
+    }
     return SavedSettings(**values, cleanup=cleanup)
 
 

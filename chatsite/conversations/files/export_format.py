@@ -7,11 +7,20 @@ import re
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidationError,
+    model_validator,
+)
 from pydantic_core import PydanticCustomError
 
 from chatsite.errors import BadRestore
 from chatsite.files.names import safe_name
+from chatsite.history.settings.grammar import Unreadable
+from chatsite.history.settings.table import ROWS
 from chatsite.messages import MAX_ATTACHMENT_BYTES, MAX_ATTACHMENTS, Modality, Role, Source
 from chatsite.wording import later, say
 
@@ -130,9 +139,11 @@ class SavedMessage(BaseModel):
 
 
 class SavedSettings(BaseModel):
-    """The history settings of the last turn; `cleanup` is the cache's strategy."""
+    """The history settings of the last turn: these always, any other of the table where somebody
+    set it. `cleanup` is the cache's strategy."""
 
-    model_config = _NOTHING_MORE
+    model_config = ConfigDict(extra="allow", strict=True)
+    __pydantic_extra__: dict[str, str | int | float | bool]
     policy: ShortText
     length: Annotated[int, Field(ge=0, le=MOST_CELLS)]
     tokens: Annotated[int, Field(ge=1, le=MOST_CELLS)] | None = None
@@ -140,6 +151,18 @@ class SavedSettings(BaseModel):
     step: Annotated[int, Field(ge=-MOST_CELLS, le=MOST_CELLS)] | None = None
     selector: ShortText = ""
     cleanup: ShortText = ""
+
+    @model_validator(mode="after")
+    def _know_the_others(self) -> SavedSettings:
+        for name, value in self.__pydantic_extra__.items():
+            if name not in ROWS:
+                raise PydanticCustomError("setting", say("it holds what is no setting"))
+            try:
+                ROWS[name].grammar.read_json(value)
+            except Unreadable:
+                bad = say("it holds a value that isn't allowed")
+                raise PydanticCustomError("setting", bad) from None
+        return self
 
 
 class SavedConversation(BaseModel):
