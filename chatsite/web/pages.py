@@ -18,9 +18,9 @@ from django.views.decorators.http import require_safe
 from chatsite.conversations import store
 from chatsite.errors import NotFound
 from chatsite.history import POLICIES
-from chatsite.history.policies.triage import TRIAGE
 from chatsite.history.settings.resolve import may_use_url
 from chatsite.history.settings.rules import ChoiceRules
+from chatsite.history.settings.table import ROWS
 from chatsite.language import page_catalogue
 from chatsite.messages import MAX_ATTACHMENT_BYTES, MAX_ATTACHMENTS
 from chatsite.web.people import (
@@ -169,14 +169,21 @@ def policy_facts() -> dict[str, Any]:
     """What the page must know of the policies, so that no module of it names one.
 
     `report_titles`: by the key of the report; `with_summary`: the policies that send a running
-    summary; `conversation_settings`: who the settings of the template's `conversation` belong to.
+    summary; `settings`: what people read of each history setting, by its name.
     """
     return {
         "report_titles": {
             row.evidence: say(row.report_title) for row in POLICIES.rows if row.evidence
         },
         "with_summary": [row.name for row in POLICIES.rows if row.uses_summary],
-        "conversation_settings": TRIAGE.selector,
+        "settings": {
+            name: {
+                "label": say(row.label),
+                "about": say(row.about),
+                "always_shown": row.always_shown,
+            }
+            for name, row in ROWS.items()
+        },
     }
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from chatsite.history import POLICIES
+from chatsite.history.settings.table import ROWS
 from chatsite.web.pages import policy_facts
 from tests.running import ROOT
 
@@ -62,4 +63,19 @@ def test_every_report_has_a_title() -> None:
         "strategy": "The agent's strategy",
     }
     assert facts["with_summary"] == ["summary"]
-    assert facts["conversation_settings"] == "triage"
+
+
+def test_the_page_gets_the_words_of_every_setting() -> None:
+    words = policy_facts()["settings"]
+    assert list(words) == list(ROWS)
+    assert words["lookback_count"]["label"] == "triage: lookback count"
+    assert all(one["label"] and one["about"].endswith(".") for one in words.values())
+    always = [name for name, one in words.items() if one["always_shown"]]
+    assert always == ["policy", "length", "tokens"]
+
+
+def test_no_module_of_the_page_lists_the_settings() -> None:
+    """But for words that have another meaning, too."""
+    names = "|".join(set(ROWS) - {"policy", "length", "tokens", "step", "selector", "enabled"})
+    listed = re.compile(rf"\b({names})\b\s*:")
+    assert [module.name for module in MODULES if listed.search(module.read_text())] == []

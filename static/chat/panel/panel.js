@@ -137,7 +137,7 @@ export class Panel {
     this.copying.hidden = !decision;
     this.#section("notes", decision && notesSection(decision));
     this.#section("facts", decision && factsSection(decision, state));
-    this.#section("settings", decision && settingsSection(decision, this.page.policies.conversation_settings));
+    this.#section("settings", decision && settingsSection(decision, this.page.policies.settings));
     this.#section("parts", decision && partsSection(decision, { next, before, here: isHere(next, state, decision) }));
     this.#section("chosen", decision && selectionSection(decision, this.page.policies.report_titles));
     this.#section("compare", this.comparison.section(state, decision, next));

@@ -5,6 +5,7 @@ import { say, sayCount } from "../words/say.js";
 import { term } from "./terms.js";
 
 /**
+ * @import { SettingWords } from "../types/page.js"
  * @import { Decision, Setting } from "../types/wire.js"
  * @import { Section } from "./panel.js"
  */
@@ -12,27 +13,19 @@ import { term } from "./terms.js";
 /** @type {Record<string, string>} */
 export const SOURCES = { environment: say("environment"), URL: say("URL"), conversation: say("chat"), room: say("room"), template: say("agent"), "built in": say("default") };
 /** @type {Record<string, string>} */
-const NAMES = {
-  policy: say("policy"), length: say("length"), tokens: say("token budget"), low_water: say("low-water mark"), step: say("step"),
-  selector: say("selector"), summary_model: say("summary by"), recall_share: say("share for quotes"),
-  enabled: say("memory on"), previous_tasks_count: say("background notes"), talk_context_limit: say("messages read"),
-};
-// Always shown; other settings only where a source sets them.
-const FIRST = ["policy", "length", "tokens"];
-/** @type {Record<string, string>} */
 const LOSSES = { overruled: say("overridden"), locked: say("ignored"), bad: say("not valid"), "not allowed": say("not allowed") };
 
-/** @typedef {{name: string, words: string, setting: Setting}} Row */
+/** @typedef {{name: string, words: SettingWords, setting: Setting}} Row */
 
 /**
  * @param {Decision} decision
- * @param {string} owner of the settings in `conversation`
+ * @param {Record<string, SettingWords>} words what people read of each setting, by its name
  * @returns {Section}
  */
-export function settingsSection(decision, owner) {
+export function settingsSection(decision, words) {
   const { conversation = {}, ...own } = decision.settings;
-  const rows = [...Object.entries(own).map(row), ...Object.entries(conversation).map((entry) => ownedRow(entry, owner))];
-  const shown = rows.filter(({ name, setting }) => FIRST.includes(name) || isSet(setting));
+  const rows = Object.entries({ ...own, ...conversation }).map(([name, setting]) => ({ name, setting, words: words[name] ?? unknown(name) }));
+  const shown = rows.filter((row) => row.words.always_shown || isSet(row.setting));
   const rest = rows.filter((one) => !shown.includes(one));
   const sources = sourcesOf(rows);
   return {
@@ -48,18 +41,11 @@ export function settingsSection(decision, owner) {
 }
 
 /**
- * @param {[string, Setting]} entry
- * @returns {Row}
+ * The words for a setting that an old receipt has and this version hasn't.
+ * @param {string} name
+ * @returns {SettingWords}
  */
-const row = ([name, setting]) => ({ name, words: NAMES[name] ?? name.replaceAll("_", " "), setting });
-/**
- * @param {[string, Setting]} entry
- * @param {string} owner of those that act under one policy only
- * @returns {Row}
- */
-const ownedRow = ([name, setting], owner) => ({
-  name: `conversation.${name}`, words: NAMES[name] ?? `${owner}: ${name.replaceAll("_", " ")}`, setting,
-});
+const unknown = (name) => ({ label: name.replaceAll("_", " "), about: "", always_shown: false });
 
 /**
  * Whether any source but the built-in one sets it.
@@ -87,15 +73,9 @@ function table(rows, sources) {
       h("thead", {}, h("tr", {}, h("th", {}, h("span", { class: "hidden" }, say("setting"))),
         sources.map((source) => h("th", { scope: "col" }, SOURCES[source])))),
       h("tbody", {}, rows.map(({ name, words, setting }) =>
-        h("tr", {}, h("th", { scope: "row" }, term(explained(name), words)),
+        h("tr", {}, h("th", { scope: "row" }, term(`setting-${name}`, words.label, words.about)),
           sources.map((source) => h("td", {}, cells(setting, source))))))));
 }
-
-/**
- * The name of its explanation. "tokens" explains tokens themselves.
- * @param {string} name as in the receipt, some with the group they are in
- */
-const explained = (name) => (name === "tokens" ? "budget" : name.replace(/^conversation\./u, ""));
 
 /**
  * The values that one source gives one setting; the environment may give it under two names.

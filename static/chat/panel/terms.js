@@ -11,11 +11,6 @@ const MEANINGS = {
   source: say("Where the policy comes from: the server's environment, the link, this chat, the agent, or the default."),
   messages: say("Messages stored in this chat, and how many of them are sent. What you are typing isn't one of them."),
   sources: say("The first source from the left that sets a value wins. A value that is struck through is overridden or ignored."),
-  low_water: say("When the limit is exceeded, old exchanges are dropped until this share of it is left. The beginning then stays the same for a while, so that a provider's cache can serve it."),
-  budget: say("The most tokens that a request may have. Without one the model's window is the limit."),
-  step: say("The cut moves by this many messages at a time, so that the beginning of the request stays the same in between."),
-  selector: say("How older messages are found: by keyword, or by asking a fast model."),
-  recall_share: say("How much of the limit older messages may take that are sent as quotes."),
   system: say("The agent's instructions. They are sent first with every request."),
   prefilled: say("Example exchanges of the agent. They are sent with every request and aren't part of the chat."),
   tools: say("The descriptions of the tools that the model may call."),
@@ -48,19 +43,6 @@ const MEANINGS = {
   seconds: say("How long writing the summary took."),
   shortened: say("Whether the summary had to be cut to the room that it has."),
   by: say("The model that wrote the summary."),
-  summary_model: say("The model that writes the running summary."),
-  enabled: say("Whether earlier messages are sent at all. Where it is off, your message is sent alone."),
-  previous_tasks_count: say("How many notes of background tasks are sent as quotes."),
-  talk_context_limit: say("How many of the room's newest messages are read."),
-  lookback_count: say("How many of your earlier messages are looked at, each with the replies to it."),
-  context_recency_hours: say("Messages that are so many hours older than the newest aren't looked at. 0: age doesn't matter."),
-  context_min_messages: say("So many of the newest messages are looked at, however old they are."),
-  skip_selection_threshold: say("Up to so many of your messages, all are sent and no model is asked."),
-  always_include_recent: say("So many of your newest messages are always sent; a model is asked about the others."),
-  use_selection: say("Whether a model is asked which older messages are sent."),
-  selection_model: say("The fast model that is asked which older messages are sent."),
-  selection_timeout: say("How many seconds that model may take. After that everything that was looked at is sent."),
-  context_truncation: say("Older answers are cut to so many characters. 0: they aren't cut."),
   compared: say("How many stored messages this policy would send. Your draft isn't counted."),
   tools_left_out: say("Tool calls whose results wouldn't be sent, and how many would be sent shortened."),
   cost: say("What the request would cost or has cost, by the provider's list prices. The answer is counted only once it is written."),
@@ -83,9 +65,9 @@ const MEANINGS = {
  * A word with its explanation, or the word alone where there is none.
  * @param {string} name in the table
  * @param {string} [words]
+ * @param {string} [meaning] the explanation of what isn't in the table
  */
-export function term(name, words = name) {
-  const meaning = MEANINGS[name];
+export function term(name, words = name, meaning = MEANINGS[name]) {
   if (!meaning) return words;
   const button = h("button", {
     type: "button", class: "term", "data-key": `term-${name}`, "aria-haspopup": "dialog", "aria-expanded": "false",

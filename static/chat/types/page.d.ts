@@ -40,8 +40,15 @@ export interface PolicyFacts {
   report_titles: Record<string, string>;
   /** The policies that send a running summary. */
   with_summary: string[];
-  /** The owner of the settings in a decision's `settings.conversation`. */
-  conversation_settings: string;
+  /** What people read of each history setting, by its name in a decision: no module here names one. */
+  settings: Record<string, SettingWords>;
+}
+
+/** Of settings that aren't always shown only those are that a source sets. */
+export interface SettingWords {
+  label: string;
+  about: string;
+  always_shown: boolean;
 }
 
 /** A model that can be chosen. */

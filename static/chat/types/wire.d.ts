@@ -240,17 +240,12 @@ export interface Setting {
   said: SourceValue[];
 }
 
+/** Every setting by its name; these are the ones that modules of the page read. */
 export interface Settings {
   policy: Setting;
   length: Setting;
   tokens: Setting;
-  low_water: Setting;
-  step: Setting;
-  selector: Setting;
-  summary_model: Setting;
-  /** Percent; receipts of before lack it. */
-  recall_share?: Setting;
-  /** The settings of one selector, by name. */
+  /** Those of the template's object of this name that have an effect. */
   conversation?: Record<string, Setting>;
 }
 
