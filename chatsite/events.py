@@ -64,7 +64,8 @@ class TurnStarted(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decided(Record):
-    """The decision of the running turn, before the provider is called."""
+    """The decision of the running turn, before the provider is called: its receipt as it is stored,
+    which has codes and values. Its sentences are asked for when somebody looks at it."""
 
     type: ClassVar[str] = "decided"
     turn: str

@@ -14,6 +14,8 @@ from typing import Any, Literal
 import aiohttp
 from yarl import URL
 
+from chatsite.history import show_receipt
+
 PATIENCE = 30.0
 Kind = Literal["session", "csrf", ""]
 
@@ -184,16 +186,18 @@ class Page:
         return self._with_receipt(event)
 
     def _with_receipt(self, event: dict[str, Any]) -> dict[str, Any]:
-        """The end of a turn with its whole receipt, as the page puts it together."""
+        """A snapshot, and the end of a turn with its whole receipt, as the page puts it together;
+        both as the panel shows it."""
         if event["type"] in ("snapshot", "decided"):
             self.receipt = event["receipt"]
-        if event["type"] != "turn_ended":
+        if event["type"] not in ("snapshot", "turn_ended"):
             return event
-        reported = event["reported"]
+        reported = event.get("reported")
         if reported is not None:
             assert self.receipt is not None and self.receipt["turn"] == event["turn"]
             self.receipt = self.receipt | reported
-        return event | {"receipt": None if reported is None else self.receipt}
+        whole = self.receipt if event["type"] == "snapshot" or reported is not None else None
+        return event | {"receipt": show_receipt(whole) if whole else None}
 
     async def until(self, *types: str) -> dict[str, Any]:
         """The next event of one of these types; an unexpected refusal fails the test."""

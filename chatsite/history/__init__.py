@@ -1,8 +1,7 @@
 """What the model gets to remember: settings, policies and the decision of every turn."""
 
 from chatsite.history.decision.decide import decide
-from chatsite.history.decision.receipt import Decision
-from chatsite.history.decision.shown_receipt import show_receipt
+from chatsite.history.decision.receipt import Decision, show_receipt
 from chatsite.history.live_list import History
 from chatsite.history.path.cleaner import Cleaner
 from chatsite.history.path.room import RequestRoom

@@ -6,6 +6,7 @@ import asyncio
 from collections import Counter
 from collections.abc import Collection
 from dataclasses import dataclass
+from typing import Any
 
 from chatsite.errors import TooMany
 from chatsite.events import TurnStarted
@@ -46,6 +47,15 @@ class RunningTurns:
 
     def get(self, conversation: str) -> RunningTurn | None:
         return self._running.get(conversation)
+
+    def receipt_of(self, turn: str) -> dict[str, Any] | None:
+        """The receipt so far of a turn that runs, with its turn's id; None where it doesn't run, or
+        isn't decided."""
+        for running in self._running.values():
+            progress = running.writer.turn if running.writer else None
+            if progress is not None and progress.id == turn and progress.receipt is not None:
+                return {**progress.receipt, **progress.report(), **progress.names}
+        return None
 
     def owners(self) -> Collection[str]:
         """The keys of those for whom answers are being written."""

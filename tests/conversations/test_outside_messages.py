@@ -80,7 +80,7 @@ def test_the_page_shows_the_report_and_the_next_turn_follows_it(conversation: st
     add_message(conversation=conversation, source="briefing", text="It will rain.")
     opened = queries.open_conversation(owner=ADA, conversation=conversation)
     assert opened.messages[-1].to_dict()["source"] == "briefing"
-    assert opened.running is None and opened.receipt == before.last_turn.shown_receipt  # type: ignore[union-attr]
+    assert opened.running is None and opened.receipt == before.last_turn.whole_receipt  # type: ignore[union-attr]
     assert row(conversation).updated > before.updated
     assert (row(conversation).title, row(conversation).turns) == (before.title, before.turns)
     end(begin(conversation, "Really?"), "Yes.")

@@ -15,7 +15,7 @@ from chatsite.agents.template_file import parse_template
 from chatsite.conversations import store
 from chatsite.conversations.database.work import StorageThreads
 from chatsite.events import Event, TurnEnded
-from chatsite.history import Settings
+from chatsite.history import Settings, show_receipt
 from chatsite.providers.base.model import Model
 from chatsite.providers.base.provider import (
     Chunk,
@@ -182,7 +182,7 @@ class World:
         """The receipt that is stored with an answer, as a page reads it."""
         found = await self.run(store.receipt_of, owner=ADA, turn=ended.turn)
         assert found is not None
-        return dict(found)
+        return show_receipt(found)
 
 
 async def read_until_end(reader: FeedReader) -> tuple[str, TurnEnded]:

@@ -12,6 +12,7 @@ from chatsite.conversations import store
 from chatsite.conversations.models import Message as Row
 from chatsite.conversations.models import Turn
 from chatsite.errors import NotFound
+from chatsite.history import show_receipt
 from chatsite.messages import Attachment, Basis, Message, TokenCount, ToolCall
 from chatsite.providers.base.model import Model
 from chatsite.turns.agents.resolved_agent import ResolvedAgent
@@ -104,11 +105,11 @@ async def test_what_is_locked_is_shown_and_marked(world: World) -> None:
 async def test_an_answered_turn_is_compared_under_the_settings_of_its_time(world: World) -> None:
     page_request = await talk(world, "One", "Two", "Three", query="historyPolicy=all")
     turns = await world.run(lambda: list(Turn.objects.order_by("number")))
-    receipt = turns[1].shown_receipt
+    receipt = show_receipt(turns[1].whole_receipt or {})
     now = replace(page_request, query="historyPolicy=none&historyTokens=900")
     rows = by_words(await make_comparison(world).of_turn(now, str(turns[1].id)))
     then = rows["all"]
-    assert then["in_force"] and receipt is not None
+    assert then["in_force"] and receipt
     assert then["outcome"]["messages"] == receipt["facts"]["sent"] == 3
     assert then["outcome"]["tokens"] == receipt["prompt_tokens"]
     assert then["outcome"]["leading"] == receipt["leading"] > 0
@@ -189,8 +190,8 @@ class TestTheModelThatAnswers:
         await two.run_turn(page_request, "Four")
         turns = await two.run(lambda: list(Turn.objects.order_by("number")))
         own = await self.counted_by(two)
-        receipt = turns[2].shown_receipt
-        assert receipt is not None and receipt["provider"]["model"] == "large"
+        receipt = show_receipt(turns[2].whole_receipt or {})
+        assert receipt["provider"]["model"] == "large"
         found = await make_comparison(two).of_turn(page_request, str(turns[2].id))
         (then,) = [one for one in found["rows"] if one["in_force"]]
         assert then["outcome"]["tokens"] == receipt["prompt_tokens"]

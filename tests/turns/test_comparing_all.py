@@ -16,7 +16,7 @@ from chatsite.conversations import active_path, summaries
 from chatsite.conversations.models import Conversation, Message, Summary, Turn
 from chatsite.conversations.reads import loading, receipts, summary_queries
 from chatsite.conversations.upkeep import marks
-from chatsite.history import Everything, Users
+from chatsite.history import Everything, Users, show_receipt
 from chatsite.history.policies import strategy
 from chatsite.providers.base.provider import Provider
 from chatsite.turns.agents.resolved_agent import ResolvedAgent, resolve_agent
@@ -162,8 +162,8 @@ async def test_the_row_in_force_of_an_answered_turn_equals_its_receipt(
     policy_world.chat = {"historyPolicy": policy}
     page_request = await talk_with_folds(policy_world)
     for turn in await policy_world.run(lambda: list(Turn.objects.order_by("number"))):
-        receipt = turn.shown_receipt
-        assert receipt is not None
+        receipt = show_receipt(turn.whole_receipt or {})
+        assert receipt
         rows = (await make_comparison(policy_world).of_turn(page_request, str(turn.id)))["rows"]
         then = next(one["outcome"] for one in rows if one["in_force"])
         receipt_figures = (receipt["facts"]["sent"], receipt["prompt_tokens"])

@@ -10,7 +10,7 @@ import pytest
 from chatsite.conversations.models import Message as Row
 from chatsite.conversations.models import Turn
 from chatsite.conversations.reads import loading
-from chatsite.history import Everything
+from chatsite.history import Everything, show_receipt
 from chatsite.providers.base.model import Price
 from chatsite.turns.context.turn_context import PageRequest
 from chatsite.turns.evidence.recall import Recaller
@@ -61,7 +61,7 @@ async def test_a_replay_gives_the_figures_of_the_real_turns(world: World, query:
     for text in TEXTS:
         await world.run_turn(page_request, text)
     turns = await world.run(lambda: list(Turn.objects.order_by("number")))
-    receipts = [shown for turn in turns if (shown := turn.shown_receipt)]
+    receipts = [show_receipt(turn.receipt) for turn in turns if turn.receipt]
     found = await replay(world, page_request, query)
     assert found.turns == len(receipts) == len(TEXTS)
     assert found.messages == sum(one["facts"]["sent"] for one in receipts)
@@ -79,7 +79,7 @@ async def test_a_replay_keeps_the_quotes_that_its_own_requests_made(world: World
     for text in (CAT, *weather, QUESTION, "Good, thank you", "And that was all"):
         await world.run_turn(page_request, text)
     turns = await world.run(lambda: list(Turn.objects.order_by("number")))
-    receipts = [shown for turn in turns if (shown := turn.shown_receipt)]
+    receipts = [show_receipt(turn.receipt) for turn in turns if turn.receipt]
     place = 2 * len(weather) + 3
     for receipt in receipts[-2:]:
         assert any(one["quoted"] and one["before"] == place for one in receipt["verdicts"])

@@ -18,6 +18,7 @@ from chatsite.conversations.upkeep import marks
 from chatsite.conversations.values.summary_records import SummaryVersions
 from chatsite.errors import Refused
 from chatsite.events import SummaryChanged, TurnEnded
+from chatsite.history import show_receipt
 from chatsite.messages import Message
 from chatsite.providers.base.provider import Provider
 from chatsite.turns.agents.resolved_agent import ResolvedAgent, missing_agent, resolve_agent
@@ -77,7 +78,8 @@ class SummaryWorld:
         while not isinstance(event := await asyncio.wait_for(self.reader.read(), 20), TurnEnded):
             pass
         assert event.problem is None, event.problem
-        return await self.run(store.receipt_of, owner=ADA, turn=event.turn)
+        stored = await self.run(store.receipt_of, owner=ADA, turn=event.turn)
+        return show_receipt(stored or {})
 
     async def run_turn(self, text: str, *, replies: Replies = (LONG,)) -> Any:
         """Run one turn, wait for the summary after it, and return the turn's receipt."""

@@ -21,7 +21,7 @@ from chatsite.conversations.files.export_format import (
     places_fault,
 )
 from chatsite.conversations.values.records import WholePath
-from chatsite.history import Entry, History
+from chatsite.history import Entry, History, show_receipt
 from chatsite.history.settings.table import ROWS
 from chatsite.kv import LOADED, UNLOADED
 from chatsite.messages import Attachment, Message, ToolCall
@@ -68,7 +68,7 @@ class ImportedPart:
 
 def write_export(whole: WholePath, *, cleanup: str = "") -> bytes:
     """The conversation's active path as indented JSON, UTF-8; `cleanup` is the cache's strategy."""
-    receipt = whole.receipt or {}
+    receipt = show_receipt(whole.receipt or {})
     books = _books(whole.entries)
     places = {entry.seq: place for place, entry in enumerate(whole.entries)}
     saved = SavedConversation(

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
 from chatsite.conversations.values.records import WholePath
-from chatsite.history import Entry
+from chatsite.history import Entry, show_receipt
 from chatsite.wording import say
 
 
@@ -17,7 +16,7 @@ def write_readable(whole: WholePath, *, marked: bool, agent: str) -> str:
     title = whole.conversation.title or say("Conversation")
     parts = [f"# {title}" if marked else title]
     parts.append(say("A conversation with {agent}, {time} UTC.", agent=agent, time=_time(whole)))
-    receipt: Mapping[str, Any] = whole.receipt or {}
+    receipt = show_receipt(whole.receipt or {})
     if model := receipt.get("asked", {}).get("model"):
         memory = receipt.get("in_words", "")
         parts.append(say("At the last answer {model} saw: {memory}.", model=model, memory=memory))

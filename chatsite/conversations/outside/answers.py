@@ -29,7 +29,7 @@ def answer_of(*, owner: Owner, conversation: str, client_id: str) -> Answer | No
         state=turn.state,  # type: ignore[arg-type]
         text=(last.content or "").strip() if last is not None else "",
         problem=Problem(code=turn.problem_code, message=turn.problem) if turn.problem else None,
-        receipt=turn.shown_receipt,
+        receipt=turn.whole_receipt,
         message=str(last.id) if last is not None else "",
         asked=str(asked.id) if asked is not None else "",
     )

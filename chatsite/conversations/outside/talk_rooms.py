@@ -62,7 +62,7 @@ def begin_room(*, room: int, newest: int) -> RoomRow:
 
 # ---- commands in the room --------------------------------------------------------------------
 def last_receipt(*, owner: Owner, conversation: str) -> dict[str, Any] | None:
-    """The shown receipt of the newest answer that has one."""
+    """The receipt of the newest answer that has one, as it is stored."""
     answered = Turn.objects.filter(
         owner.filter("conversation__"),
         conversation=uuid.UUID(conversation),
@@ -70,7 +70,7 @@ def last_receipt(*, owner: Owner, conversation: str) -> dict[str, Any] | None:
         receipt__isnull=False,
     )
     turn = answered.order_by("-number").first()
-    return turn.shown_receipt if turn is not None else None
+    return turn.whole_receipt if turn is not None else None
 
 
 @writing

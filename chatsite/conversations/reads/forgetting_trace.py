@@ -16,8 +16,7 @@ from chatsite.conversations.reads.ownership import messages_on_path
 from chatsite.conversations.reads.tree import answering_turns
 from chatsite.conversations.values.owners import Owner
 from chatsite.errors import NotFound
-from chatsite.history import BACKGROUND
-from chatsite.history.decision.shown_receipt import show_receipt
+from chatsite.history import BACKGROUND, show_receipt
 from chatsite.history.records.forgetting import MessageTrail, TrailMessage, was_sent
 from chatsite.wording import say
 

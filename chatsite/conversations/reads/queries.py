@@ -100,7 +100,7 @@ def open_conversation(*, owner: Owner, conversation: str) -> OpenConversation:
         earlier=earlier,
         running=str(running.id) if running else None,
         running_user=str(asked.id) if asked else None,
-        receipt=row.last_turn.shown_receipt if row.last_turn else None,
+        receipt=row.last_turn.whole_receipt if row.last_turn else None,
         forget_above=row.forget_above,
         summary=summary_state_of(row).view,
         greetings=messages_on_path(row).filter(turn_seq=0).count() if earlier else 0,
@@ -223,10 +223,10 @@ def whole_path(*, owner: Owner, conversation: str) -> WholePath:
         entries=entries,
         bookmarked=frozenset(bookmarked),
         forget_above=sum(entry.seq < row.forget_above for entry in entries),
-        receipt=row.last_turn.shown_receipt if row.last_turn else None,
+        receipt=row.last_turn.whole_receipt if row.last_turn else None,
     )
 
 
 def receipt_of(*, owner: Owner, turn: str) -> Mapping[str, Any] | None:
-    """The whole receipt of an answer, whichever version stored it."""
-    return owned_turn(owner, turn).shown_receipt
+    """The receipt of an answer as it is stored; None where there is none yet. Raises NotFound."""
+    return owned_turn(owner, turn).whole_receipt

@@ -17,7 +17,7 @@ from chatsite.conversations.reads.tree import user_message_of
 from chatsite.conversations.values.owners import Owner
 from chatsite.conversations.values.records import LoadedPath, PastTurn, StoredConversation
 from chatsite.errors import NotFound
-from chatsite.history import AddedMessage, RunningSummary, StoredRun, Transcript
+from chatsite.history import AddedMessage, RunningSummary, StoredRun, Transcript, show_receipt
 from chatsite.history.policies.summary import SUMMARY
 from chatsite.history.policies.table import needed_evidence
 from chatsite.history.records.replay import StoredRequest, layout_of
@@ -104,9 +104,9 @@ def past_turn(*, owner: Owner, turn: str) -> PastTurn:
     """A turn's user message and the path above it, with today's marks. Raises NotFound."""
     row = owned_turn(owner, turn)
     asked = user_message_of(row)
-    receipt = row.shown_receipt
-    if asked is None or asked.deleted is not None or receipt is None:
+    if asked is None or asked.deleted is not None or row.whole_receipt is None:
         raise NotFound(say("Of this answer not enough is stored."))
+    receipt = show_receipt(row.whole_receipt)
     chain = _ids_above(asked)
     conversation = row.conversation
     until = Message.objects.filter(conversation=conversation, seq__lte=asked.seq)

@@ -67,9 +67,9 @@ class Checkpoint:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PastTurn:
     """An answered turn with the inputs of its decision: the path down to its user message with the
-    receipt of the answer before (`loaded`), and its own receipt. `summary` is the version that it
-    was sent or could have been sent; `model` is the conversation's model now, "" for the agent's
-    own."""
+    receipt of the answer before (`loaded`), and its own receipt as it is shown. `summary` is the
+    version that it was sent or could have been sent; `model` is the conversation's model now, ""
+    for the agent's own."""
 
     conversation: str
     model: str
@@ -98,7 +98,7 @@ class Answer:
     """What became of a question that was asked outside the page.
 
     `turn` is "" where no turn could begin. `text` is what was written, "" for nothing; `message` is
-    the id of the answer's last message, `asked` that of the question. `receipt` is the shown one.
+    the id of the answer's last message, `asked` that of the question. `receipt` is the stored one.
     """
 
     turn: str

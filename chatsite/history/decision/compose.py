@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from chatsite.history.decision.decision_input import DecisionInput
 from chatsite.history.path.overflow import FittedPath
 from chatsite.history.path.policy_choice import StrategyText, TextPlace
 from chatsite.history.path.quotes import Quotes
 from chatsite.history.values.layout import AddedMessage, LayoutItem, StoredRun
 from chatsite.history.values.transcript import Entry, Transcript
+from chatsite.history.values.window import Head
 from chatsite.messages import Message
 
 
@@ -36,14 +36,15 @@ class _Section:
 
 def compose(
     fitted: FittedPath,
-    given: DecisionInput,
+    head: Head,
+    transcript: Transcript,
     *,
     instructions: Sequence[Entry],
     texts: Sequence[StrategyText],
 ) -> ComposedRequest:
     """Head, instructions, then from what changes least to what changes most: a prompt's
     beginning that stays the same costs a tenth where the provider keeps it."""
-    places = _Places(given.transcript)
+    places = _Places(transcript)
     first = [places.section(instructions), _added(texts, "system")]
     before, after = _added(texts, "before"), _added(texts, "after")
     quoted = _quoted(fitted.quotes)
@@ -55,7 +56,6 @@ def compose(
         quoted,
         places.section(fitted.verdict.current.entries),
     ]
-    head = given.head
     return ComposedRequest(
         request=(*head.system, *_messages(first), *head.examples, *_messages(rest)),
         layout=tuple(item for section in (*first, *rest) for item in section.items),

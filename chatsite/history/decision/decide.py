@@ -6,12 +6,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from chatsite.history.decision.compose import ComposedRequest, compose
-from chatsite.history.decision.decision_input import DecisionInput
-from chatsite.history.decision.exchanges import Exchanges
-from chatsite.history.decision.fit import cut_key, fit
+from chatsite.history.decision.fit import DecisionInput, cut_key, fit
 from chatsite.history.decision.prefix import leading_tokens
 from chatsite.history.decision.receipt import Decision, DraftState
-from chatsite.history.decision.verdicts import Findings, verdicts
+from chatsite.history.decision.verdicts import Exchanges, Findings, verdicts
 from chatsite.history.path.cleaner import Cleaner
 from chatsite.history.path.overflow import FittedPath
 from chatsite.history.path.path_context import Path, PathContext
@@ -128,7 +126,13 @@ def _run_policy(given: DecisionInput, prepared: _Prepared, *, policy: Policy) ->
         given,
         prepared,
         fitted=fitted,
-        composed=compose(fitted, given, instructions=prepared.instructions, texts=choice.texts),
+        composed=compose(
+            fitted,
+            given.head,
+            given.transcript,
+            instructions=prepared.instructions,
+            texts=choice.texts,
+        ),
         notes=choice.notes,
     )
 
@@ -175,7 +179,7 @@ def _record(
         agent=given.agent,
         settings=given.settings,
         request=composed.request,
-        verdicts=verdicts(findings, given),
+        verdicts=verdicts(findings, given.head, given.transcript),
         parts=parts,
         window=given.window,
         limit=room.limit,
@@ -183,7 +187,7 @@ def _record(
         stored=len(stored) + not_loaded.messages,
         sent=sum(findings.reasons[entry.seq] in SENT for entry in stored),
         draft=_draft(prepared.context.path.current.entries[-1]),
-        exchanges=Exchanges.of(given, fitted, horizon),
+        exchanges=Exchanges.of(given.transcript, fitted, horizon),
         horizon=horizon,
         leading=leading_tokens(
             evidence.previous, composed.layout, head=given.head, transcript=given.transcript

@@ -1,32 +1,58 @@
-"""The record of one choice, and the form in which it is stored with the answer: codes and values.
+"""The receipt: the record of one choice, as it is stored with the answer and as a reader gets it.
 
-What a default says is left out, and sentences are made where the receipt is shown: `show_receipt`.
+What is stored is codes and values, without what a default says. Storage, log, page and replay read
+that; `show_receipt` makes the sentences, in the language of whoever looks at it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from chatsite.history.decision.exchanges import Exchanges
-from chatsite.history.decision.shown_receipt import (
-    VERSION,
-    says_nothing,
-    show_receipt,
-    store_parts,
-)
-from chatsite.history.decision.verdicts import Verdict
+from chatsite.history.decision.shown_verdicts import Bounds, show_verdicts
+from chatsite.history.decision.verdicts import Exchanges, Verdict
 from chatsite.history.path.cleaner import CleanupResult
-from chatsite.history.path.room import RequestPart
+from chatsite.history.path.room import PART_NAMES, RequestPart, rest_of
 from chatsite.history.settings.rules import LOCK_REASON
-from chatsite.history.settings.stored_settings import store_settings
+from chatsite.history.settings.stored_settings import ShownSettings, show_settings, store_settings
 from chatsite.history.settings.turn_settings import Settings
 from chatsite.history.values.evidence import Report
-from chatsite.history.values.layout import LayoutItem
+from chatsite.history.values.layout import LayoutItem, read_layout
 from chatsite.history.values.window import Window
-from chatsite.messages import Message
+from chatsite.messages import Basis, Message
+from chatsite.wording import say
 
+# Raised when a key of the stored form changes its meaning; a new key doesn't raise it. Up to
+# version 2 receipts were stored as they are shown: those are shown as they are.
+VERSION = 3
+SHOWN_VERSION = 2
+
+Stored = Mapping[str, Any]
+# What is meant where a key is missing. A verdict's `basis` has another meaning there, see below.
+_DEFAULTS: Stored = {
+    "settings": {},
+    "locked": False,
+    "lock_reason": "",
+    "draft": "",
+    "exchanges": [],
+    "basis": "counted",
+    "limit": None,
+    "horizon": None,
+    "leading": 0,
+    "cut": None,
+    "under": "",
+    "cleanup": None,
+    "quoted": [],
+    "notes": [],
+    "reports": {},
+}
+_AS_STORED = (
+    *("horizon", "leading", "head", "cut", "under", "cleanup", "layout", "quoted", "notes"),
+    "reports",
+)
+# These are parts of every request.
+_ALWAYS = ("system", "prefilled", "history", "current")
 DraftState = Literal["", "empty", "written"]
 
 
@@ -93,7 +119,7 @@ class Decision:
             "draft": self.draft,
             "exchanges": self.exchanges.to_stored(),
             "verdicts": [verdict.to_stored(basis) for verdict in self.verdicts],
-            "parts": store_parts(self.parts, basis),
+            "parts": _store_parts(self.parts, basis),
             "basis": basis,
             "window": self.window.size,
             "reply": self.window.reply,
@@ -110,8 +136,95 @@ class Decision:
             "notes": list(self.notes),
             "reports": {name: dict(report) for name, report in self.reports.items()},
         }
-        return {name: value for name, value in found.items() if not says_nothing(name, value)}
+        return {n: v for n, v in found.items() if n not in _DEFAULTS or v != _DEFAULTS[n]}
 
     def to_dict(self) -> dict[str, Any]:
         """All of it, with sentences, for a reader."""
         return show_receipt(self.to_stored())
+
+
+def show_receipt(stored: Stored) -> dict[str, Any]:
+    """The whole receipt, of any version, for a reader: with defaults and sentences. Pure."""
+    if stored.get("version", 0) < VERSION:
+        return dict(stored)
+    whole = {**_DEFAULTS, **stored}
+    settings = show_settings(whole["settings"])
+    window = Window(whole["window"], whole["reply"])
+    basis: Basis = whole["basis"]
+    bounds = Bounds(
+        scope=settings.scope,
+        budget=settings.value("tokens"),
+        window=window,
+        low_water=settings.value("low_water"),
+    )
+    shown = {
+        "version": SHOWN_VERSION,
+        "agent": whole["agent"],
+        "settings": settings.all,
+        "locked": whole["locked"],
+        "lock_reason": whole["lock_reason"] or (say(LOCK_REASON) if whole["locked"] else ""),
+        "in_words": settings.words,
+        "facts": {
+            "policy": settings.value("policy"),
+            "length": _length_fact(settings),
+            "source": settings.sources_in_words,
+            "stored": whole["stored"],
+            "sent": whole["sent"],
+            **({"draft": whole["draft"]} if whole["draft"] else {}),
+        },
+        **_exchanges(whole["exchanges"]),
+        "verdicts": show_verdicts(whole["verdicts"], bounds, basis),
+        "parts": _show_parts(whole["parts"], window, basis),
+        "window": window.size,
+        "reply": window.reply,
+        "budget": settings.value("tokens"),
+        "limit": window.room if whole["limit"] is None else whole["limit"],
+        "prompt_tokens": whole["prompt_tokens"],
+        **{name: whole[name] for name in _AS_STORED},
+        "notes": [say(note) for note in whole["notes"] if note],
+        "layout": [item.to_dict() for item in read_layout(whole["layout"])],
+    }
+    told = {"stored", "sent", "draft", "exchanges", "basis", *shown}
+    return shown | {name: value for name, value in stored.items() if name not in told}
+
+
+def _exchanges(counted: Sequence[int]) -> dict[str, Any]:
+    """Receipts of before lack them."""
+    names = ("stored", "sent", "pinned", "older")
+    return {"exchanges": dict(zip(names, counted, strict=True))} if counted else {}
+
+
+def _length_fact(settings: ShownSettings) -> str:
+    if settings.active is None or not settings.active.uses_length:
+        return ""
+    length = settings.value("length")
+    return str(length) if length else say("0, acts as 1")
+
+
+# ---- parts -----------------------------------------------------------------------------------
+def _store_parts(parts: Sequence[RequestPart], basis: Basis) -> dict[str, Any]:
+    """The parts that are sent, in order: their tokens, and with another basis than usual
+    [tokens, basis]. What is kept for the reply and what is free follow from the window."""
+    found: dict[str, Any] = {}
+    for part in parts[:-2]:
+        if part.basis != _usual(part.tokens, basis):
+            found[part.name] = [part.tokens, part.basis]
+        elif part.tokens or part.name not in _ALWAYS:
+            found[part.name] = part.tokens
+    return found
+
+
+def _usual(tokens: int, basis: Basis) -> Basis:
+    return basis if tokens else "counted"
+
+
+def _show_parts(stored: Stored, window: Window, basis: Basis) -> list[dict[str, Any]]:
+    """All parts of the window."""
+    parts = []
+    for name in PART_NAMES:
+        if name not in stored and name not in _ALWAYS:
+            continue
+        found = stored.get(name, 0)
+        tokens, own = found if isinstance(found, list) else (found, _usual(found, basis))
+        parts.append(RequestPart(name, tokens, own))
+    return [part.to_dict() for part in (*parts, *rest_of(window, parts))]

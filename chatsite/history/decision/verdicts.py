@@ -1,21 +1,22 @@
-"""One verdict for every message: sent or not, with a code and its tokens; and what a code says."""
+"""One verdict for every message, sent or not, with a code and its tokens; and how many exchanges
+these are, as people count: an exchange is a message with what answers it."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from chatsite.history.decision.decision_input import DecisionInput
-from chatsite.history.lexical.sharing import show_why
+from chatsite.history.path.overflow import FittedPath
 from chatsite.history.values.counts import known_tokens, weakest
-from chatsite.history.values.reasons import SENT, SENTENCES, Reason
-from chatsite.history.values.window import Window
+from chatsite.history.values.marks import is_background
+from chatsite.history.values.reasons import SENT, Reason
+from chatsite.history.values.transcript import Transcript
+from chatsite.history.values.window import Head
 from chatsite.messages import Basis, Message, Role
-from chatsite.wording import say
 
 # What a run with this reason has for a role, unless it says another.
-_ROLES: Mapping[str, Role] = {"system": "system", "current": "user"}
+ROLES: Mapping[str, Role] = {"system": "system", "current": "user"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,7 +42,7 @@ class Verdict:
     basis: Basis
 
     def to_stored(self, basis: Basis) -> dict[str, object]:
-        """Without what `show_verdict` knows by itself; `basis` is the usual one of the receipt."""
+        """Without what `show_verdicts` knows by itself; `basis` is the usual one of the receipt."""
         found: dict[str, object] = {"reason": self.reason}
         if self.first:
             found["first"] = self.first
@@ -49,7 +50,7 @@ class Verdict:
             found["last"] = self.last
         if self.messages != self.last - self.first + 1:
             found["messages"] = self.messages
-        if self.role != _ROLES.get(self.reason):
+        if self.role != ROLES.get(self.reason):
             found["role"] = self.role
         if self.before:
             found["before"] = self.before
@@ -59,69 +60,6 @@ class Verdict:
         if self.basis != basis:
             found["basis"] = self.basis
         return found
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Bounds:
-    """What the sentences of verdicts name: how far the policy goes, in words, the token budget,
-    the window, and the low-water mark in percent."""
-
-    scope: str
-    budget: int | None
-    window: Window
-    low_water: int
-
-
-def show_verdict(stored: Mapping[str, Any], bounds: Bounds, basis: Basis) -> dict[str, object]:
-    """A stored verdict with all that it says by default, and its sentence."""
-    reason, first = stored["reason"], stored.get("first", 0)
-    last, before = stored.get("last", first), stored.get("before", 0)
-    why = stored.get("why", "")
-    return {
-        "first": first,
-        "last": last,
-        "messages": stored.get("messages", last - first + 1),
-        "role": stored.get("role", _ROLES.get(reason)),
-        "sent": reason in SENT,
-        "quoted": before > 0,
-        "before": before,
-        "reason": reason,
-        "sentence": show_why(why) if why else _sentence(reason, bounds),
-        "tokens": stored["tokens"],
-        "basis": stored.get("basis", basis),
-    }
-
-
-def _sentence(reason: str, bounds: Bounds) -> str:
-    """Why, for a reader; it completes "sent:" or "not sent:"."""
-    if reason == "within_length":
-        return say("within {scope}", scope=bounds.scope)
-    if reason == "over_length":
-        return say("older than {scope}", scope=bounds.scope)
-    if reason == "over_budget":
-        return say(
-            "left out to stay within the budget of {budget:,} tokens", budget=bounds.budget or 0
-        )
-    if reason == "over_window":
-        return say(
-            "left out because the model's window of {window:,} tokens is full",
-            window=bounds.window.size,
-        )
-    if reason == "above_cut":
-        return say(
-            "above the cut: {limit} was exceeded, so the oldest turns went at once, down to "
-            "{low_water}% of the room; the beginning then stays the same",
-            limit=_limit(bounds),
-            low_water=bounds.low_water,
-        )
-    return say(SENTENCES.get(reason, reason.replace("_", " ")))
-
-
-def _limit(bounds: Bounds) -> str:
-    """What limits the request, in words."""
-    if bounds.budget is not None and bounds.budget <= bounds.window.room:
-        return say("the budget of {budget:,} tokens", budget=bounds.budget)
-    return say("the model's window of {window:,} tokens", window=bounds.window.size)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -138,18 +76,17 @@ class Findings:
     quoted: Mapping[int, int] = field(default_factory=dict)
 
 
-def verdicts(findings: Findings, given: DecisionInput) -> tuple[Verdict, ...]:
+def verdicts(findings: Findings, head: Head, transcript: Transcript) -> tuple[Verdict, ...]:
     """Verdicts on the head, on what was not loaded and on every entry, in this order.
 
     Neighbours with the same verdict are one run; but marked turns among what was not loaded are
     not neighbours of each other.
     """
     runs: list[_VerdictRun] = []
-    for message in given.head.system:
+    for message in head.system:
         _extend(runs, _RunKey("system"), 0, message)
-    for message in given.head.examples:
+    for message in head.examples:
         _extend(runs, _RunKey("prefilled"), 0, message)
-    transcript = given.transcript
     rest = transcript.not_loaded
     if rest.messages:
         kind = _RunKey(findings.not_loaded_reason)
@@ -217,3 +154,48 @@ def _extend(
     run.tokens += counted.count
     run.roles.add(message.role)
     run.bases.add(counted.basis)
+
+
+# ---- as people count ----------------------------------------------------------------------
+@dataclass(frozen=True, slots=True)
+class Exchanges:
+    """Of the `stored` exchanges `sent` are below the line and in the request. Above it `pinned`
+    ones are sent in their place, and `older` ones for another reason or as quotes.
+
+    Greetings belong to none, and a draft isn't stored yet. A message whose answer failed isn't
+    one, and no more is a background task's turn.
+    """
+
+    stored: int
+    sent: int
+    pinned: int
+    older: int
+
+    @classmethod
+    def of(cls, transcript: Transcript, fitted: FittedPath, horizon: int | None) -> Exchanges:
+        quoted = {
+            seq for quotes in (*fitted.earlier_quotes, fitted.quotes) for seq in quotes.reasons
+        }
+        line = horizon or 0
+        not_loaded = transcript.not_loaded
+        # The draft isn't stored; the current message is, and is sent.
+        sent = int(not transcript.entries[-1].draft)
+        stored = not_loaded.users - not_loaded.background + sent
+        pinned = older = 0
+        for turn in fitted.verdict.older:
+            if turn.reason == "unanswered" or is_background(turn.turn):
+                continue
+            stored += 1
+            if turn.is_in_request:
+                if turn.first >= line:
+                    sent += 1
+                elif turn.kept_for == "pinned":
+                    pinned += 1
+                else:
+                    older += 1
+            elif quoted and any(entry.seq in quoted for entry in turn.turn.entries):
+                older += 1
+        return cls(stored=stored, sent=sent, pinned=pinned, older=older)
+
+    def to_stored(self) -> list[int]:
+        return [self.stored, self.sent, self.pinned, self.older]

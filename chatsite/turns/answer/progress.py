@@ -30,8 +30,6 @@ from chatsite.turns.context.turn_context import TurnContext
 from chatsite.turns.ports import Storage, TurnOwner
 from chatsite.wording import later, say
 
-# Keys of a receipt that its row in the database has as columns.
-OF_ROW = ("turn", "number")
 NO_TOOLS = later("This model can't use tools, so it was asked without them.")
 
 
@@ -105,6 +103,11 @@ class TurnProgress:
         return self.started.turn
 
     @property
+    def names(self) -> dict[str, Any]:
+        """What a receipt says of its turn outside of the row that holds it."""
+        return {"turn": self.id, "number": self.started.number}
+
+    @property
     def has_written(self) -> bool:
         """Whether the turn left anything: a text, or calls of tools."""
         return self.generation.length > 0 or any(round.calls for round in self.rounds)
@@ -170,10 +173,7 @@ class TurnProgress:
     def full_receipt(self) -> dict[str, Any] | None:
         """The receipt with what was reported, as it is stored; None before the decision. The row
         that holds it knows which turn it is."""
-        if self.receipt is None:
-            return None
-        told = {name: value for name, value in self.receipt.items() if name not in OF_ROW}
-        return told | self.report()
+        return {**self.receipt, **self.report()} if self.receipt is not None else None
 
     def report(self) -> dict[str, Any]:
         """What the answer adds to its receipt. Numbers of the prompt are those of the last

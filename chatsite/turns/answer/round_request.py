@@ -12,7 +12,6 @@ from chatsite.conversations.values.records import LoadedPath
 from chatsite.errors import PromptTooLarge
 from chatsite.events import CacheChanged, Decided
 from chatsite.history import AddedMessage, Decision, Entry, Head, StoredRun
-from chatsite.history.decision.shown_receipt import show_receipt
 from chatsite.history.values.added_messages import continue_message
 from chatsite.messages import Message
 from chatsite.providers.base.provider import Request
@@ -153,8 +152,6 @@ async def publish_decision(turn: TurnProgress, request: RoundRequest) -> None:
     if len(turn.rounds) == 1:
         log_decision(decision)
     receipt = decision.to_stored() | {
-        "turn": turn.id,
-        "number": turn.started.number,
         "provider": {"kind": model.provider, "model": model.name}
         | ({"label": model.label} if model.label != model.name else {}),
         **turn.context.agent.asked,
@@ -167,7 +164,7 @@ async def publish_decision(turn: TurnProgress, request: RoundRequest) -> None:
     if has_media(decision.request, model):
         receipt["media"] = True
     turn.receipt = receipt
-    turn.feed.publish(Decided(turn=turn.id, receipt=show_receipt(receipt)))
+    turn.feed.publish(Decided(turn=turn.id, receipt=receipt | turn.names))
 
 
 def log_decision(decision: Decision) -> None:

@@ -15,6 +15,7 @@ from chatsite.conversations.files.export import write_export
 from chatsite.conversations.files.readable import write_readable
 from chatsite.errors import BadCommand, NotFound
 from chatsite.events import Cleared, Deleted, Renamed
+from chatsite.history import show_receipt
 from chatsite.turns.answer.sent_requests import rebuild_request
 from chatsite.turns.ports import StoredFiles
 from chatsite.web.api.requests import answers_errors, json_fields, storable
@@ -193,12 +194,13 @@ async def receipt(request: HttpRequest, id: UUID) -> HttpResponse:
     site = site_of(request)
     if not site.may_debug(staff=await is_staff(request)):
         raise NotFound(say("There is no such answer."))
-    _, found = await read_for(
+    _, stored = await read_for(
         request, lambda owner: site.run(store.receipt_of, owner=owner, turn=str(id))
     )
+    found = site.turns.running.receipt_of(str(id)) or stored
     if found is None:
         raise NotFound(say("This answer has no receipt."))
-    return JsonResponse(dict(found))
+    return JsonResponse(show_receipt(found))
 
 
 @require_GET

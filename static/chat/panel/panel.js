@@ -21,7 +21,7 @@ import { verdictsSection } from "./verdicts.js";
  * @import { DraftFields } from "../net/session.js"
  * @import { Page } from "../types/page.js"
  * @import { State } from "../types/state.js"
- * @import { ChoiceChanges, Decision } from "../types/wire.js"
+ * @import { ChoiceChanges, Decision, Receipt } from "../types/wire.js"
  */
 
 /**
@@ -45,8 +45,12 @@ export class Panel {
     this.element = byId("panel");
     /** @type {"next"|"answer"} */
     this.view = "next";
-    /** @type {Decision|null} a receipt that was asked for, not the last one */
-    this.chosen = null;
+    /** @type {string|null} the turn whose receipt was asked for, where it isn't the last one */
+    this.asked = null;
+    /** @type {{turn: string, stored: Receipt|null}|null} what was loaded last, or is being loaded */
+    this.wanted = null;
+    /** @type {{turn: string, receipt: Decision}|null} */
+    this.loaded = null;
     this.failure = "";
     /** @type {State|null} */
     this.state = null;
@@ -77,8 +81,8 @@ export class Panel {
 
   /** @param {State} state */
   update(state) {
-    if (this.state?.conversationId !== state.conversationId) {
-      this.chosen = null;
+    if (this.state && this.state.conversationId !== state.conversationId) {
+      this.asked = null;
       this.view = "next";
       this.failure = "";
     }
@@ -90,17 +94,11 @@ export class Panel {
    * Shows the receipt of a turn.
    * @param {string} turn
    */
-  async showTurn(turn) {
+  showTurn(turn) {
     this.view = "answer";
     this.failure = "";
-    this.chosen = null;
-    if (this.state?.receipt?.turn !== turn) {
-      try {
-        this.chosen = await getJson(`${this.page.urls.turns}/${turn}/receipt`);
-      } catch (error) {
-        this.failure = /** @type {Error} */ (error).message;
-      }
-    }
+    this.wanted = null;
+    this.asked = turn === this.state?.receipt?.turn ? null : turn;
     this.#draw();
     this.element.focus();
   }
@@ -114,7 +112,8 @@ export class Panel {
       type: "button", "aria-pressed": "false",
       on: { click: () => {
         this.view = view;
-        this.chosen = null;
+        this.asked = null;
+        this.wanted = null;
         this.failure = "";
         this.#draw();
       } },
@@ -124,12 +123,11 @@ export class Panel {
   #draw() {
     const { state } = this;
     if (!state) return;
-    const receipt = this.chosen ?? state.receipt;
     const decision = this.#shown(state);
     this.next.setAttribute("aria-pressed", String(this.view === "next"));
     this.answer.setAttribute("aria-pressed", String(this.view === "answer"));
-    this.answer.disabled = !receipt && this.view === "next";
-    this.answer.textContent = this.chosen ? say("Answer {number}", { number: this.chosen.number ?? "" }).trim() : say("Last answer");
+    this.answer.disabled = !state.receipt && this.view === "next";
+    this.answer.textContent = this.asked ? say("Answer {number}", { number: decision?.number ?? "" }).trim() : say("Last answer");
     this.small.textContent = this.view === "answer" ? describeReceipt(decision) : "";
     this.#sayProblem(state, decision);
     const next = this.view === "next";
@@ -155,7 +153,36 @@ export class Panel {
    */
   #shown(state) {
     if (this.view === "next") return state.problem?.code === "too_long" ? null : state.decision;
-    return this.chosen ?? state.receipt;
+    return this.#receipt(state);
+  }
+
+  /**
+   * The receipt in the view, with its sentences; null until it is loaded. One that changed since stays until then.
+   * @param {State} state
+   */
+  #receipt(state) {
+    const turn = this.asked ?? state.receipt?.turn;
+    if (!turn) return null;
+    const stored = this.asked ? null : state.receipt;
+    if (this.wanted?.turn !== turn || this.wanted.stored !== stored) void this.#load({ turn, stored });
+    return this.loaded?.turn === turn ? this.loaded.receipt : null;
+  }
+
+  /** @param {{turn: string, stored: Receipt|null}} wanted */
+  async #load(wanted) {
+    this.wanted = wanted;
+    const { turn } = wanted;
+    let failure = "";
+    try {
+      const receipt = await getJson(`${this.page.urls.turns}/${turn}/receipt`);
+      if (wanted === this.wanted) this.loaded = { turn, receipt };
+    } catch (error) {
+      failure = /** @type {Error} */ (error).message;
+    }
+    // A newer one is on its way otherwise: its answer counts.
+    if (wanted !== this.wanted) return;
+    this.failure = failure;
+    this.#draw();
   }
 
   /** The record itself, as `tests/commands/replay_receipt.py` reads it. */
@@ -173,7 +200,7 @@ export class Panel {
     const words = this.failure
       // Of a message that is too long the sections below say all there is to say.
       || (this.view === "next" && !tokensTooMany(decision) ? state.problem?.message ?? "" : "")
-      || (decision ? "" : this.view === "next" ? say("Connecting…") : say("No answer yet."));
+      || (decision ? "" : this.view === "next" ? say("Connecting…") : this.asked || state.receipt ? say("Loading…") : say("No answer yet."));
     this.problem.hidden = !words;
     this.problem.textContent = words;
   }

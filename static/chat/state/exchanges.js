@@ -3,7 +3,7 @@
 import { formatNumber } from "./format.js";
 import { say, sayCount } from "../words/say.js";
 
-/** @import { Decision } from "../types/wire.js" */
+/** @import { Decision, Receipt } from "../types/wire.js" */
 
 /**
  * "19 of 47 exchanges + 1 pinned", "all 3 exchanges"; "" where there are none yet, or the receipt doesn't say.
@@ -24,9 +24,10 @@ export function describeExchanges({ exchanges }) {
 
 /**
  * How many exchanges aren't sent, for whatever reason.
- * @param {Decision|null} decision
+ * @param {Decision|Receipt|null} decision
  */
 export function countLeftOut(decision) {
-  const { stored, sent, pinned, older } = decision?.exchanges ?? { stored: 0, sent: 0, pinned: 0, older: 0 };
+  const counted = decision?.exchanges ?? [0, 0, 0, 0];
+  const [stored, sent, pinned, older] = Array.isArray(counted) ? counted : [counted.stored, counted.sent, counted.pinned, counted.older];
   return Math.max(0, stored - sent - pinned - older);
 }

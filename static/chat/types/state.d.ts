@@ -1,7 +1,7 @@
 /** What the page knows of the open conversation. */
 
 import type {
-  Agent, Attachment, Conversation, Decision, Engine, Message, Problem, Quote, Summary, WritingState,
+  Agent, Attachment, Conversation, Decision, Engine, Message, Problem, Quote, Receipt, Summary, WritingState,
 } from "./wire.js";
 
 /** What a person has typed and attached. */
@@ -69,7 +69,7 @@ export interface State {
   room: string;
   turn: RunningTurn | null;
   /** The last answer's. */
-  receipt: Decision | null;
+  receipt: Receipt | null;
   /** What the next message would be sent with. */
   decision: Decision | null;
   problem: Problem | null;

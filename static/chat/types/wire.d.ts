@@ -205,7 +205,7 @@ export interface Engine {
   progress: number | null;
 }
 
-// ---- Decisions and receipts: `chatsite/history/decision/shown_receipt.py` ----
+// ---- Decisions and receipts: `chatsite/history/decision/receipt.py` ----
 
 /** One verdict on neighbouring messages, by their sequence numbers; 0 and below: the head. */
 export interface Verdict {
@@ -307,7 +307,20 @@ export interface Facts {
   draft?: "empty" | "written";
 }
 
-/** What a request holds and why: of the next message, or as a receipt of an answered turn. */
+/**
+ * The decision of a turn as it is stored, in codes and values: what of it the chat itself reads. With sentences, as a
+ * `Decision`, it is asked for when somebody looks at it.
+ */
+export interface Receipt {
+  turn: string;
+  number: number;
+  /** Stored, sent, pinned and older ones; receipts of before have them as a decision does, or lack them. */
+  exchanges?: [number, number, number, number] | Decision["exchanges"];
+  /** Sentences on what became of each file. */
+  files?: string[];
+}
+
+/** What a request holds and why: of the next message, or as the receipt of an answered turn is shown. */
 export interface Decision {
   settings: Settings;
   locked: boolean;
@@ -357,7 +370,7 @@ export interface SnapshotEvent {
   messages: Message[];
   earlier: boolean;
   turn: TurnView | null;
-  receipt: Decision | null;
+  receipt: Receipt | null;
   engine: Engine;
   forget_above: number;
   summary: Summary;
@@ -380,7 +393,7 @@ export interface TurnStartedEvent {
   reasoning: string;
 }
 
-export interface DecidedEvent { type: "decided"; turn: string; receipt: Decision }
+export interface DecidedEvent { type: "decided"; turn: string; receipt: Receipt }
 export interface DeltaEvent { type: "delta"; turn: string; offset: number; text: string; part: "text" | "reasoning" }
 export interface CallingEvent { type: "calling"; turn: string; name: string }
 export interface CallsStartedEvent { type: "calls_started"; turn: string; messages: Message[] }
@@ -398,7 +411,7 @@ export interface TurnEndedEvent {
   state: WritingState;
   message: Message | null;
   /** The keys of the turn's receipt that changed since its decision; null: there was none. */
-  reported: Partial<Decision> | null;
+  reported: Partial<Receipt> | null;
   problem: Problem | null;
   messages: Message[];
 }

@@ -31,7 +31,7 @@ from chatsite.history import (
     decide,
     resolve,
 )
-from chatsite.history.decision.shown_receipt import show_receipt
+from chatsite.history.decision.receipt import show_receipt
 from chatsite.messages import Message, TokenCount, ToolCall
 from conformance_kit.cases import with_tokens
 from conformance_kit.strategies.adapter import counted_head

@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from chatsite.history.decision.shown_receipt import show_receipt
+from chatsite.history.decision.receipt import show_receipt
 from chatsite.history.lexical.sharing import NEAR, SHARES, show_why
 from chatsite.history.policies.lexical import NOT_SEARCHED
 from chatsite.history.policies.none import WHY_SWITCHED_OFF
 from chatsite.history.records.replay import StoredRequest, rebuild_messages
 from chatsite.history.settings.offers import SettingSources, offers
-from conformance_kit.strategies.adapter import counted_head
 from chatsite.history.settings.table import ENVIRONMENT_NAMES
+from conformance_kit.strategies.adapter import counted_head
 from tests.history.decision.test_golden_receipts import CASES, receipt
 from tests.pseudo_language import is_said, pseudo_language
 

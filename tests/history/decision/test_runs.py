@@ -9,7 +9,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chatsite.history.decision.runs import disjoint_runs
+from chatsite.history.decision.shown_verdicts import disjoint_runs
 
 
 def verdict(first: int, last: int, reason: str = "over_length", **other: Any) -> dict[str, Any]:

@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 
 from chatsite.errors import BadSetting
 from chatsite.history import Decision, resolve
-from chatsite.history.decision.shown_receipt import VERSION, show_receipt
+from chatsite.history.decision.receipt import VERSION, show_receipt
 from chatsite.history.settings.row import Setting
 from chatsite.history.settings.stored_settings import show_settings, store_settings
+from chatsite.history.settings.table import CONVERSATION_ROWS, HISTORY_ROWS, URL_NAMES
 from conformance_kit.strategies.cases import cases
 from conformance_kit.trials import PolicyRefused
 from tests.conformance.built_in.variants import VARIANTS, Variant
-from chatsite.history.settings.table import CONVERSATION_ROWS, HISTORY_ROWS, URL_NAMES
 from tests.history.decision.test_golden_receipts import CASES, receipt
 
 # Good and bad, of every kind, also what only looks like a value.

@@ -17,6 +17,7 @@ from chatsite.channels.mail.incoming.reading import shortened_id
 from chatsite.channels.mail.incoming.threads import subject_key
 from chatsite.channels.mail.outgoing.markup import html_of, inline_html
 from chatsite.conversations.values.mail_records import ComingMail, TakenMail
+from chatsite.history import show_receipt
 from chatsite.wording import say
 
 # Message-IDs of a reply's References: the first one and the newest.
@@ -86,10 +87,11 @@ def verification(address: str, *, account: str, link: str, own: str, now: dateti
 def remembered(receipt: Mapping[str, Any]) -> str:
     """What was remembered, in one line, counted as the page counts for people; "" where a receipt
     of before doesn't say."""
-    counted = dict(receipt.get("exchanges", {}))
+    shown = show_receipt(receipt)
+    counted = dict(shown.get("exchanges", {}))
     stored = counted.pop("stored", 0)
     said = say("{sent} of {stored} exchanges", sent=sum(counted.values()), stored=stored)
-    return _receipt_line(said, str(receipt.get("in_words", ""))) if stored else ""
+    return _receipt_line(said, str(shown.get("in_words", ""))) if stored else ""
 
 
 def remembered_words() -> str:

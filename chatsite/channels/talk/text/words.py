@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from chatsite.channels.channel import Answer
-from chatsite.history import Settings
+from chatsite.history import Settings, show_receipt
 from chatsite.wording import later, say, say_count
 
 # What Talk reads as a name, and tells whom it belongs to; "@all" is everybody in the room. Each "@"
@@ -105,17 +105,19 @@ def policy_words(settings: Settings) -> str:
 
 
 def why_words(receipt: Mapping[str, Any] | None) -> str:
-    """What was sent with the newest answer, and what was left out for which reason."""
+    """What was sent with the newest answer, and what was left out for which reason; of its stored
+    receipt."""
     if receipt is None:
         return say("Nothing was answered here yet.")
-    facts = receipt["facts"]
+    shown = show_receipt(receipt)
+    facts = shown["facts"]
     sent = say_count(
         "For my last answer I got {sent} of {count} message.",
         "For my last answer I got {sent} of {count} messages.",
         facts["stored"],
         sent=f"{facts['sent']:,}",
     )
-    left = _left_out(receipt["verdicts"])
+    left = _left_out(shown["verdicts"])
     lines = [f"- {count:,}: {sentence}" for sentence, count in left.items()]
     return "\n".join([sent, *([say("Left out:"), *lines] if lines else [])])
 
