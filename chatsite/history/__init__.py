@@ -26,7 +26,7 @@ from chatsite.history.values.evidence import (
     TriageChoice,
 )
 from chatsite.history.values.layout import AddedMessage, StoredRun
-from chatsite.history.values.marks import BACKGROUND
+from chatsite.history.values.sendable import BACKGROUND
 from chatsite.history.values.transcript import Entry, NotLoaded, Transcript, Turn, split_turns
 from chatsite.history.values.window import Head, Window
 

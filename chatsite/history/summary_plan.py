@@ -11,15 +11,15 @@ from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from chatsite.history.values.actions import actions_line
 from chatsite.history.values.counts import estimate, tokens_of
-from chatsite.history.values.marks import (
+from chatsite.history.values.sendable import (
     background_answers,
     excluded_answers,
     is_background,
     is_excluded,
     is_unanswered,
 )
+from chatsite.history.values.shortened import actions_line
 from chatsite.history.values.transcript import Entry, Turn, split_turns
 from chatsite.messages import Message
 

@@ -155,7 +155,7 @@ async def _case(run: Any, count: int) -> Case:
         text=answer.content,
         tokens=answer.tokens,
         finish_reason="stop",
-        receipt=decision.to_dict(),
+        receipt=decision.to_stored(),
     )
     await ask()
     return case

@@ -26,6 +26,7 @@ async def test_the_verdicts_of_a_turn_are_on_the_wire_once(server: Server) -> No
         ended = await page.say("And a pier?")
         assert frames_with(page, "verdicts") == ["decided"]
         assert frames_with(page, "settings") == ["decided"]
+        assert frames_with(page, "sentence") == [], "these are made when somebody looks"
         last = page.events[-1]
         assert last["reported"]["reported"]["completion"] > 0
         assert ended["receipt"] == await stored(ada, ended["turn"])
@@ -45,3 +46,16 @@ async def test_a_page_that_opens_meanwhile_has_the_whole_receipt(server: Server)
         assert ended["receipt"] == await stored(ada, ended["turn"])
         assert frames_with(other, "verdicts") == ["snapshot"]
         assert (await page.until("turn_ended"))["receipt"] == ended["receipt"]
+
+
+async def test_the_receipt_of_a_running_turn_is_shown_to_who_looks_at_it(server: Server) -> None:
+    async with Person(server.url) as ada, Person(server.url) as bob:
+        page = await ada.page()
+        await page.send("[[tokens=80;rate=80]]")
+        decided = await page.until("decided")
+        shown = await stored(ada, decided["turn"])
+        assert shown["turn"] == decided["turn"] and "completion" not in shown["reported"]
+        assert shown["verdicts"][-1]["sentence"] == "the message being asked"
+        await bob.ask("GET", f"/turns/{decided['turn']}/receipt", expect=404)
+        await page.until("turn_ended")
+        assert (await stored(ada, decided["turn"]))["reported"]["completion"] > 0

@@ -15,7 +15,7 @@ from chatsite.agents.template import Template
 from chatsite.history import Head, Transcript, Window
 from chatsite.history.path.room import RequestRoom
 from chatsite.history.values.evidence import TEXT_ROLES, StrategySlot
-from chatsite.history.values.selectable import selectable_entries
+from chatsite.history.values.sendable import selectable_entries
 from chatsite.history.values.transcript import split_turns
 from chatsite.messages import UNSOUND, Attachment, Message, TokenCount, ToolCall
 

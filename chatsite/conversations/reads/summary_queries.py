@@ -31,7 +31,7 @@ from chatsite.conversations.values.summary_records import (
 )
 from chatsite.errors import NotFound
 from chatsite.history import Entry, RunningSummary
-from chatsite.history.values.marks import BACKGROUND
+from chatsite.history.values.sendable import BACKGROUND
 from chatsite.messages import TokenCount
 from chatsite.wording import later, say
 

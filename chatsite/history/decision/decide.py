@@ -22,8 +22,8 @@ from chatsite.history.policies.base import DecisionContext, Policy, Users
 from chatsite.history.settings.turn_settings import Settings
 from chatsite.history.values.counts import tokens_of
 from chatsite.history.values.evidence import NO_EVIDENCE, Evidence
-from chatsite.history.values.marks import BACKGROUND, remembered_from
 from chatsite.history.values.reasons import SENT, Reason
+from chatsite.history.values.sendable import BACKGROUND, remembered_from
 from chatsite.history.values.transcript import Entry, NotLoaded, Transcript
 from chatsite.history.values.window import Head, Window
 

@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 from chatsite.history.path.overflow import FittedPath
 from chatsite.history.values.counts import known_tokens, weakest
-from chatsite.history.values.marks import is_background
 from chatsite.history.values.reasons import SENT, Reason
+from chatsite.history.values.sendable import is_background
 from chatsite.history.values.transcript import Transcript
 from chatsite.history.values.window import Head
 from chatsite.messages import Basis, Message, Role

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 
 from chatsite.history.path.path_context import PathContext
 from chatsite.history.values.added_messages import block_tokens, can_be_quoted, quoted_message
-from chatsite.history.values.marks import holds_any, is_pinned, is_unloaded, unanswered_notes
 from chatsite.history.values.reasons import Reason
+from chatsite.history.values.sendable import holds_any, is_pinned, is_unloaded, unanswered_notes
 from chatsite.history.values.transcript import Entry
 from chatsite.messages import Message
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from chatsite.history.values.marks import BACKGROUND
+from chatsite.history.values.sendable import BACKGROUND
 from chatsite.history.values.transcript import Entry, NotLoaded, Transcript, Turn, split_turns
 
 

@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from chatsite.history.path.path_context import PathContext
 from chatsite.history.path.policy_choice import PolicyChoice, TurnRule
 from chatsite.history.values.counts import sum_tokens
-from chatsite.history.values.marks import (
+from chatsite.history.values.reasons import SENT, Reason
+from chatsite.history.values.sendable import (
     background_answers,
     holds_any,
     is_background,
@@ -15,9 +16,8 @@ from chatsite.history.values.marks import (
     is_pinned,
     is_unanswered,
     is_unloaded,
+    unsendable,
 )
-from chatsite.history.values.normaliser import unsendable
-from chatsite.history.values.reasons import SENT, Reason
 from chatsite.history.values.shortened import shorten_answer
 from chatsite.history.values.transcript import Entry, Turn
 from chatsite.messages import Message

@@ -15,8 +15,8 @@ from chatsite.history.policies.cuts import choose_every_turn
 from chatsite.history.policies.strategy_slots import SlotLayout, fit_slots
 from chatsite.history.values.counts import known_tokens
 from chatsite.history.values.evidence import StrategyChoice
-from chatsite.history.values.normaliser import unsendable
 from chatsite.history.values.reasons import Reason
+from chatsite.history.values.sendable import unsendable
 from chatsite.history.values.transcript import Turn
 from chatsite.wording import later, say
 

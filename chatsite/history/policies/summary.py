@@ -10,8 +10,8 @@ from chatsite.history.policies.base import Policy, Tokens
 from chatsite.history.policies.cuts import choose_every_turn
 from chatsite.history.values.added_messages import summary_message
 from chatsite.history.values.evidence import RunningSummary
-from chatsite.history.values.marks import BACKGROUND
 from chatsite.history.values.reasons import Reason
+from chatsite.history.values.sendable import BACKGROUND
 from chatsite.wording import later, say
 
 ABOVE_SUMMARY = later("above the first message that the running summary holds")

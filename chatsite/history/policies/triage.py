@@ -12,7 +12,8 @@ from datetime import datetime, timedelta
 
 from chatsite.history.path.policy_choice import PolicyChoice, TurnRule
 from chatsite.history.policies.base import DecisionContext, Policy, TriageTerms, Users
-from chatsite.history.values.marks import (
+from chatsite.history.values.reasons import Reason
+from chatsite.history.values.sendable import (
     BACKGROUND,
     is_background,
     is_excluded,
@@ -20,7 +21,6 @@ from chatsite.history.values.marks import (
     is_unloaded,
     remembered_from,
 )
-from chatsite.history.values.reasons import Reason
 from chatsite.history.values.transcript import Entry, Turn
 from chatsite.wording import later, say, say_count
 

@@ -7,9 +7,8 @@ from collections.abc import Iterator, Mapping
 from datetime import UTC
 
 from chatsite.history.policies.triage import TriagePlan, is_of_background, time_of
-from chatsite.history.values.actions import actions_line
 from chatsite.history.values.counts import estimate_message
-from chatsite.history.values.shortened import shorten
+from chatsite.history.values.shortened import actions_line, shorten
 from chatsite.history.values.transcript import Turn
 from chatsite.messages import Message
 

@@ -15,7 +15,7 @@ from chatsite.history.values.counts import (
     estimate_message,
     known_tokens,
 )
-from chatsite.history.values.marks import BACKGROUND
+from chatsite.history.values.sendable import BACKGROUND
 from chatsite.history.values.transcript import Entry
 from chatsite.messages import Message, TokenCount
 

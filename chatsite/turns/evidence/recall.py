@@ -15,7 +15,7 @@ from chatsite.history import Evidence
 from chatsite.history.lexical.ranking import question_in_chat, recall_messages
 from chatsite.history.policies.lexical import LEXICAL
 from chatsite.history.values.evidence import Hit, Recall
-from chatsite.history.values.marks import (
+from chatsite.history.values.sendable import (
     excluded_answers,
     is_excluded,
     is_unanswered,

@@ -13,7 +13,7 @@ from chatsite.history.policies.triage import TRIAGE, TriagePlan, plan_triage
 from chatsite.history.policies.triage_question import read_reply, triage_prompt
 from chatsite.history.values.counts import estimate_message
 from chatsite.history.values.evidence import TriageChoice
-from chatsite.history.values.marks import remembered_from
+from chatsite.history.values.sendable import remembered_from
 from chatsite.history.values.transcript import Turn, split_turns
 from chatsite.providers.base.model import Model
 from chatsite.providers.base.provider import Usage

@@ -22,8 +22,7 @@ from chatsite.history import (
     split_turns,
     tokens_of,
 )
-from chatsite.history.values.marks import is_pinned
-from chatsite.history.values.selectable import selectable_entries
+from chatsite.history.values.sendable import is_pinned, selectable_entries
 from chatsite.kv.cleanup import STRATEGIES, OlderTurn, unload
 from chatsite.kv.cleanup_setting import Cleanup, unknown_strategy
 from chatsite.turns.context.drafts import EMPTY, Drafts

@@ -1,0 +1,191 @@
+"""Which stored messages may be sent: what their marks say, which tool calls are whole, and what a
+strategy may select of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from collections.abc import Set as AbstractSet
+
+from chatsite.history.values.reasons import Reason
+from chatsite.history.values.transcript import Entry, Transcript, Turn, split_turns
+from chatsite.messages import Message
+
+# ---- marks: forget what is above, leave out, pin; replies and background tasks ---------------
+# Each of these is asked of every turn. They loop: `any` over a generator takes three times as long,
+# which was a fifth of a decision on 200 messages.
+BACKGROUND = frozenset({"scheduled", "briefing"})
+
+
+def remembered_from(entries: Sequence[Entry]) -> int:
+    """The sequence number from which things are remembered; 0 without a marker."""
+    return max((entry.seq for entry in entries if entry.forgets_above), default=0)
+
+
+def is_excluded(turn: Turn) -> bool:
+    """Whether the whole turn is left out: its user message, or one of its tool calls, is.
+
+    A result is left out with its call. An excluded answer is left out alone: `excluded_answers`.
+    """
+    for entry in turn.entries:
+        if entry.excluded and not _is_answer(entry):
+            return True
+    return False
+
+
+def excluded_answers(turn: Turn) -> dict[int, Reason]:
+    return {entry.seq: "excluded" for entry in turn.entries if entry.excluded and _is_answer(entry)}
+
+
+def is_unloaded(turn: Turn) -> bool:
+    """Whether a cleanup of the KV cache took the turn out: one message of it is enough."""
+    for entry in turn.entries:
+        if entry.message.kv_status <= 0:
+            return True
+    return False
+
+
+def is_unanswered(turn: Turn) -> bool:
+    """Whether the answer to the turn's user message failed, with nothing of it stored.
+
+    A background task's report below it is no answer; where there is another message, one of them
+    was answered.
+    """
+    if not turn.entries[0].unanswered:
+        return False
+    return all(entry.message.source in BACKGROUND for entry in turn.entries[1:])
+
+
+def is_pinned(turn: Turn) -> bool:
+    for entry in turn.entries:
+        if entry.pinned:
+            return True
+    return False
+
+
+def holds_any(turn: Turn, ids: AbstractSet[str]) -> bool:
+    """Whether one of these messages is in the turn."""
+    return bool(ids) and any(entry.message.id in ids for entry in turn.entries)
+
+
+def is_background(turn: Turn) -> bool:
+    """Whether a scheduled task or a briefing asked, and not a person."""
+    return turn.entries[0].message.source in BACKGROUND
+
+
+def background_answers(turn: Turn) -> dict[int, Reason]:
+    """The messages of background tasks in a person's turn, with the reason."""
+    return {entry.seq: "background" for entry in turn.entries if entry.message.source in BACKGROUND}
+
+
+def unanswered_notes(entries: Sequence[Entry]) -> list[Entry]:
+    """What background tasks wrote since the last message of anybody else, oldest first.
+
+    `entries` are those before the current message.
+    """
+    found: list[Entry] = []
+    for entry in reversed(entries):
+        if entry.message.source not in BACKGROUND:
+            break
+        found.append(entry)
+    return found[::-1]
+
+
+def _is_answer(entry: Entry) -> bool:
+    return entry.message.role == "assistant" and not entry.message.calls
+
+
+# ---- no call without its results, no result without its call, no answer without text ---------
+# Providers refuse a request that breaks one of these, and then every later request of the same
+# conversation too. Groups never cross turns, so a turn is repaired by itself.
+def unsendable(entries: Sequence[Entry]) -> dict[int, Reason]:
+    """The sequence numbers of a turn's messages that can't be sent, with the reason.
+
+    A call and the results that directly follow it are one group, whatever their order; the group
+    is left out whole when one of them is missing. A second result for a call is left out alone.
+    """
+    found: dict[int, Reason] = {}
+    if all(_is_plain(entry.message) for entry in entries):
+        # Nearly every turn; without this a long conversation takes half as long again.
+        return found
+    for group in _groups(entries):
+        if is_empty_answer(group[0].message):
+            found[group[0].seq] = "empty"
+        found.update((entry.seq, "incomplete_tool_group") for entry in _lost(group))
+    return found
+
+
+def is_empty_answer(message: Message) -> bool:
+    """Whether an answer has neither text nor calls nor files; reasoning doesn't count."""
+    return (
+        message.role == "assistant"
+        and not message.calls
+        and not message.attachments
+        and not (message.content or "").strip()
+    )
+
+
+def _is_plain(message: Message) -> bool:
+    text = (message.content or "").strip()
+    return bool(text) and not (message.calls or message.role == "tool")
+
+
+def _groups(entries: Sequence[Entry]) -> Iterator[Sequence[Entry]]:
+    """A message that isn't a tool result, with the results that directly follow it."""
+    start = 0
+    for position in range(1, len(entries)):
+        if entries[position].message.role != "tool":
+            yield entries[start:position]
+            start = position
+    if entries:
+        yield entries[start:]
+
+
+def _lost(group: Sequence[Entry]) -> Sequence[Entry]:
+    """The messages of a group that can't be sent: all of them, or only a second result."""
+    first = group[0].message
+    if first.role == "tool":
+        return group
+    missing = {call.id for call in first.calls}
+    if len(missing) < len(first.calls) or "" in missing:
+        return group
+    extra = []
+    for entry in group[1:]:
+        if entry.message.call_id in missing:
+            missing.remove(entry.message.call_id)
+        else:
+            extra.append(entry)
+    return group if missing else extra
+
+
+# ---- what a strategy may select: it never sees what the user took out ------------------------
+def selectable_entries(
+    transcript: Transcript, *, reply_to: AbstractSet[str] = frozenset()
+) -> list[Entry]:
+    """The messages before the current one that may be sent, in path order.
+
+    Without greetings, what is above "forget what is above", what is excluded, what background
+    tasks wrote, what a cleanup unloaded, messages whose answer failed, and what a provider would
+    refuse. `reply_to` holds the ids of messages replied to: their turns are among them, as pinned
+    turns are, whoever wrote them.
+    """
+    marker = remembered_from(transcript.entries)
+    below = [entry for entry in transcript.entries if entry.seq >= marker]
+    system = [entry for entry in below if entry.message.role == "system" and not entry.excluded]
+    path = split_turns([entry for entry in below if entry.message.role != "system"])
+    older = [turn for turn in path[:-1] if turn.user is not None]
+    may = {entry.seq for turn in older for entry in _offered(turn, reply_to)}
+    current = path[-1].entries[0].seq if path else 0
+    may |= {entry.seq for entry in system if entry.seq < current}
+    return [entry for entry in below if entry.seq in may]
+
+
+def _offered(turn: Turn, reply_to: AbstractSet[str]) -> Iterator[Entry]:
+    kept = is_pinned(turn) or holds_any(turn, reply_to)
+    if is_excluded(turn):
+        return
+    if not kept and (is_background(turn) or is_unloaded(turn) or is_unanswered(turn)):
+        return
+    apart = excluded_answers(turn) | ({} if kept else background_answers(turn))
+    rest = [entry for entry in turn.entries if entry.seq not in apart]
+    lost = unsendable(rest)
+    yield from (entry for entry in rest if entry.seq not in lost)
