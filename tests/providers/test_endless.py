@@ -252,7 +252,7 @@ SILENT: dict[str, tuple[Dialect, bytes, bytes]] = {
 async def test_events_that_say_nothing_are_a_silence(
     dialect: Dialect, first: bytes, silence: bytes
 ) -> None:
-    with Endless(lambda: itertools.chain([first], itertools.repeat(silence)), pause=0.05) as server:
+    with Endless(lambda: itertools.chain([first], itertools.repeat(silence)), pause=0.01) as server:
         async with asyncio.timeout(60):
             chunks, ended = await ask(dialect, server, patience=0.3)
     assert chunks[0] == TextPiece("hi")

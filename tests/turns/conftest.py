@@ -81,13 +81,14 @@ def endless_script(
     piece: str,
     *,
     closing: Exception | None = None,
+    pause: float = 0.01,
     of: type[TextPiece] | type[ReasoningPiece] = TextPiece,
 ) -> Script:
     async def script(request: Request) -> AsyncGenerator[Chunk, None]:
         try:
             while True:
                 yield of(piece)
-                await asyncio.sleep(0.01)
+                await asyncio.sleep(pause)
         finally:
             if closing is not None:
                 raise closing

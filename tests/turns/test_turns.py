@@ -140,7 +140,7 @@ class TestWhatTheProviderDoes:
     ) -> None:
         """By the tokens that were asked for; not every server ends at so many."""
         world.fields = settings_for("echo", maxTokens=tokens)
-        world.provider.script = endless_script("word " * words)
+        world.provider.script = endless_script("word " * words, pause=0)
         _, ended = await world.run_turn(world.page_request())
         assert ended.state == "complete" and ended.message is not None
         assert ended.message.finish_reason == "length"

@@ -69,13 +69,15 @@ class ResponseBody(httpx2.AsyncByteStream):
     def __init__(self, response: aiohttp.ClientResponse) -> None:
         self._response = response
         self._content = response.content
+        self._broken = False
 
     async def read(self) -> bytes:
         """All bytes that have arrived, waiting for the first; b"" at the end."""
         try:
             return await self._content.readany()
         except (aiohttp.ClientError, OSError, RuntimeError) as error:
-            if unread := self._take_unread(error):
+            # Once: after `fail` a server may go on sending, and each of its bytes would hide the error.
+            if not self._broken and (unread := self._take_unread(error)):
                 return unread
             raise translated(error) from None
 
@@ -111,6 +113,7 @@ class ResponseBody(httpx2.AsyncByteStream):
         """What arrived before the connection broke: `readany` raises without giving it."""
         self._content.set_exception(None)  # type: ignore[arg-type]  # "no error": the body can be read further
         unread = self._content.read_nowait()
+        self._broken = True
         self._content.set_exception(error)
         return unread
 
