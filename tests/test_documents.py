@@ -1,11 +1,13 @@
+"""What the documents name exists: functions, files, commands, links, tests and settings."""
+
 from __future__ import annotations
 
 import importlib
 import re
+from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
 
-import pytest
 from django.core.management import get_commands, load_command_class
 from django.core.management.base import BaseCommand
 
@@ -53,30 +55,19 @@ def is_found(dotted: str) -> bool:
     return False
 
 
-def test_the_story_names_functions() -> None:
-    assert len(NAMES) > 15
-    assert len(MODULES) >= 2
+def texts() -> Iterator[tuple[Path, str]]:
+    """Each document and its text."""
+    for document in DOCUMENTS:
+        yield ROOT / document, (ROOT / document).read_text()
 
 
-def test_the_story_of_one_message_can_be_read_in_five_minutes() -> None:
-    story = STORY.partition("\n## One message\n")[2].partition("\n## ")[0]
-    functions = [*re.findall(DOTTED, story), *re.findall(r"`static/chat/[\w/-]+\.js: \w+`", story)]
-    assert len(set(functions)) <= 25
-    assert len(story.split()) < 1_000  # people read 200 to 250 words of such a text a minute
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_every_function_that_the_story_names_exists(name: str) -> None:
-    assert is_found(name)
-
-
-@pytest.mark.parametrize(("file", "name"), MODULES)
-def test_every_function_of_the_page_that_the_story_names_exists(file: str, name: str) -> None:
-    assert re.search(rf"export (async )?(function|class|const) {name}\b", (ROOT / file).read_text())
-
-
-def test_a_name_that_does_not_exist_is_noticed() -> None:
-    assert not is_found("turns.turns.Turns.forget_everything")
+def test_every_function_that_the_story_names_exists() -> None:
+    assert len(NAMES) > 15 and len(MODULES) >= 2
+    assert [name for name in NAMES if not is_found(name)] == []
+    for file, name in MODULES:
+        exported = rf"export (async )?(function|class|const) {name}\b"
+        assert re.search(exported, (ROOT / file).read_text()), (file, name)
+    assert not is_found("turns.turns.Turns.forget_everything"), "the check is blind"
 
 
 def is_a_file(name: str, document: Path) -> bool:
@@ -114,67 +105,56 @@ def test_every_document_is_checked() -> None:
     assert documents - set(re.findall(r"\]\(([\w-]+\.md)\)", index)) == set()
 
 
-@pytest.mark.parametrize("document", DOCUMENTS)
-def test_no_line_is_wider_than_an_editor_shows_beside_another(document: str) -> None:
-    lines = enumerate((ROOT / document).read_text().splitlines(), start=1)
-    wide = [number for number, line in lines if len(line) > WIDTH and not line.startswith("|")]
-    assert wide == []
+def test_no_line_is_wider_than_an_editor_shows_beside_another() -> None:
+    for document, text in texts():
+        lines = enumerate(text.splitlines(), start=1)
+        wide = [number for number, line in lines if len(line) > WIDTH and not line.startswith("|")]
+        assert wide == [], document
 
 
-@pytest.mark.parametrize("document", DOCUMENTS)
-def test_what_a_document_names_in_the_code_exists(document: str) -> None:
-    path = ROOT / document
-    text = path.read_text()
-    assert [name for name in re.findall(DOTTED, text) if not is_found(name)] == []
-    assert [name for name in re.findall(FILES, text) if not is_a_file(name, path)] == []
+def test_what_a_document_names_in_the_code_exists() -> None:
+    for document, text in texts():
+        assert [name for name in re.findall(DOTTED, text) if not is_found(name)] == [], document
+        missing = [name for name in re.findall(FILES, text) if not is_a_file(name, document)]
+        assert missing == [], document
+    assert not is_a_file("chatsite/no_such_module.py", ROOT / "README.md"), "the check is blind"
 
 
-@pytest.mark.parametrize("document", DOCUMENTS)
-def test_every_command_that_a_document_names_exists(document: str) -> None:
-    text = (ROOT / document).read_text()
-    targets = re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(), flags=re.MULTILINE)
-    assert set(re.findall(r"^make ([\w-]+)|`make ([\w-]+)", text, flags=re.MULTILINE)) <= {
-        pair for target in targets for pair in ((target, ""), ("", target))
-    }
-    moved = MOVED_COMMANDS if document == "CHANGELOG.md" else set()
-    assert set(re.findall(r"manage\.py (\w+)", text)) - moved <= set(get_commands())
+def test_every_test_that_a_document_names_exists() -> None:
+    named = r"`(tests/[\w/]+\.(?:py|js))(?:::([\w:]+))?`"
+    for document, text in texts():
+        for file, name in re.findall(named, text):
+            source = (ROOT / file).read_text() if (ROOT / file).is_file() else ""
+            parts = name.split("::") if name else []
+            assert source, (document, file)
+            assert all(f"class {part}" in source or f"def {part}(" in source for part in parts), (
+                document,
+                name,
+            )
 
 
-@pytest.mark.parametrize(
-    ("name", "exists"),
-    [
-        ("chatsite/settings.py", True),
-        ("history/__init__.py", True),
-        ("strategy.py", True),
-        ("requirements/*.in", True),
-        ("chatsite/no_such_module.py", False),
-        ("no_such_module.py", False),
-    ],
-)
-def test_a_file_that_does_not_exist_is_noticed(name: str, exists: bool) -> None:
-    assert re.findall(FILES, f"`{name}`") == [name]
-    assert is_a_file(name, ROOT / "README.md") is exists
+def test_every_command_that_a_document_names_exists() -> None:
+    targets = set(re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(), flags=re.MULTILINE))
+    for document, text in texts():
+        named = re.findall(r"^make ([\w-]+)|`make ([\w-]+)", text, flags=re.MULTILINE)
+        assert {name for pair in named for name in pair if name} <= targets, document
+        moved = MOVED_COMMANDS if document.name == "CHANGELOG.md" else set()
+        assert set(re.findall(r"manage\.py (\w+)", text)) - moved <= set(get_commands()), document
 
 
-@pytest.mark.parametrize("document", DOCUMENTS)
-def test_every_heading_that_a_document_links_to_exists(document: str) -> None:
-    path = ROOT / document
-    for file, heading in re.findall(r"\]\(([^)#:]*)#([^)]+)\)", path.read_text()):
-        target = path.parent / file if file else path
-        headings = re.findall(r"^#+ (.+)$", target.read_text(), flags=re.MULTILINE)
-        assert heading in {slug(one) for one in headings}, heading
+def test_every_link_of_a_document_leads_somewhere() -> None:
+    for document, text in texts():
+        for file, heading in re.findall(r"\]\(([^)#:]*)(?:#([^)]+))?\)", text):
+            target = document.parent / file if file else document
+            assert target.exists(), (document, file)
+            if heading:
+                headings = re.findall(r"^#+ (.+)$", target.read_text(), flags=re.MULTILINE)
+                assert heading in {slug(one) for one in headings}, (document, heading)
 
 
 def slug(heading: str) -> str:
     """The address that a Markdown page gives a heading."""
     return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
-
-
-@pytest.mark.parametrize("document", DOCUMENTS)
-def test_every_file_that_a_document_links_to_exists(document: str) -> None:
-    path = ROOT / document
-    links = re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", path.read_text())
-    assert [link for link in links if not (path.parent / link).exists()] == []
 
 
 def rows(text: str) -> dict[str, list[str]]:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.named_tests import ROOT
+from tests.running import ROOT
 
 EXAMPLES = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "library.md").read_text(), re.S)
 NOTHING_ELSE = """

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
-from pathlib import Path
 
 import pytest
 
@@ -40,9 +39,9 @@ def test_the_check_finds_words() -> None:
     assert stray('<p title="Go away">{% translate "Hello" %}</p>') == ["Go away"]
 
 
-@pytest.mark.parametrize("template", TEMPLATES, ids=lambda path: path.name)
-def test_templates_say_their_words_by_the_catalogue(template: Path) -> None:
-    assert stray(template.read_text()) == []
+def test_templates_say_their_words_by_the_catalogue() -> None:
+    found = {template.name: stray(template.read_text()) for template in TEMPLATES}
+    assert {name: words for name, words in found.items() if words} == {}
 
 
 def stray(template: str) -> list[str]:

@@ -76,7 +76,7 @@ class ResponseBody(httpx2.AsyncByteStream):
         try:
             return await self._content.readany()
         except (aiohttp.ClientError, OSError, RuntimeError) as error:
-            # Once: after `fail` a server may go on sending, and each of its bytes would hide the error.
+            # Once: a server may go on sending after `fail`, and hide the error by every byte.
             if not self._broken and (unread := self._take_unread(error)):
                 return unread
             raise translated(error) from None

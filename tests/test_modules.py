@@ -1,0 +1,147 @@
+"""What import-linter can't say of the program's modules (`pyproject.toml` says the rest)."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+PROGRAM = ROOT / "chatsite"
+MODULES = sorted(path for path in PROGRAM.rglob("*.py") if "migrations" not in path.parts)
+PURE = (
+    *("wording", "alphabets", "encoding", "messages", "errors", "views", "events", "history"),
+    *("kv", "limits", "mail_account"),
+)
+# What reaches the clock, the disk, the network or the environment.
+IMPURE = {"os", "pathlib", "time", "random", "socket", "subprocess", "threading", "asyncio"}
+
+
+@cache
+def trees() -> dict[Path, ast.Module]:
+    """The source of each module, parsed once."""
+    return {path: ast.parse(path.read_text(encoding="utf-8")) for path in MODULES}
+
+
+def part_of(path: Path) -> str:
+    return path.relative_to(PROGRAM).parts[0].removesuffix(".py")
+
+
+def pure_modules() -> list[Path]:
+    return [
+        path for path in MODULES if part_of(path) in PURE or path == PROGRAM / "agents/template.py"
+    ]
+
+
+def imported(tree: ast.Module) -> Iterator[str]:
+    """The first names of everything a module imports, inside functions too."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name.partition(".")[0] for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.module and node.level == 0, "imports are written in full"
+            yield node.module.partition(".")[0]
+
+
+def test_pure_parts_import_the_standard_library_only() -> None:
+    allowed = {*sys.stdlib_module_names, "chatsite"} - IMPURE
+    found = {path: set(imported(trees()[path])) - allowed for path in pure_modules()}
+    assert {str(path): names for path, names in found.items() if names} == {}
+
+
+def test_pure_parts_import_without_any_third_party_package() -> None:
+    """In an interpreter without site-packages, environment and user folder."""
+    names = [
+        ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+        for path in pure_modules()
+        if part_of(path) != "agents"
+    ]
+    # chatsite.agents itself may do more than its template: the module is loaded by its path.
+    program = f"""
+import importlib, importlib.util, sys
+sys.path.insert(0, {str(ROOT)!r})
+for name in {names!r}:
+    importlib.import_module(name)
+spec = importlib.util.spec_from_file_location("template", {str(PROGRAM / "agents/template.py")!r})
+module = sys.modules["template"] = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(module)
+known = set(sys.stdlib_module_names) | {{"chatsite", "template", "__main__"}}
+print(sorted({{name.split(".")[0] for name in sys.modules}} - known))
+"""
+    done = subprocess.run(
+        [sys.executable, "-I", "-S", "-c", program], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip() == "[]"
+
+
+def test_the_conformance_kit_is_loaded_only_when_it_is_called() -> None:
+    """The kit needs Hypothesis, which a server doesn't install."""
+    at_the_top = [
+        (part_of(path), node.module)
+        for path, tree in trees().items()
+        for node in tree.body
+        if isinstance(node, ast.ImportFrom) and f"{node.module}".startswith("chatsite.conformance")
+    ]
+    assert {part for part, _ in at_the_top} <= {"conformance"}
+
+
+def test_only_the_settings_read_the_environment() -> None:
+    readers = {path for path, tree in trees().items() if any(lines_that_read(tree))}
+    assert readers == {PROGRAM / "settings.py"}
+
+
+def lines_that_read(tree: ast.Module) -> Iterator[int]:
+    """Line numbers. Setting a variable for a library is no reading, even as a default."""
+    written = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store):
+            written.add(node.value)
+        elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
+            called = node.value.func
+            if isinstance(called, ast.Attribute) and called.attr == "setdefault":
+                written.add(called.value)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute) and node.attr in {"environ", "getenv"}:
+            yield from [] if node in written else [node.lineno]
+        elif (
+            isinstance(node, ast.ImportFrom)
+            and node.module == "os"
+            and {"environ", "getenv"} & {alias.name for alias in node.names}
+        ):
+            yield node.lineno
+
+
+def test_the_program_folder_itself_is_empty() -> None:
+    assert (PROGRAM / "__init__.py").read_text() == ""
+
+
+def test_no_two_public_classes_of_a_part_have_one_name() -> None:
+    places = defaultdict(list)
+    for path, tree in trees().items():
+        # Django finds a management command by its module and wants the class named Command.
+        if "commands" not in path.parts and path.parent != PROGRAM:
+            for node in tree.body:
+                if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                    places[part_of(path), node.name].append(str(path))
+    assert {name: found for name, found in places.items() if len(found) > 1} == {}
+
+
+def test_no_two_names_differ_by_an_underscore_alone() -> None:
+    for path, tree in trees().items():
+        for scope in [tree, *(node for node in ast.walk(tree) if isinstance(node, ast.ClassDef))]:
+            names = Counter(
+                node.name.strip("_")
+                for node in scope.body
+                if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
+                and not node.name.startswith("__")
+                and not any(
+                    isinstance(one, ast.Attribute) and one.attr == "setter"
+                    for one in node.decorator_list
+                )
+            )
+            assert [name for name, count in names.items() if count > 1] == [], path
