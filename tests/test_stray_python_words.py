@@ -56,6 +56,7 @@ EXCEPTED = {
     "checks.py": ADMIN,
     "conversations/admin.py": ADMIN,
     "conversations/cache/": SQL,
+    "storage.py": SQL,
     "conversations/database/": SQL,
     "conversations/migrations/": SQL,
     "conversations/outside/mails.py::hold_mail": LOG,

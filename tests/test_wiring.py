@@ -17,10 +17,11 @@ from django.db import connections
 from django.test import AsyncRequestFactory
 from pytest_django import Settings
 
+from chatsite import storage
 from chatsite.conversations.database.lock import lock
-from chatsite.conversations.database.work import Pieces, StorageThreads, in_pieces, writing
 from chatsite.conversations.values.owners import Owner
 from chatsite.errors import NotFound, Refused
+from chatsite.storage import Pieces, in_pieces, reading, writing
 from chatsite.turns.agents.resolved_agent import missing_agent
 from chatsite.web.api import conversations as api
 from chatsite.web.api.requests import View
@@ -39,7 +40,7 @@ async def site(tmp_path: Path, settings: Settings) -> AsyncIterator[Site]:
         (tmp_path / slug / "template.json").write_text(document)
     running = Site()
     yield running
-    running.run.close()
+    storage.close()
 
 
 def test_a_second_lock_on_a_folder_is_refused_until_the_first_is_released(
@@ -145,7 +146,7 @@ async def test_the_search_index_of_a_cleared_or_deleted_conversation_leaves_the_
     monkeypatch.setitem(connections.settings["default"], "CONN_MAX_AGE", 0)
     chat, other = new_id(), new_id()
     for each in (chat, other):
-        await site.run(talk, each, 1)
+        await reading(talk)(each, 1)
         site.recaller.indexes.use(each)
     request = AsyncRequestFactory().generic(method, "/")
     cast(Any, request).scope["state"] = {"site": site}
@@ -162,7 +163,7 @@ async def test_writers_wait_in_line_and_block_no_reader(
 ) -> None:
     """In SQLite a writer that waits for another one sleeps up to 100 ms too long."""
     monkeypatch.setitem(connections.settings["default"], "CONN_MAX_AGE", 0)
-    run, may_end, begun = StorageThreads(), threading.Event(), asyncio.Event()
+    may_end, begun = threading.Event(), asyncio.Event()
     loop, order = asyncio.get_running_loop(), []
 
     @writing
@@ -177,13 +178,13 @@ async def test_writers_wait_in_line_and_block_no_reader(
         order.append("quick")
         return threading.current_thread().name
 
-    first, second = asyncio.create_task(run(slow)), asyncio.create_task(run(quick))
+    first, second = asyncio.create_task(slow()), asyncio.create_task(quick())
     await asyncio.wait_for(begun.wait(), 20)
-    reader = await asyncio.wait_for(run(lambda: threading.current_thread().name), 20)
+    reader = await asyncio.wait_for(reading(lambda: threading.current_thread().name)(), 20)
     may_end.set()
     assert await first == await second != reader
     assert order == ["slow", "quick"]
-    run.close()
+    storage.close()
 
 
 @pytest.mark.django_db(transaction=True)
@@ -195,15 +196,11 @@ async def test_storage_tells_people_in_their_language() -> None:
         yield
         return say("kept")
 
-    run = StorageThreads()
-    try:
-        with pseudo_language():
-            assert await run(lambda: say("kept")) == "⟦kept⟧"
-            assert await run(writing(lambda: say("kept"))) == "⟦kept⟧"
-            assert await run(pieces) == "⟦kept⟧"
-        assert await run(lambda: say("kept")) == "kept"
-    finally:
-        run.close()
+    with pseudo_language():
+        assert await reading(lambda: say("kept"))() == "⟦kept⟧"
+        assert await writing(lambda: say("kept"))() == "⟦kept⟧"
+        assert await pieces() == "⟦kept⟧"
+    assert await reading(lambda: say("kept"))() == "kept"
 
 
 async def test_an_agent_that_is_switched_off_while_it_is_listed_stops_no_page(

@@ -10,10 +10,10 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 from chatsite.channels.channel import Answer, Question
+from chatsite.conversations.outside.answers import answer_of
 from chatsite.errors import ChatsiteError, TooMany, TurnRunning
 from chatsite.limits.limiter import Limiter
 from chatsite.limits.table import MESSAGES
-from chatsite.turns.ports import Storage
 from chatsite.turns.turns import Turns, Written
 from chatsite.views import Problem
 
@@ -35,7 +35,6 @@ class Desk:
     unanswered is asked once more."""
 
     turns: Turns
-    storage: Storage
     limiter: Limiter
     acknowledge_seconds: float = ACKNOWLEDGE_SECONDS
 
@@ -53,8 +52,7 @@ class Desk:
         return await self._ask_again(question, known, acknowledge)
 
     async def _answer_of(self, question: Question, client_id: str) -> Answer | None:
-        return await self.storage.run(
-            self.storage.reads.answer_of,
+        return await answer_of(
             owner=question.request.owner,
             conversation=question.request.conversation,
             client_id=client_id,

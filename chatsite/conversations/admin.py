@@ -56,13 +56,13 @@ class MailAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
         if account is None:
             self.message_user(request, "Mail is off.", level="ERROR")
             return
-        user = mailbox_account(address=account.address)
-        count = release_held(_held(chosen), user=user, agent=account.agent)
+        user = mailbox_account.here(address=account.address)
+        count = release_held.here(_held(chosen), user=user, agent=account.agent)
         self.message_user(request, f"Mails that are answered now: {count}")
 
     @admin.action(description="Drop", permissions=["change"])
     def drop(self, request: HttpRequest, chosen: QuerySet[Mail]) -> None:
-        self.message_user(request, f"Mails that were dropped: {drop_held(_held(chosen))}")
+        self.message_user(request, f"Mails that were dropped: {drop_held.here(_held(chosen))}")
 
     def has_add_permission(self, request: object) -> bool:
         return False

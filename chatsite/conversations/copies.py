@@ -17,7 +17,6 @@ from django.utils import timezone
 from chatsite.conversations.active_path import add_to_totals
 from chatsite.conversations.database.rows import conversation_view, message_of
 from chatsite.conversations.database.statements import CONVERSATION_TOTALS, MESSAGES
-from chatsite.conversations.database.work import ROWS, Pieces, in_pieces
 from chatsite.conversations.files.quota import characters_of
 from chatsite.conversations.files.uploads import copy_uploads, require_quota
 from chatsite.conversations.models import ON_PATH, Conversation, Message
@@ -31,6 +30,7 @@ from chatsite.conversations.upkeep.imports import begin_import
 from chatsite.conversations.values.owners import Owner
 from chatsite.errors import NotFound, Refused
 from chatsite.kv import LOADED, UNLOADED
+from chatsite.storage import ROWS, Pieces, in_pieces, reading
 from chatsite.views import ConversationView
 from chatsite.wording import say
 
@@ -55,6 +55,7 @@ class PathCopy:
     messages: Sequence[Message]
 
 
+@reading
 def read_for_copy(*, owner: Owner, message: str) -> PathCopy:
     """The path up to this message, with the results of its tool calls: no call is without one.
 
@@ -88,8 +89,8 @@ def copy_path(*, owner: Owner, copy: PathCopy, id: str) -> Pieces[ConversationVi
     if there is not None:
         return _made_already(owner, there)
     source, files = copy.source, [item for row in copy.messages for item in row.attachments]
-    require_quota(owner, size=sum(int(item["size"]) for item in files))
-    begin_import(
+    require_quota.here(owner, size=sum(int(item["size"]) for item in files))
+    begin_import.here(
         id=id,
         owner=owner,
         agent=source.agent,

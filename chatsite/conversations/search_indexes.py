@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import uuid
 
-from chatsite.conversations.database.work import writing
 from chatsite.conversations.models import Conversation, SearchIndexPart
 from chatsite.conversations.reads.ownership import free_or_owned
 from chatsite.conversations.values.owners import Owner
 from chatsite.conversations.values.records import IndexPart
+from chatsite.storage import reading, writing
 
 
+@reading
 def load_index(*, owner: Owner, conversation: str) -> tuple[IndexPart, ...]:
     """In their order; none where nothing is stored. Raises NotFound for another owner's."""
     row = free_or_owned(owner, conversation)

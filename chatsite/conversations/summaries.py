@@ -10,7 +10,6 @@ from typing import Any
 from django.db.models import Max
 from django.utils import timezone
 
-from chatsite.conversations.database.work import writing
 from chatsite.conversations.models import Conversation, Message, Summary
 from chatsite.conversations.reads.ownership import owned_conversation
 from chatsite.conversations.reads.summary_queries import (
@@ -25,6 +24,7 @@ from chatsite.conversations.values.summary_records import SummaryState, Unsummar
 from chatsite.errors import NotFound, Refused
 from chatsite.history import Entry
 from chatsite.messages import TokenCount
+from chatsite.storage import writing
 from chatsite.wording import say
 
 YOU = "you"
@@ -108,6 +108,7 @@ def rewrite_summary(
     return summary_state_of(row)
 
 
+@writing
 def switch_summary(*, owner: Owner, conversation: str, on: bool) -> SummaryState:
     """Set whether the summary is made and sent in this conversation."""
     row = owned_conversation(owner, conversation)

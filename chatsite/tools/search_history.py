@@ -5,17 +5,14 @@ from __future__ import annotations
 import asyncio
 import math
 from collections import Counter
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, ParamSpec, Protocol, TypeVar
+from typing import Any, Protocol
 
 from chatsite.history.lexical.passages import passages
 from chatsite.history.lexical.words import spelled, terms
 from chatsite.tools.tool import ToolContext, ToolError
-
-P = ParamSpec("P")
-T = TypeVar("T")
 
 # Of a query; each word costs one more look into the index.
 WORDS = 8
@@ -48,21 +45,9 @@ class SearchResult:
 
 
 class MessageSearch(Protocol):
-    """`conversations.store` is one."""
+    """`conversations.reads.message_search.search_messages` is one."""
 
-    def words_waiting(self) -> bool: ...
-
-    def index_words(self) -> bool: ...
-
-    def older_messages(self, *, owner: Any, without: str, words: Sequence[str]) -> SearchResult: ...
-
-
-class StorageRunner(Protocol):
-    """Runs a unit of work of the store."""
-
-    def __call__(
-        self, work: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs
-    ) -> Awaitable[T]: ...
+    async def __call__(self, *, owner: Any, without: str, words: Sequence[str]) -> SearchResult: ...
 
 
 class SearchHistory:
@@ -95,9 +80,8 @@ class SearchHistory:
         "additionalProperties": False,
     }
 
-    def __init__(self, *, run: StorageRunner, reads: MessageSearch) -> None:
-        self._run = run
-        self._reads = reads
+    def __init__(self, search: MessageSearch) -> None:
+        self._search = search
 
     async def run(self, arguments: Mapping[str, object], using: ToolContext) -> object:
         query = str(arguments["query"])[:LONGEST]
@@ -108,14 +92,8 @@ class SearchHistory:
                 "The query holds nothing but common words. Name what to look for.",
                 name="BadQuery",
             )
-        # The index of words is some seconds behind.
-        if await self._run(self._reads.words_waiting):
-            await self._run(self._reads.index_words)
-        found = await self._run(
-            self._reads.older_messages,
-            owner=using.owner,
-            without=using.conversation,
-            words=_needles(query),
+        found = await self._search(
+            owner=using.owner, without=using.conversation, words=_needles(query)
         )
         hits = await asyncio.to_thread(_rank, found.hits, list(query_terms))
         where = f"{found.messages:,} messages of {found.conversations:,} conversations"

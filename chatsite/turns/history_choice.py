@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from chatsite.conversations.reads.queries import agent_of, kept_choice
+from chatsite.conversations.upkeep.lifecycle import choose_history
 from chatsite.errors import NotFound
 from chatsite.events import HistoryChosen
 from chatsite.history.settings.choosers import Choice
 from chatsite.turns.answer.feed import ConversationFeeds
 from chatsite.turns.context.drafts import Drafts
 from chatsite.turns.context.turn_context import PageRequest
-from chatsite.turns.ports import Storage
 from chatsite.wording import say
 
 
@@ -20,7 +21,6 @@ class HistoryChoices:
     """Keeps a choice with its conversation and tells the pages. `changed` is called with the
     conversation's id."""
 
-    storage: Storage
     drafts: Drafts
     feeds: ConversationFeeds
     changed: Callable[[str], None]
@@ -32,25 +32,16 @@ class HistoryChoices:
         value that wouldn't count, NotFound, and ProviderError where no model can answer.
         """
         owner, conversation = request.owner, request.conversation
-        kept = await self.storage.run(
-            self.storage.reads.kept_choice, owner=owner, conversation=conversation
-        )
+        kept = await kept_choice(owner=owner, conversation=conversation)
         if kept is None:
             raise NotFound(say("There is no such conversation."))
         if new := {name for name, value in choice.items() if kept.get(name) != value}:
             await self._require_allowed(replace(request, history=choice, query=""), new)
-        await self.storage.run(
-            self.storage.writes.choose_history,
-            owner=owner,
-            conversation=conversation,
-            history=choice,
-        )
+        await choose_history(owner=owner, conversation=conversation, history=choice)
         self.changed(conversation)
         self.feeds.of(conversation).publish(HistoryChosen(history=choice))
 
     async def _require_allowed(self, request: PageRequest, new: set[str]) -> None:
-        agent = await self.storage.run(
-            self.storage.reads.agent_of, owner=request.owner, conversation=request.conversation
-        )
+        agent = await agent_of(owner=request.owner, conversation=request.conversation)
         context = self.drafts.contexts.of(replace(request, agent=agent))
         self.drafts.require_allowed(context, new)

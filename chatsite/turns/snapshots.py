@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
+from chatsite.conversations.reads.queries import open_conversation
+from chatsite.conversations.turn.end import end_interrupted
 from chatsite.conversations.values.records import OpenConversation
 from chatsite.errors import ChatsiteError, NotFound
 from chatsite.events import Engine, Snapshot
@@ -12,7 +14,6 @@ from chatsite.providers.base.provider import Status
 from chatsite.turns.agents.resolved_agent import missing_agent
 from chatsite.turns.answer.feed import ConversationFeeds, FeedReader
 from chatsite.turns.context.turn_context import AgentResolver, PageRequest
-from chatsite.turns.ports import Storage
 from chatsite.turns.running_turns import RunningTurns
 from chatsite.views import TurnView
 from chatsite.wording import say
@@ -33,14 +34,12 @@ class Snapshots:
     def __init__(
         self,
         *,
-        storage: Storage,
         feeds: ConversationFeeds,
         running: RunningTurns,
         resolve_agent: AgentResolver,
         describe: Describe,
         clock: Callable[[], float],
     ) -> None:
-        self.storage = storage
         self.feeds = feeds
         self.running = running
         self.resolve_agent = resolve_agent
@@ -66,7 +65,7 @@ class Snapshots:
         opened = await self._read(request)
         if opened.running is not None and request.conversation not in self.running:
             # Ends this turn alone: the next one may begin while storage is waited for.
-            await self.storage.run(self.storage.writes.end_interrupted, turn=opened.running)
+            await end_interrupted(turn=opened.running)
             opened = await self._read(request)
         agent = opened.conversation.agent if opened.conversation else request.agent
         model = opened.conversation.model if opened.conversation else ""
@@ -89,11 +88,7 @@ class Snapshots:
         )
 
     async def _read(self, request: PageRequest) -> OpenConversation:
-        return await self.storage.run(
-            self.storage.reads.open_conversation,
-            owner=request.owner,
-            conversation=request.conversation,
-        )
+        return await open_conversation(owner=request.owner, conversation=request.conversation)
 
     def _receipt(self, conversation: str, opened: OpenConversation) -> Mapping[str, Any] | None:
         """That of the running turn once it was decided, else that of the last answer."""

@@ -9,6 +9,12 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from chatsite.conversations.reads.queries import agent_of
+from chatsite.conversations.turn.begin import begin_turn
+from chatsite.conversations.turn.edit import begin_edit
+from chatsite.conversations.turn.end import end_interrupted
+from chatsite.conversations.turn.retry import begin_retry
+from chatsite.conversations.values.owners import Owner
 from chatsite.conversations.values.records import StartedTurn
 from chatsite.errors import BadCommand, TurnRunning
 from chatsite.events import TurnStarted
@@ -27,7 +33,6 @@ from chatsite.turns.context.turn_context import (
     TurnContext,
     TurnHooks,
 )
-from chatsite.turns.ports import Storage, TurnOwner
 from chatsite.turns.running_turns import RunningTurn, RunningTurns, TurnLimits
 from chatsite.turns.snapshots import Describe, Snapshots
 from chatsite.wording import say
@@ -55,7 +60,6 @@ class Turns:
     def __init__(
         self,
         *,
-        storage: Storage,
         contexts: Contexts,
         decider: Decider,
         describe: Describe,
@@ -69,17 +73,15 @@ class Turns:
         self.feeds = feeds
         self.hooks = hooks
         self.running = RunningTurns(limits)
-        self.drafts = Drafts(storage=storage, contexts=contexts, decider=decider)
+        self.drafts = Drafts(contexts=contexts, decider=decider)
         self.services = TurnServices(
-            storage=storage,
             decider=decider,
-            checkpoints=CheckpointSaver(storage),
+            checkpoints=CheckpointSaver(),
             breaker=CircuitBreaker(clock),
             clock=clock,
             tool_seconds=tool_seconds,
         )
         self.snapshots = Snapshots(
-            storage=storage,
             feeds=feeds,
             running=self.running,
             resolve_agent=contexts.resolve_agent,
@@ -129,12 +131,11 @@ class Turns:
         one. It replies to the same message. Raises as `send` does."""
 
         async def store(context: TurnContext) -> StartedTurn:
-            services, storage = self.services, self.services.storage
+            services = self.services
             user = await self._user_message(request, text, attachments)
             (user,) = await services.decider.counter(context).with_counts([user])
             await services.decider.require_room(context, user)
-            started = await storage.run(
-                storage.writes.begin_edit,
+            started = await begin_edit(
                 owner=context.owner,
                 conversation=context.conversation,
                 agent=context.agent.slug,
@@ -163,9 +164,7 @@ class Turns:
         is kept with the conversation unless it answers `once`. Raises as `send` does."""
 
         async def store(context: TurnContext) -> StartedTurn:
-            storage = self.services.storage
-            started = await storage.run(
-                storage.writes.begin_retry,
+            started = await begin_retry(
                 owner=context.owner,
                 conversation=context.conversation,
                 agent=context.agent.slug,
@@ -230,13 +229,12 @@ class Turns:
         return started
 
     async def _require_own(
-        self, owner: TurnOwner, conversation: str, running: RunningTurn | None
+        self, owner: Owner, conversation: str, running: RunningTurn | None
     ) -> None:
         """Raise NotFound unless the conversation is this owner's. A guest may have signed in since
         the turn began: then only storage knows."""
         if running is None or running.owner != owner.key:
-            storage = self.services.storage
-            await storage.run(storage.reads.agent_of, owner=owner, conversation=conversation)
+            await agent_of(owner=owner, conversation=conversation)
 
     async def _begin(self, request: PageRequest, running: RunningTurn, store: Store) -> TurnStarted:
         await self.hooks.ready(request)
@@ -261,21 +259,19 @@ class Turns:
         except TurnRunning:
             # It runs in storage only, since this task holds the conversation's place: the end of
             # a turn couldn't be stored, and would block the conversation until a restart.
-            storage = self.services.storage
-            await storage.run(storage.writes.end_interrupted, conversation=context.conversation)
+            await end_interrupted(conversation=context.conversation)
             return await store(context)
 
     async def _store_message(
         self, context: TurnContext, client_id: str, user: Message
     ) -> StartedTurn:
-        services, storage = self.services, self.services.storage
+        services = self.services
         # Outside the page nobody reads a greeting.
         greets = user.source == "web"
         greeting = [replace(one, id=_new_id()) for one in context.greeting if greets]
         *greeting, user = await services.decider.counter(context).with_counts([*greeting, user])
         await services.decider.require_room(context, user)
-        return await storage.run(
-            storage.writes.begin_turn,
+        return await begin_turn(
             owner=context.owner,
             conversation=context.conversation,
             agent=context.agent.slug,
@@ -317,7 +313,7 @@ class Turns:
         """
         return await self.stop_for(request.owner, request.conversation)
 
-    async def stop_for(self, owner: TurnOwner, conversation: str) -> bool:
+    async def stop_for(self, owner: Owner, conversation: str) -> bool:
         """The same, for somebody who deletes the conversation."""
         running = self.running.get(conversation)
         await self._require_own(owner, conversation, running)

@@ -14,9 +14,8 @@ from django.db import Error, connection
 from django.http import HttpRequest, JsonResponse
 from django.views.decorators.http import require_safe
 
-from chatsite.conversations import store
 from chatsite.files.intake import KEPT_FREE
-from chatsite.web.people import site_of
+from chatsite.storage import reading, takes_writes
 
 READY_SECONDS = 2.0
 # Whoever asks without a pause writes no more often.
@@ -40,19 +39,18 @@ async def ready(request: HttpRequest) -> JsonResponse:
     global _known
     at, wrong = _known
     if not at or time.monotonic() - at > FRESH_SECONDS:
-        wrong = await _what_is_wrong(request)
+        wrong = await _what_is_wrong()
         _known = (time.monotonic(), wrong)
     return JsonResponse({"status": wrong or "ok"}, status=503 if wrong else 200)
 
 
-async def _what_is_wrong(request: HttpRequest) -> str:
-    run = site_of(request).run
+async def _what_is_wrong() -> str:
     try:
         async with asyncio.timeout(READY_SECONDS):
             # First: a process without a free file can't open the database either.
             await asyncio.to_thread(_open_file)
-            await run(store.takes_writes)
-            wrong = await run(_look_at_storage)
+            await takes_writes()
+            wrong = await _look_at_storage()
     except (Error, TimeoutError):  # the second one is an OSError, too
         return "the database doesn't answer, or can't be written"
     except OSError:
@@ -72,6 +70,7 @@ def _open_file() -> None:
     tempfile.TemporaryFile(dir=settings.VAR_DIR).close()
 
 
+@reading
 def _look_at_storage() -> str:
     path = _database()
     # SQLite goes on writing into a file that was removed, and all of it is lost.

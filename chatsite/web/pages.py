@@ -15,7 +15,7 @@ from django.utils.translation import get_language
 from django.views.decorators.csrf import ensure_csrf_cookie
 from django.views.decorators.http import require_safe
 
-from chatsite.conversations import store
+from chatsite.conversations.reads.queries import agent_of
 from chatsite.errors import NotFound
 from chatsite.history import POLICIES
 from chatsite.history.settings.resolve import may_use_url
@@ -67,7 +67,7 @@ async def chat(request: HttpRequest, conversation: UUID | None = None) -> HttpRe
     if conversation is not None:
         try:
             reads = await reading_owner(request, str(conversation))
-            agent = await site.run(store.agent_of, owner=reads, conversation=str(conversation))
+            agent = await agent_of(owner=reads, conversation=str(conversation))
         except NotFound:
             raise Http404 from None
     page = await _page(request, agents=agents, agent=agent, conversation=conversation)

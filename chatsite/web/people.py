@@ -13,7 +13,7 @@ from django.utils import timezone
 from django.utils.crypto import salted_hmac
 
 from chatsite.channels.rooms import Reader
-from chatsite.conversations import store
+from chatsite.conversations.upkeep import guests
 from chatsite.conversations.values.owners import Owner
 from chatsite.errors import NotFound
 from chatsite.wiring import Site
@@ -95,7 +95,7 @@ async def note_visit(request: HttpRequest, owner: Owner) -> None:
     await request.session.aset("seen", today)
     if settings.GUEST_DAYS:
         await request.session.aset_expiry(settings.GUEST_DAYS * 24 * 3600)
-    await site_of(request).run(store.note_visit, guest=owner.guest)
+    await guests.note_visit(guest=owner.guest)
 
 
 async def owner_mark(request: HttpRequest) -> str:

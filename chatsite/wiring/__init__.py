@@ -1,6 +1,5 @@
 """Where the parts meet: the settings are read here, and every part is given what it needs."""
 
-from chatsite.wiring.parts import storage_on
 from chatsite.wiring.site import Site
 
-__all__ = ["Site", "storage_on"]
+__all__ = ["Site"]

@@ -12,11 +12,10 @@ from chatsite.channels.mail.arrivals import Arrivals
 from chatsite.channels.mail.attached import AttachedFiles
 from chatsite.channels.mail.incoming.contents_reader import ContentsReader
 from chatsite.channels.mail.mail_channel import MailChannel
-from chatsite.conversations import store
+from chatsite.conversations.outside.mail_upkeep import mail_folder
 from chatsite.conversations.values.owners import Owner
 from chatsite.files.intake import Intake
 from chatsite.turns.context.turn_context import PageRequest
-from chatsite.turns.ports import Storage
 
 
 class Request(Protocol):
@@ -27,12 +26,12 @@ class Request(Protocol):
     ) -> PageRequest: ...
 
 
-def mail_channels(storage: Storage, intake: Intake, request: Request) -> Iterator[Channel[Any]]:
+def mail_channels(intake: Intake, request: Request) -> Iterator[Channel[Any]]:
     """The mailbox of the environment, where it names one."""
     account = settings.MAIL
     if account is None:
         return
-    run, folder, reader = storage.run, store.mail_folder(), ContentsReader()
+    folder, reader = mail_folder(), ContentsReader()
 
     def ask(*, user: int, conversation: str, agent: str) -> PageRequest:
         return request(
@@ -41,11 +40,7 @@ def mail_channels(storage: Storage, intake: Intake, request: Request) -> Iterato
 
     yield MailChannel(
         account=account,
-        run=run,
-        rows=store,
-        arrivals=Arrivals(account=account, run=run, rows=store, folder=folder, reader=reader),
-        attached=AttachedFiles(
-            run=run, rows=store, uploads=store, intake=intake, folder=folder, reader=reader
-        ),
+        arrivals=Arrivals(account=account, folder=folder, reader=reader),
+        attached=AttachedFiles(intake=intake, folder=folder, reader=reader),
         ask=ask,
     )

@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 
 from django.conf import settings
 
-from chatsite.conversations import store
-from chatsite.conversations.store import StorageThreads
+from chatsite.conversations.cache import saved_sessions as session_rows
+from chatsite.conversations.reads.message_search import search_messages
 from chatsite.limits.limiter import Limiter
 from chatsite.providers.embedded.cache.sessions import Sessions
 from chatsite.providers.embedded.engine import Engine
@@ -18,23 +18,6 @@ from chatsite.tools.builtin import builtin
 from chatsite.tools.mcp.connections import ToolServers
 from chatsite.tools.search_history import SearchHistory
 from chatsite.tools.toolbox import Toolbox
-from chatsite.turns.ports import Storage
-
-
-def storage_on(run: StorageThreads) -> Storage:
-    """Everything that turns read and write, on the threads of `run`."""
-    return Storage(
-        run=run,
-        reads=store,
-        paths=store,
-        receipts=store,
-        index=store,
-        stored_indexes=store,
-        summaries=store,
-        summary_writes=store,
-        writes=store,
-        uploads=store,
-    )
 
 
 def limiter() -> Limiter:
@@ -55,14 +38,13 @@ def engine() -> Engine:
     )
 
 
-def saved_sessions(run: StorageThreads) -> Sessions:
+def saved_sessions() -> Sessions:
     """The saved states of the engine's cache. Where none are to be saved, the first sweep removes
     those that were saved before."""
     return Sessions(
         settings.KV_SESSIONS_DIR,
         limit=settings.KV_SESSIONS_MB * 1024 * 1024,
-        run=run,
-        rows=store,
+        rows=session_rows,
     )
 
 
@@ -84,7 +66,7 @@ def model_servers() -> Providers:
     )
 
 
-def toolbox(run: StorageThreads, servers: ToolServers) -> Toolbox:
+def toolbox(servers: ToolServers) -> Toolbox:
     """Our own tools and those of the tool servers."""
-    search_history = SearchHistory(run=run, reads=store)
+    search_history = SearchHistory(search_messages)
     return Toolbox(builtin(now=lambda: datetime.now(UTC), search_history=search_history), servers)

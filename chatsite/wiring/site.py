@@ -10,13 +10,20 @@ from typing import IO
 
 from django.conf import settings
 
+from chatsite import storage
 from chatsite.agents.catalogue import Catalogue
 from chatsite.agents.strategy.worker import StrategyWorker
 from chatsite.channels.desk import Desk
 from chatsite.channels.rooms import Rooms
 from chatsite.channels.supervisor import Channels
-from chatsite.conversations import store
+from chatsite.conversations.cache.books import place_books
 from chatsite.conversations.database.lock import lock
+from chatsite.conversations.outside.mail_upkeep import purge_mails
+from chatsite.conversations.reads.accounts import rights_of
+from chatsite.conversations.turn.end import end_interrupted
+from chatsite.conversations.upkeep.clock import bring_up_to_date
+from chatsite.conversations.upkeep.import_tasks import Imports
+from chatsite.conversations.upkeep.maintenance import Maintenance, remove_imports
 from chatsite.conversations.values.owners import Owner
 from chatsite.events import CacheChanged, SummaryChanged
 from chatsite.files.intake import Intake
@@ -60,11 +67,9 @@ DRAIN_SECONDS = 20.0
 
 
 class Site:
-    """The running server: agents, models, tools, turns and the threads of storage."""
+    """The running server: agents, models, tools and turns."""
 
     def __init__(self) -> None:
-        self.run = store.StorageThreads()
-        self.storage = parts.storage_on(self.run)
         self.limiter = parts.limiter()
         self.sign_ins = SignIns(self.limiter)
         self.sockets = Sockets()
@@ -79,8 +84,8 @@ class Site:
         # A management command stops what it never started.
         self._unfollow: Callable[[], object] = lambda: None
         self.accounts = self._account_watch()
-        self.maintenance = store.Maintenance(self.run, self._sweep)
-        self.imports = store.Imports(self.run, self.limiter)
+        self.maintenance = Maintenance(self._sweep)
+        self.imports = Imports(self.limiter)
         self.channels = self._channels()
         self._lock: IO[str] | None = None
         self._may_use_url = cache(_may_use_url)
@@ -89,7 +94,7 @@ class Site:
     def _build_engine(self) -> None:
         """The model on this machine, and its KV cache."""
         self.engine = parts.engine()
-        self.sessions = parts.saved_sessions(self.run)
+        self.sessions = parts.saved_sessions()
         saving = self.sessions if settings.KV_SESSIONS_MB else None
         self.cache = Cache(self.engine, sessions=saving, store_places=self._store_places)
         self.embedded = EmbeddedProvider(self.engine, self.cache)
@@ -99,7 +104,7 @@ class Site:
         self.catalogue = Catalogue(settings.AGENTS_DIR)
         self.models = parts.model_servers()
         self.tool_servers = ToolServers(settings.TOOL_SERVERS, logs=settings.VAR_DIR)
-        self.tools = parts.toolbox(self.run, self.tool_servers)
+        self.tools = parts.toolbox(self.tool_servers)
         self.agents = Agents(
             catalogue=self.catalogue,
             remote=self.models,
@@ -116,8 +121,8 @@ class Site:
     def _build_gatherers(self) -> None:
         """What policies need besides the stored path."""
         self.vectors = SentenceVectors.find()
-        self.recaller = Recaller(storage=self.storage, vectors=self.vectors)
-        self.summariser = Summariser(storage=self.storage, publish=self.feeds.publish)
+        self.recaller = Recaller(vectors=self.vectors)
+        self.summariser = Summariser(publish=self.feeds.publish)
         self.strategies = StrategyWorker()
         self.gatherers: dict[str, Gatherer] = {
             LEXICAL.evidence: self.recaller,
@@ -132,11 +137,8 @@ class Site:
         self.contexts = Contexts(
             environment=settings.HISTORY_ENVIRONMENT, resolve_agent=self.agents.resolve
         )
-        self.decider = Decider(
-            storage=self.storage, gatherers=self.gatherers, cache_cleanup=settings.CACHE_CLEANUP
-        )
+        self.decider = Decider(gatherers=self.gatherers, cache_cleanup=settings.CACHE_CLEANUP)
         self.turns = Turns(
-            storage=self.storage,
             contexts=self.contexts,
             decider=self.decider,
             describe=self.agents.describe,
@@ -157,7 +159,6 @@ class Site:
             drafts=self.drafts, cache=self.embedded, running=self.turns.is_running
         )
         self.choices = HistoryChoices(
-            storage=self.storage,
             drafts=self.drafts,
             feeds=self.feeds,
             changed=self.trim_ahead.changed,
@@ -165,10 +166,8 @@ class Site:
 
     def _build_previews(self) -> None:
         """What the panel shows: the same turn under other policies, and cleanups of the cache."""
-        self.comparison = PolicyComparison(
-            storage=self.storage, drafts=self.drafts, vectors=self.vectors
-        )
-        self.cleanups = CleanupPreview(storage=self.storage, drafts=self.drafts)
+        self.comparison = PolicyComparison(drafts=self.drafts, vectors=self.vectors)
+        self.cleanups = CleanupPreview(drafts=self.drafts)
 
     def _channels(self) -> Channels:
         """The ways besides the page: rooms and mail."""
@@ -180,20 +179,19 @@ class Site:
             summariser=self.summariser,
         )
         talk = talk_channels(
-            storage=self.storage,
             turns=self.turns,
             intake=self.intake,
             rooms=self.rooms,
             elsewhere=elsewhere,
         )
-        mail = mail_channels(self.storage, self.intake, self.page_request)
-        desk = Desk(turns=self.turns, storage=self.storage, limiter=self.limiter)
+        mail = mail_channels(self.intake, self.page_request)
+        desk = Desk(turns=self.turns, limiter=self.limiter)
         return Channels([*talk, *mail], desk)
 
     def _account_watch(self) -> AccountWatch:
         running = self.turns.running
         return AccountWatch(
-            rights_of=lambda users: self.run(store.rights_of, users),
+            rights_of=rights_of,
             answering=lambda: [
                 user for key in running.owners() if (user := Owner.account_of(key)) is not None
             ],
@@ -203,13 +201,12 @@ class Site:
     async def _sweep(self) -> None:
         """Beside what storage removes by itself: leftovers of the engine's cache, and of mail."""
         await self.sessions.sweep()
-        await self.run(store.purge_mails)
+        await purge_mails()
 
     # ---- around turns ------------------------------------------------------------------------
     async def _store_places(self, conversation: str, places: Mapping[str, Place]) -> None:
         """Store where the messages are in the KV cache now, and tell the pages."""
-        changed = await self.run(
-            store.place_books,
+        changed = await place_books(
             conversation=conversation,
             places={id: (place.start, place.size) for id, place in places.items()},
         )
@@ -237,9 +234,9 @@ class Site:
         """Bring the database up to date and begin. Raises Refused where another server uses the
         same folder, and for a database that can't be used."""
         self._lock = await asyncio.to_thread(lock, settings.VAR_DIR / "server.lock")
-        await self.run(store.bring_up_to_date, settings.VAR_DIR)
-        await self.run(store.end_interrupted)
-        await self.run(store.remove_imports)
+        await bring_up_to_date(settings.VAR_DIR)
+        await end_interrupted()
+        await remove_imports()
         logger.info("The selector lexical finds older messages %s.", describe_vectors(self.vectors))
         if self.vectors is not None:
             # A turn that comes earlier waits for the rest of it: with its words alone it would
@@ -270,8 +267,8 @@ class Site:
         await self.cache.close()
         await self.engine.stop()
         await self.models.aclose()
-        await self.run.drain()
-        self.run.close()
+        await storage.drain()
+        storage.close()
         if self._lock is not None:
             self._lock.close()
 

@@ -9,10 +9,10 @@ from django.conf import settings
 from chatsite.channels.rooms import Rooms
 from chatsite.channels.talk.api import TalkApi
 from chatsite.channels.talk.channel import TalkChannel
-from chatsite.channels.talk.ports import Surroundings
 from chatsite.channels.talk.rooms_file import RoomsFile, read_rooms_file
+from chatsite.channels.talk.surroundings import Surroundings
 from chatsite.channels.talk.text.words import policy_words
-from chatsite.conversations import store
+from chatsite.conversations.upkeep.edits import TextChange
 from chatsite.conversations.values.owners import Owner
 from chatsite.events import Cleared, PathChanged, SummaryChanged
 from chatsite.files.intake import Intake
@@ -21,7 +21,6 @@ from chatsite.turns.answer.feed import ConversationFeeds
 from chatsite.turns.context.turn_context import PageRequest
 from chatsite.turns.evidence.recall import Recaller
 from chatsite.turns.evidence.running_summary import Summariser
-from chatsite.turns.ports import Storage
 from chatsite.turns.turns import Turns
 from chatsite.turns.what_if.trim_ahead import TrimAhead
 
@@ -37,12 +36,12 @@ class ChangedElsewhere:
     feeds: ConversationFeeds
     summariser: Summariser
 
-    def came(self, conversation: str, change: store.TextChange) -> None:
+    def came(self, conversation: str, change: TextChange) -> None:
         """Something was said there: nothing that was made of what is above changes."""
         self.trim_ahead.changed(conversation)
         self.feeds.publish(conversation, change.changed)
 
-    async def changed(self, owner: Owner, conversation: str, change: store.TextChange) -> None:
+    async def changed(self, owner: Owner, conversation: str, change: TextChange) -> None:
         await self._drop(conversation)
         path = PathChanged(below=change.below) if change.below is not None else change.changed
         self.feeds.publish(conversation, path)
@@ -71,7 +70,7 @@ def talk_api(file: RoomsFile) -> TalkApi:
 
 
 def talk_channels(
-    *, storage: Storage, turns: Turns, intake: Intake, rooms: Rooms, elsewhere: ChangedElsewhere
+    *, turns: Turns, intake: Intake, rooms: Rooms, elsewhere: ChangedElsewhere
 ) -> tuple[TalkChannel, ...]:
     """The rooms of TALK_FILE; none without one."""
     file = rooms_file()
@@ -85,8 +84,6 @@ def talk_channels(
         return policy_words((await turns.drafts.context(request)).settings)
 
     around = Surroundings(
-        run=storage.run,
-        store=store,
         intake=intake,
         stop=stop,
         policy=policy,

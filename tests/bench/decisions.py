@@ -47,7 +47,7 @@ class QueryCounter:
             return execute(*args)
 
         with connection.execute_wrapper(count):
-            return loading.load_path(**kwargs)
+            return loading.load_path.here(**kwargs)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,12 +58,11 @@ class Case:
     context: Any
 
     async def decide(self, decider: Any) -> Decision:
-        context, storage = self.context, decider.storage
-        loaded = await storage.run(
-            storage.paths.load_path,
-            owner=context.owner,
-            conversation=context.conversation,
-            reach=context.reach,
+        from chatsite.conversations.reads.loading import load_path
+
+        context = self.context
+        loaded = await load_path(
+            owner=context.owner, conversation=context.conversation, reach=context.reach
         )
         round_decision = await decider.decide_round(context, loaded)
         found: Decision = round_decision.decision
@@ -83,12 +82,11 @@ class Case:
 
 
 async def _stored(options: Options) -> Row:
-    from chatsite.conversations.database.work import StorageThreads
+    from chatsite import storage
 
     times = options.times(301, 51)
-    run = StorageThreads()
     try:
-        short, long = await _case(run, SHORT), await _case(run, LONG)
+        short, long = await _case(SHORT), await _case(LONG)
         for _ in range(20):  # every thread of the store opens its connection
             await short.micros()
             await long.micros()
@@ -98,7 +96,7 @@ async def _stored(options: Options) -> Row:
             ours.append(await long.micros())
         queries = (await short.queries(), await long.queries())
     finally:
-        run.close()
+        storage.close()
     _print(times, base, ours, queries)
     ratio = statistics.median(ours) / statistics.median(base)
     return Row(
@@ -110,31 +108,31 @@ async def _stored(options: Options) -> Row:
     )
 
 
-async def _case(run: Any, count: int) -> Case:
+async def _case(count: int) -> Case:
     """A conversation of `count` messages; the turn before its question has a stored receipt."""
     from django.conf import settings
 
     from chatsite.agents.catalogue import Catalogue
-    from chatsite.conversations import store
+    from chatsite.conversations.turn.begin import begin_turn
+    from chatsite.conversations.turn.end import end_turn
     from chatsite.conversations.values.owners import Owner
+    from chatsite.storage import reading
     from chatsite.turns.agents.resolved_agent import resolve_agent
     from chatsite.turns.context.decider import Decider
     from chatsite.turns.context.turn_context import Contexts, PageRequest
-    from chatsite.wiring import storage_on
     from tests.fakes.openai_provider import provider_at
 
     owner = Owner(guest="bench")
-    id = await run(conversation, owner.guest, count - 3)
+    id = await reading(conversation)(owner.guest, count - 3)
     who = resolve_agent(
         Catalogue(settings.AGENTS_DIR).get("demo"), {"openai": provider_at(None, api_key=None)}
     )
     contexts = Contexts(environment={}, resolve_agent=lambda agent, model="", *, staff=False: who)
     page = PageRequest(owner=owner, conversation=id, agent="demo", query="")
-    case = Case(Decider(storage=storage_on(run)), contexts.of(page))
+    case = Case(Decider(), contexts.of(page))
 
     async def ask() -> Any:
-        return await run(
-            store.begin_turn,
+        return await begin_turn(
             owner=owner,
             conversation=id,
             agent="demo",
@@ -148,8 +146,7 @@ async def _case(run: Any, count: int) -> Case:
     turn = await ask()
     decision = await case.decide(case.decider)
     answer = counted_message("assistant")
-    await run(
-        store.end_turn,
+    await end_turn(
         turn=turn.turn,
         state="complete",
         text=answer.content,

@@ -43,7 +43,7 @@ async def run(options: Options) -> list[Row]:
 def _measure(times: int) -> tuple[list[float], list[float], list[float]]:
     """Milliseconds of each read."""
     from chatsite.conversations.models import Conversation
-    from chatsite.conversations.store import list_conversations
+    from chatsite.conversations.reads.queries import list_conversations
     from chatsite.conversations.values.owners import Owner
 
     now = datetime.now(UTC)
@@ -69,7 +69,7 @@ def _measure(times: int) -> tuple[list[float], list[float], list[float]]:
             found, ("few", "many", "many"), (None, None, place), strict=True
         ):
             began = time.perf_counter()
-            rows, _ = list_conversations(owner=Owner(guest=guest), after=after)
+            rows, _ = list_conversations.here(owner=Owner(guest=guest), after=after)
             spent.append(1000 * (time.perf_counter() - began))
             assert len(rows) == 100
     return found

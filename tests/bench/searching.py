@@ -71,9 +71,9 @@ def _build(count: int) -> str:
     from django.db import connection, transaction
 
     from chatsite.conversations.database.statements import MESSAGES
-    from chatsite.conversations.database.work import flush_write_log, next_piece
     from chatsite.conversations.models import Conversation, Message
-    from chatsite.conversations.store import index_words
+    from chatsite.conversations.upkeep.word_indexing import index_words
+    from chatsite.storage import flush_write_log, next_piece
 
     now, texts = datetime.now(UTC), _texts(count)
     for _ in range(count // IN_ONE):
@@ -96,14 +96,14 @@ def _build(count: int) -> str:
     file = Path(connection.settings_dict["NAME"])
     before, pieces, more = _size(file), [], True
     while more:
-        ended, steps = False, index_words.pieces()  # type: ignore[attr-defined]
+        ended, steps = False, index_words.pieces()
         while not ended:
             began = time.perf_counter()
             ended, result = next_piece(steps)
             pieces.append(1000 * (time.perf_counter() - began))
         more = bool(result)
         if len(pieces) % FLUSHED == 0:
-            flush_write_log()  # as the server does every few seconds
+            flush_write_log.here()  # as the server does every few seconds
     added = _size(file) - before
     return table(
         ("indexing", ""),
@@ -125,7 +125,7 @@ def _size(file: Path) -> int:
 
 def _measure(times: int) -> dict[str, tuple[list[float], list[float]]]:
     """Milliseconds before and now, by what is looked for."""
-    from chatsite.conversations.store import search_text
+    from chatsite.conversations.reads.text_search import search_text
     from chatsite.conversations.values.owners import Owner
 
     owner = Owner(guest="ada")
@@ -136,7 +136,7 @@ def _measure(times: int) -> dict[str, tuple[list[float], list[float]]]:
             began = time.perf_counter()
             _read_all(text)
             between = time.perf_counter()
-            page = search_text(owner=owner, text=text)
+            page = search_text.here(owner=owner, text=text)
             before.append(1000 * (between - began))
             now.append(1000 * (time.perf_counter() - between))
             assert page.hits

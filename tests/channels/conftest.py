@@ -16,7 +16,6 @@ from tests.turns.conftest import world as world  # the fixture
 def desk(world: World) -> Desk:
     return Desk(
         turns=world.turns,
-        storage=world.storage,
         limiter=Limiter(now=time.monotonic),
         acknowledge_seconds=0.05,
     )

@@ -10,7 +10,8 @@ import pytest
 
 from chatsite.channels.channel import Question
 from chatsite.channels.desk import AGAIN, Desk
-from chatsite.conversations import store
+from chatsite.conversations.outside.answers import answer_of
+from chatsite.conversations.reads.queries import open_conversation
 from chatsite.limits.limiter import Limiter
 from chatsite.limits.table import MESSAGES
 from tests.conversations.builders import ADA, new_id
@@ -50,9 +51,7 @@ async def test_what_is_stored_is_what_was_written_with_its_speaker_apart(
 ) -> None:
     question = ask(world)
     await desk.answer(question, nothing)
-    opened = await world.run(
-        store.open_conversation, owner=ADA, conversation=question.request.conversation
-    )
+    opened = await open_conversation(owner=ADA, conversation=question.request.conversation)
     said = opened.messages[0].message
     assert (said.content, said.speaker, said.source) == ("How high is the quay?", "Grace", "talk")
 
@@ -84,11 +83,8 @@ async def test_what_a_killed_server_left_is_asked_once_more(world: World, desk: 
     assert (answer.state, answer.text) == ("complete", "Whole.")
     assert answer.turn != started.turn
     assert await desk.answer(question, nothing) == answer
-    again = await world.run(
-        store.answer_of,
-        owner=ADA,
-        conversation=question.request.conversation,
-        client_id=question.client_id + AGAIN,
+    again = await answer_of(
+        owner=ADA, conversation=question.request.conversation, client_id=question.client_id + AGAIN
     )
     assert again == answer
 

@@ -16,8 +16,8 @@ from django.utils import timezone
 from chatsite.agents.template_file import parse_template
 from chatsite.channels.channel import Question
 from chatsite.channels.desk import Desk
-from chatsite.conversations import store
 from chatsite.conversations.models import Message
+from chatsite.conversations.outside.outside_messages import add_message
 from chatsite.history.policies.triage import TRIAGE
 from chatsite.history.settings.table import CONVERSATION_ROWS
 from chatsite.limits.limiter import Limiter
@@ -77,16 +77,14 @@ class Held:
         def resolve(agent: str, model: str = "", *, staff: bool = False) -> ResolvedAgent:
             return resolve_agent(template, {"openai": self.provider})
 
-        storage = self.world.storage
         turns = Turns(
-            storage=storage,
             contexts=Contexts(environment={}, resolve_agent=resolve),
-            decider=Decider(storage=storage, gatherers={TRIAGE.evidence: Triager()}),
+            decider=Decider(gatherers={TRIAGE.evidence: Triager()}),
             describe=lambda slug, *, staff: missing_agent(slug),
             limits=TurnLimits(answers=5, per_owner=5),
             feeds=ConversationFeeds(),
         )
-        return Desk(turns=turns, storage=storage, limiter=Limiter(now=time.monotonic))
+        return Desk(turns=turns, limiter=Limiter(now=time.monotonic))
 
     async def ask(
         self, text: str, *script: str, conversation: Mapping[str, Any]
@@ -128,9 +126,7 @@ class Held:
         await sync_to_async(old.update)(created=yesterday)
 
     async def note(self) -> None:
-        await self.world.run(
-            store.add_message, conversation=self.conversation, source="briefing", text=NOTE
-        )
+        await add_message(conversation=self.conversation, source="briefing", text=NOTE)
 
 
 @pytest.fixture(params=["talk", "email"])

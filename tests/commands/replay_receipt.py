@@ -9,12 +9,12 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from chatsite.conversations import store
+from chatsite.conversations.reads.receipts import request_parts, turn_owner
 from chatsite.conversations.values.owners import Owner
 from chatsite.errors import ChatsiteError
 from chatsite.history.records.replay import StoredRequest
 from chatsite.turns.answer.sent_requests import RebuiltRequest, rebuild_request
-from chatsite.turns.ports import StoredFiles
+from chatsite.turns.context.stored_files import StoredFiles
 from chatsite.wiring import Site
 
 NOT_A_RECEIPT = (
@@ -55,7 +55,7 @@ class Command(BaseCommand):
         """Raises CommandError where the receipt is invalid or its turn is missing."""
         try:
             turn, kept = _read(file)
-            return asyncio.run(_again(kept, store.turn_owner(turn)))
+            return asyncio.run(_again(kept, turn_owner.here(turn)))
         except ChatsiteError as error:
             raise CommandError(error.message) from None
 
@@ -65,7 +65,7 @@ def _read(file: Path) -> tuple[str, StoredRequest]:
     try:
         receipt = json.loads(file.read_text())
         turn = str(receipt["turn"])
-        return turn, store.request_parts(turn=turn, receipt=receipt)
+        return turn, request_parts.here(turn=turn, receipt=receipt)
     except OSError as error:
         raise CommandError(f"{file}: {error.strerror}.") from None
     except (KeyError, TypeError, ValueError, AttributeError):
@@ -77,6 +77,6 @@ async def _again(kept: StoredRequest, owner: Owner) -> RebuiltRequest:
     site = Site()
     try:
         head = site.agents.resolve_without_start(kept.agent).head
-        return await rebuild_request(kept, head, StoredFiles(site.storage, owner))
+        return await rebuild_request(kept, head, StoredFiles(owner))
     finally:
         await site.stop()

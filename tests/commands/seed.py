@@ -11,7 +11,8 @@ from django.contrib.auth import get_user_model
 from django.core.management.base import BaseCommand, CommandError
 from django.urls import reverse
 
-from chatsite.conversations import store
+from chatsite.conversations.upkeep.clock import bring_up_to_date
+from chatsite.conversations.upkeep.lifecycle import rename_conversation
 from chatsite.conversations.values.owners import Owner
 from chatsite.errors import ChatsiteError
 from chatsite.web.management.commands.serve import browsable_host
@@ -31,7 +32,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         try:
-            store.bring_up_to_date(settings.VAR_DIR)
+            bring_up_to_date.here(settings.VAR_DIR)
         except ChatsiteError as error:
             raise CommandError(error.message) from error
         password = secrets.token_urlsafe(12)
@@ -63,9 +64,7 @@ class Command(BaseCommand):
             others.close()
 
     async def _named(self, seeder: Seeder, title: str, conversation: str) -> str:
-        await seeder.run(
-            store.rename_conversation, owner=seeder.owner, conversation=conversation, title=title
-        )
+        await rename_conversation(owner=seeder.owner, conversation=conversation, title=title)
         return conversation
 
     def _show(self, title: str, conversation: str) -> None:

@@ -14,7 +14,8 @@ from typing import Any
 from django.conf import settings as configured
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from chatsite.conversations import store
+from chatsite.conversations.reads.loading import load_path
+from chatsite.conversations.reads.receipts import list_all_conversations, valid_summaries
 from chatsite.conversations.values.records import StoredConversation
 from chatsite.errors import ChatsiteError, NotFound
 from chatsite.history import POLICIES, Everything, Settings, may_use_url
@@ -92,11 +93,8 @@ class Command(BaseCommand):
     async def _simulate(self, options: dict[str, Any]) -> SimulationReport:
         site, found = Site(), SimulationReport()
         try:
-            wanted = await site.run(
-                store.list_all_conversations,
-                agent=options["agent"],
-                conversation=options["conversation"],
-                limit=options["limit"],
+            wanted = await list_all_conversations(
+                agent=options["agent"], conversation=options["conversation"], limit=options["limit"]
             )
             if not wanted:
                 raise CommandError("There is no such conversation here.")
@@ -125,13 +123,9 @@ class Command(BaseCommand):
         page = PageRequest(owner=stored.owner, conversation=stored.id, agent=stored.agent, query="")
         agent = site.agents.resolve_without_start(stored.agent)
         context = site.contexts.with_agent(page, agent)
-        loaded = await site.run(
-            store.load_path, owner=stored.owner, conversation=stored.id, reach=Everything()
-        )
+        loaded = await load_path(owner=stored.owner, conversation=stored.id, reach=Everything())
         loaded = await site.decider.with_counts(context, loaded)
-        summaries = await site.run(
-            store.valid_summaries, owner=stored.owner, conversation=stored.id
-        )
+        summaries = await valid_summaries(owner=stored.owner, conversation=stored.id)
         sources = SettingSources(
             environment=configured.HISTORY_ENVIRONMENT,
             url={},

@@ -14,9 +14,13 @@ from django.db import connection
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from chatsite.conversations import store
 from chatsite.conversations.models import Conversation, Message
 from chatsite.conversations.reads import queries
+from chatsite.conversations.turn.begin import begin_turn
+from chatsite.conversations.turn.edit import begin_edit
+from chatsite.conversations.turn.end import end_turn
+from chatsite.conversations.turn.retry import begin_retry
+from chatsite.conversations.turn.rounds import begin_calls
 from chatsite.conversations.upkeep import deletions
 from chatsite.conversations.values.owners import Owner
 from chatsite.conversations.values.records import FinishedTurn, StartedTurn
@@ -52,7 +56,7 @@ def begin(
     greeting: Sequence[DomainMessage] = (),
     history: Mapping[str, str] = MappingProxyType({}),
 ) -> StartedTurn:
-    return store.begin_turn(
+    return begin_turn.here(
         owner=owner,
         conversation=conversation,
         agent=agent,
@@ -72,7 +76,7 @@ def end(
     state: State = "complete",
     tokens: int = 5,
 ) -> FinishedTurn | None:
-    return store.end_turn(
+    return end_turn.here(
         turn=begun.turn,
         state=state,
         text=text,
@@ -106,7 +110,7 @@ def begin_round(
     results = tuple(
         DomainMessage.tool(NEVER_RAN, id=new_id(), call_id=call.id) for call in message.calls
     )
-    views = store.begin_calls(
+    views = begin_calls.here(
         turn=turn, message=replace(message, id=id), results=results, answer=answer
     )
     return results, views
@@ -127,7 +131,7 @@ def retry(
     client_id: str = "",
     agent: str = "demo",
 ) -> StartedTurn:
-    return store.begin_retry(
+    return begin_retry.here(
         owner=owner,
         conversation=conversation,
         agent=agent,
@@ -141,14 +145,14 @@ def retry(
 
 def delete(message: str, *, owner: Owner = ADA) -> None:
     """Delete a message and remove it for good, as an hour later."""
-    deletions.delete_message(owner=owner, message=message)
-    deletions.purge_messages(now=timezone.now() + timedelta(hours=2))
+    deletions.delete_message.here(owner=owner, message=message)
+    deletions.purge_messages.here(now=timezone.now() + timedelta(hours=2))
 
 
 def edit(
     conversation: str, message: str, text: str, *, owner: Owner = ADA, client_id: str = ""
 ) -> StartedTurn:
-    return store.begin_edit(
+    return begin_edit.here(
         owner=owner,
         conversation=conversation,
         agent="demo",
@@ -162,7 +166,7 @@ def edit(
 
 def shown_messages(conversation: str) -> list[tuple[str, str | None]]:
     """Role and text of each message that a freshly loaded page shows."""
-    opened = queries.open_conversation(owner=ADA, conversation=conversation)
+    opened = queries.open_conversation.here(owner=ADA, conversation=conversation)
     return [(view.message.role, view.message.content) for view in opened.messages]
 
 

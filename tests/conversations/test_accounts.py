@@ -11,9 +11,15 @@ from django.contrib.auth.models import User
 from django.contrib.sessions.models import Session
 from django.utils import timezone
 
-from chatsite.conversations import store
 from chatsite.conversations.models import Conversation, Message
-from chatsite.conversations.upkeep.accounts import PIECE
+from chatsite.conversations.reads.accounts import conversations_of, rights_of
+from chatsite.conversations.upkeep.accounts import (
+    PIECE,
+    release_piece,
+    remove_account,
+    remove_lost_sessions,
+)
+from chatsite.conversations.upkeep.lifecycle import delete_conversation
 from chatsite.conversations.upkeep.maintenance import purge
 from chatsite.conversations.values.owners import Owner
 from chatsite.conversations.values.rights import Rights
@@ -30,7 +36,7 @@ def ada() -> Owner:
 def release_all(user: int) -> int:
     """How many pieces it took."""
     pieces = 0
-    while store.release_piece(user=user):
+    while release_piece.here(user=user):
         pieces += 1
     return pieces
 
@@ -39,11 +45,11 @@ def test_a_deleted_account_is_purged_with_its_conversations_and_nobody_elses(ada
     assert ada.user is not None
     talk(mine := new_id(), 2, owner=ada)
     talk(deleted := new_id(), 1, owner=ada)
-    store.delete_conversation(owner=ada, conversation=deleted)
+    delete_conversation.here(owner=ada, conversation=deleted)
     talk(bobs := new_id(), 1, owner=BOB)
     assert release_all(ada.user) == 1
-    assert store.conversations_of(ada) == []
-    store.remove_account(user=ada.user)
+    assert conversations_of.here(ada) == []
+    remove_account.here(user=ada.user)
     assert not User.objects.exists()
     assert Message.objects.filter(conversation_id=mine).exists(), "removed later"
     assert purge().conversations == 2
@@ -67,7 +73,7 @@ def test_what_comes_while_an_account_is_deleted_goes_too(ada: Owner) -> None:
     assert ada.user is not None
     release_all(ada.user)
     talk(late := new_id(), 1, owner=ada)
-    store.remove_account(user=ada.user)
+    remove_account.here(user=ada.user)
     assert purge().conversations == 1
     assert not Conversation.objects.filter(id=late).exists()
 
@@ -76,7 +82,7 @@ def test_disabled_and_deleted_accounts_have_no_rights(ada: Owner) -> None:
     assert ada.user is not None
     row = User.objects.get(pk=ada.user)
     disabled = User.objects.create_user("bob", is_active=False)
-    found = store.rights_of([ada.user, disabled.pk, 999])
+    found = rights_of.here([ada.user, disabled.pk, 999])
     assert found == {ada.user: Rights(staff=False, password=row.password)}
     assert row.password not in repr(found)
 
@@ -89,5 +95,5 @@ def test_the_sessions_of_accounts_that_are_gone_are_removed(ada: Owner) -> None:
         session.update(said)
         session.save()
         kept += [session.session_key] if said != {SESSION_KEY: "999"} else []
-    assert store.remove_lost_sessions() == 1
+    assert remove_lost_sessions.here() == 1
     assert set(Session.objects.values_list("pk", flat=True)) == set(kept)

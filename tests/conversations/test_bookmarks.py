@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from chatsite.conversations import store
 from chatsite.conversations.copies import copy_path, read_for_copy
 from chatsite.conversations.files.export import read_export, write_export
 from chatsite.conversations.reads.queries import whole_path
-from chatsite.conversations.reads.text_search import FEW
+from chatsite.conversations.reads.text_search import FEW, bookmarked_messages
+from chatsite.conversations.upkeep.deletions import delete_message, restore_message
 from chatsite.conversations.upkeep.imports import import_conversation
+from chatsite.conversations.upkeep.lifecycle import delete_conversation, undelete_conversation
+from chatsite.conversations.upkeep.marks import bookmark_message
 from chatsite.errors import NotFound
 from tests.conversations.builders import (
     ADA,
@@ -34,11 +36,11 @@ def chat() -> str:
 
 def bookmark(chat: str, seq: int, *, on: bool = True) -> None:
     id = str(messages(chat).get(seq=seq).id)
-    store.bookmark_message(owner=ADA, message=id, on=on)
+    bookmark_message.here(owner=ADA, message=id, on=on)
 
 
 def listed() -> list[str]:
-    found = store.bookmarked_messages(owner=ADA)
+    found = bookmarked_messages.here(owner=ADA)
     return ["".join(text for text, _ in hit.parts) for hit in found.hits]
 
 
@@ -49,9 +51,9 @@ def test_those_of_all_chats_are_listed_the_newest_message_first(chat: str) -> No
     bookmark(chat, 5)
     bookmark(chat, 2)
     assert listed() == ["answer 1", "question 3", "answer 1"]
-    hit = store.bookmarked_messages(owner=ADA).hits[1]
+    hit = bookmarked_messages.here(owner=ADA).hits[1]
     assert (hit.conversation, hit.title, hit.seq, hit.role) == (chat, "question 1", 5, "user")
-    assert store.bookmarked_messages(owner=BOB).hits == ()
+    assert bookmarked_messages.here(owner=BOB).hits == ()
     bookmark(chat, 5, on=False)
     assert listed() == ["answer 1", "answer 1"]
 
@@ -66,19 +68,19 @@ def test_one_changes_nothing_that_is_sent(chat: str) -> None:
 
 def test_nobody_bookmarks_a_message_of_somebody_else(chat: str) -> None:
     with pytest.raises(NotFound):
-        store.bookmark_message(owner=BOB, message=str(messages(chat).get(seq=1).id), on=True)
+        bookmark_message.here(owner=BOB, message=str(messages(chat).get(seq=1).id), on=True)
 
 
 def test_deleted_messages_and_chats_arent_listed_and_come_back_with_theirs(chat: str) -> None:
     bookmark(chat, 4)
     id = str(messages(chat).get(seq=4).id)
-    store.delete_message(owner=ADA, message=id)
+    delete_message.here(owner=ADA, message=id)
     assert listed() == []
-    store.restore_message(owner=ADA, message=id)
+    restore_message.here(owner=ADA, message=id)
     assert listed() == ["answer 2"]
-    store.delete_conversation(owner=ADA, conversation=chat)
+    delete_conversation.here(owner=ADA, conversation=chat)
     assert listed() == []
-    store.undelete_conversation(owner=ADA, conversation=chat)
+    undelete_conversation.here(owner=ADA, conversation=chat)
     assert listed() == ["answer 2"]
 
 
@@ -87,9 +89,9 @@ def test_a_long_list_comes_in_pages(chat: str) -> None:
     long = new_id()
     talk(long, FEW // 2)
     messages(long).update(bookmarked=True)
-    first = store.bookmarked_messages(owner=ADA)
+    first = bookmarked_messages.here(owner=ADA)
     assert (len(first.hits), first.more) == (FEW, FEW)
-    rest = store.bookmarked_messages(owner=ADA, after=FEW)
+    rest = bookmarked_messages.here(owner=ADA, after=FEW)
     assert (len(rest.hits), rest.more) == (6, None)
     places = {(hit.conversation, hit.seq) for hit in first.hits + rest.hits}
     assert len(places) == FEW + 6
@@ -97,8 +99,8 @@ def test_a_long_list_comes_in_pages(chat: str) -> None:
 
 def test_an_export_keeps_them_and_a_chat_that_goes_on_elsewhere_doesnt(chat: str) -> None:
     bookmark(chat, 2)
-    saved = read_export(write_export(whole_path(owner=ADA, conversation=chat)))
-    again = import_conversation(
+    saved = read_export(write_export(whole_path.here(owner=ADA, conversation=chat)))
+    again = import_conversation.here(
         owner=ADA,
         agent="demo",
         title=saved.title,
@@ -106,7 +108,7 @@ def test_an_export_keeps_them_and_a_chat_that_goes_on_elsewhere_doesnt(chat: str
         bookmarked=saved.bookmarked,
     )
     assert [one.seq for one in messages(again.id) if one.bookmarked] == [2]
-    path = read_for_copy(owner=ADA, message=str(messages(chat).get(seq=6).id))
-    copied = copy_path(owner=ADA, copy=path, id=new_id())
+    path = read_for_copy.here(owner=ADA, message=str(messages(chat).get(seq=6).id))
+    copied = copy_path.here(owner=ADA, copy=path, id=new_id())
     assert len(shown_messages(copied.id)) == 6
     assert not messages(copied.id).filter(bookmarked=True).exists()

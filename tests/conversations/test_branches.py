@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import pytest
 
-from chatsite.conversations import store
-from chatsite.conversations.database.work import next_piece
 from chatsite.conversations.models import Turn
 from chatsite.conversations.outside.outside_messages import add_message
 from chatsite.conversations.reads import loading, queries
 from chatsite.conversations.turn import versions as versions_module
+from chatsite.conversations.turn.end import end_interrupted
+from chatsite.conversations.turn.versions import finish_branches, show_version
+from chatsite.conversations.upkeep.deletions import delete_message
+from chatsite.conversations.upkeep.lifecycle import clear_conversation
+from chatsite.conversations.upkeep.marks import forget_above_message
 from chatsite.errors import NotFound, Refused, TurnRunning
 from chatsite.history import Users
+from chatsite.storage import next_piece
 from tests.conversations.builders import (
     ADA,
     BOB,
@@ -44,7 +48,7 @@ def message_id(chat: str, seq: int) -> str:
 
 
 def versions(chat: str, place: int) -> list[str]:
-    opened = queries.open_conversation(owner=ADA, conversation=chat)
+    opened = queries.open_conversation.here(owner=ADA, conversation=chat)
     return [one.id for one in opened.messages[place].versions]
 
 
@@ -70,10 +74,10 @@ def test_the_former_branch_comes_back_with_all_that_was_below_it(chat: str) -> N
     end(begun)
     end(begin(chat, "Go on"), "Gone on.")
     newer = shown_messages(chat)
-    changed = store.show_version(owner=ADA, message=first)
+    changed = show_version.here(owner=ADA, message=first)
     assert changed.below == 0 and shown_messages(chat) == before
     assert row(chat).last_turn_id == messages(chat).get(seq=6).turn_id
-    store.show_version(owner=ADA, message=begun.asked)
+    show_version.here(owner=ADA, message=begun.asked)
     assert shown_messages(chat) == newer
     assert stored_totals(chat) == counted_totals(chat)
 
@@ -85,8 +89,8 @@ def test_a_decision_reads_the_branch_that_is_shown_and_nothing_else(chat: str) -
     read = [entry.message.content for entry in begun.loaded.transcript.entries]
     assert read == ["question 1", "answer 1", "Or rather?"]
     end(begun)
-    store.show_version(owner=ADA, message=former)
-    loaded = loading.load_path(owner=ADA, conversation=chat, reach=Users(3), ahead=1)
+    show_version.here(owner=ADA, message=former)
+    loaded = loading.load_path.here(owner=ADA, conversation=chat, reach=Users(3), ahead=1)
     assert [entry.seq for entry in loaded.transcript.entries] == [3, 4, 5, 6]
 
 
@@ -101,7 +105,7 @@ def test_a_resent_change_finds_its_turn_and_makes_no_second_branch(chat: str) ->
 
 def test_what_cannot_be_asked_otherwise_is_refused_and_changes_nothing(chat: str) -> None:
     before = shown_messages(chat)
-    task = add_message(conversation=chat, source="briefing", text="Rain.", role="user")
+    task = add_message.here(conversation=chat, source="briefing", text="Rain.", role="user")
     for message, error in (
         (message_id(chat, 2), Refused),
         (task.message.id, Refused),
@@ -116,11 +120,11 @@ def test_what_cannot_be_asked_otherwise_is_refused_and_changes_nothing(chat: str
     with pytest.raises(TurnRunning):
         edit(chat, message_id(chat, 1), "And this?")
     with pytest.raises(TurnRunning):
-        store.show_version(owner=ADA, message=off_path)
+        show_version.here(owner=ADA, message=off_path)
     end(begun)
     with pytest.raises(NotFound):
         edit(chat, off_path, "And this?")
-    store.show_version(owner=ADA, message=off_path)
+    show_version.here(owner=ADA, message=off_path)
     assert shown_messages(chat) == [*before, ("user", "Rain.")]
 
 
@@ -134,41 +138,41 @@ def test_a_branch_keeps_what_its_message_replied_to(chat: str) -> None:
 
 
 def test_a_marker_in_the_former_branch_still_forgets_what_is_above(chat: str) -> None:
-    store.forget_above_message(owner=ADA, message=message_id(chat, 5), on=True)
+    forget_above_message.here(owner=ADA, message=message_id(chat, 5), on=True)
     begun = edit(chat, message_id(chat, 3), "Or rather?")
     assert row(chat).forget_above == messages(chat).get(id=begun.asked).seq
 
 
 def test_the_marker_of_a_branch_comes_back_with_it(chat: str) -> None:
     """Otherwise what somebody had forgotten would be sent again after two clicks on an arrow."""
-    store.forget_above_message(owner=ADA, message=message_id(chat, 5), on=True)
+    forget_above_message.here(owner=ADA, message=message_id(chat, 5), on=True)
     former = message_id(chat, 3)
     begun = edit(chat, former, "Or rather?")
     end(begun, "Rather so.")
-    store.show_version(owner=ADA, message=former)
+    show_version.here(owner=ADA, message=former)
     assert row(chat).forget_above == 5
-    store.show_version(owner=ADA, message=begun.asked)
+    show_version.here(owner=ADA, message=begun.asked)
     assert row(chat).forget_above == messages(chat).get(id=begun.asked).seq
-    store.show_version(owner=ADA, message=former)
+    show_version.here(owner=ADA, message=former)
     assert row(chat).forget_above == 5
 
 
 def test_an_answer_of_before_comes_back_with_the_marker_below_it(chat: str) -> None:
-    store.forget_above_message(owner=ADA, message=message_id(chat, 5), on=True)
+    forget_above_message.here(owner=ADA, message=message_id(chat, 5), on=True)
     former = message_id(chat, 2)
     end(retry(chat, former), "Otherwise.")
     assert row(chat).forget_above == 1
-    store.show_version(owner=ADA, message=former)
+    show_version.here(owner=ADA, message=former)
     assert row(chat).forget_above == 5
 
 
 def test_what_was_cleared_away_is_no_version_of_what_follows(chat: str) -> None:
     old = message_id(chat, 1)
-    store.clear_conversation(owner=ADA, conversation=chat)
+    clear_conversation.here(owner=ADA, conversation=chat)
     end(begin(chat, "Anew"))
     assert versions(chat, 0) == []
     with pytest.raises(NotFound):
-        store.show_version(owner=ADA, message=old)
+        show_version.here(owner=ADA, message=old)
     asked = message_id(chat, 7)
     begun = edit(chat, asked, "Anew, and better")
     end(begun)
@@ -177,7 +181,7 @@ def test_what_was_cleared_away_is_no_version_of_what_follows(chat: str) -> None:
 
 def begin_to_show(message: str) -> None:
     """Only the first piece, as where the server is killed then."""
-    steps = store.show_version.pieces(owner=ADA, message=message)  # type: ignore[attr-defined]
+    steps = show_version.pieces(owner=ADA, message=message)
     assert next_piece(steps) == (False, None)
     steps.close()
 
@@ -193,10 +197,10 @@ class TestKilledBetweenPieces:
         end(edit(chat, first, "Or rather?"))
         begin_to_show(first)
         assert shown_messages(chat) == before[:2]
-        store.end_interrupted()
+        end_interrupted.here()
         assert shown_messages(chat) == before and stored_totals(chat) == counted_totals(chat)
         assert (row(chat).leads_to, row(chat).last_turn_id) == (0, last)
-        store.end_interrupted()
+        end_interrupted.here()
         assert shown_messages(chat) == before
 
     def test_a_message_sent_in_between_stays_where_it_is(self, chat: str) -> None:
@@ -204,7 +208,7 @@ class TestKilledBetweenPieces:
         end(edit(chat, first, "Or rather?"))
         begin_to_show(first)
         end(begin(chat, "In between"), "Yes?")
-        store.end_interrupted()
+        end_interrupted.here()
         assert shown_messages(chat) == [*before[:2], ("user", "In between"), ("assistant", "Yes?")]
         assert row(chat).leads_to == 0 and stored_totals(chat) == counted_totals(chat)
 
@@ -219,13 +223,13 @@ class TestKilledBetweenPieces:
         elif change == "retry":
             end(retry(chat, first))
         elif change == "delete":
-            store.delete_message(owner=ADA, message=first)
+            delete_message.here(owner=ADA, message=first)
         elif change == "clear":
-            store.clear_conversation(owner=ADA, conversation=chat)
+            clear_conversation.here(owner=ADA, conversation=chat)
         else:
-            store.show_version(owner=ADA, message=other.asked)
+            show_version.here(owner=ADA, message=other.asked)
         now = shown_messages(chat)
-        store.end_interrupted()
+        end_interrupted.here()
         assert row(chat).leads_to == 0 and stored_totals(chat) == counted_totals(chat)
         if change == "delete":
             assert shown_messages(chat)[: len(now)] == now
@@ -235,9 +239,9 @@ class TestKilledBetweenPieces:
     def test_two_that_put_the_same_rest_there_lose_nothing(self, chat: str) -> None:
         before, first = shown_messages(chat), message_id(chat, 1)
         end(edit(chat, first, "Or rather?"))
-        steps = store.show_version.pieces(owner=ADA, message=first)  # type: ignore[attr-defined]
+        steps = show_version.pieces(owner=ADA, message=first)
         assert next_piece(steps) == (False, None)
-        store.finish_branches()
+        finish_branches.here()
         assert next_piece(steps)[0]
         assert shown_messages(chat) == before and stored_totals(chat) == counted_totals(chat)
 
@@ -249,7 +253,7 @@ class TestKilledBetweenPieces:
         ended = end(tried, "", state="stopped")
         assert ended is not None and ended.below == 1
         assert shown_messages(chat) == before[:3]
-        store.finish_branches(conversation=chat)
+        finish_branches.here(conversation=chat)
         assert shown_messages(chat) == before and stored_totals(chat) == counted_totals(chat)
 
 
@@ -259,15 +263,15 @@ def test_a_long_branch_comes_in_pieces_and_a_message_in_between_loses_none(
     monkeypatch.setattr(versions_module, "PIECE", 2)
     before, first = shown_messages(chat), message_id(chat, 1)
     end(edit(chat, first, "Or rather?"))
-    store.show_version(owner=ADA, message=first)
+    show_version.here(owner=ADA, message=first)
     assert shown_messages(chat) == before and stored_totals(chat) == counted_totals(chat)
     other = versions(chat, 0)[1]
-    store.show_version(owner=ADA, message=other)
-    steps = store.show_version.pieces(owner=ADA, message=first)  # type: ignore[attr-defined]
+    show_version.here(owner=ADA, message=other)
+    steps = show_version.pieces(owner=ADA, message=first)
     assert next_piece(steps) == (False, None)
     end(begin(chat, "In between"), "Yes?")
     assert next_piece(steps)[0]
     assert shown_messages(chat) == [*before[:2], ("user", "In between"), ("assistant", "Yes?")]
     rest = versions(chat, 2)[0]
-    store.show_version(owner=ADA, message=rest)
+    show_version.here(owner=ADA, message=rest)
     assert shown_messages(chat) == before and stored_totals(chat) == counted_totals(chat)

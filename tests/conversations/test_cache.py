@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import time
 import uuid
-from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
@@ -16,18 +15,40 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.django import TestCase
 
-from chatsite.conversations import store
+from chatsite.conversations.cache.books import (
+    bring_back_turns,
+    mark_for_cleanup,
+    mark_turns,
+    place_books,
+)
+from chatsite.conversations.cache.saved_sessions import (
+    drop_sessions,
+    list_sessions,
+    read_session,
+    save_session,
+    session_files,
+    touch_session,
+)
 from chatsite.conversations.database import statements
 from chatsite.conversations.database.columns import key
 from chatsite.conversations.models import Conversation, KvSession, Message
 from chatsite.conversations.reads import loading
+from chatsite.conversations.turn.versions import show_version
 from chatsite.conversations.upkeep import maintenance, marks
 from chatsite.conversations.upkeep.deletions import delete_message
 from chatsite.conversations.upkeep.edits import edit_message
+from chatsite.conversations.upkeep.imports import import_conversation
+from chatsite.conversations.upkeep.lifecycle import (
+    clear_conversation,
+    delete_conversation,
+    move_to_account,
+    undelete_conversation,
+)
 from chatsite.errors import NotFound, TurnRunning
 from chatsite.history import Everything
 from chatsite.kv import Book, Session, SessionFile, Span
 from chatsite.messages import Message as DomainMessage
+from chatsite.storage import Unit
 from tests.conversations.builders import ADA, BOB, begin, end, messages, new_id, retry, talk
 
 Books = dict[int, tuple[int, int, int]]
@@ -50,7 +71,7 @@ def place(chat: str, sizes: dict[int, int], *, head: int = 10) -> dict[str, int]
     for seq, size in sizes.items():
         places[at(chat, seq)] = (start, size)
         start += size
-    return store.place_books(conversation=chat, places=places)
+    return place_books.here(conversation=chat, places=places)
 
 
 def session(chat: str, *, file: str = "a.bin", size: int = 100, ids: tuple[int, ...] = ()) -> Any:
@@ -101,16 +122,16 @@ class TestPlaces:
     def test_another_conversations_messages_are_not_touched(self, chat: str) -> None:
         other = new_id()
         talk(other, 1)
-        store.place_books(conversation=chat, places={at(other, 1): (0, 5), "": (0, 1)})
+        place_books.here(conversation=chat, places={at(other, 1): (0, 5), "": (0, 1)})
         assert set(books_of(other).values()) == set(books_of(chat).values()) == {ABSENT}
 
     def test_an_entry_that_was_read_before_is_read_again_with_its_new_position(
         self, chat: str
     ) -> None:
         reach = Everything()
-        loading.load_path(owner=ADA, conversation=chat, reach=reach)
+        loading.load_path.here(owner=ADA, conversation=chat, reach=reach)
         place(chat, {1: 7, 2: 5})
-        loaded = loading.load_path(owner=ADA, conversation=chat, reach=reach)
+        loaded = loading.load_path.here(owner=ADA, conversation=chat, reach=reach)
         found = [entry.message.kv_start_position for entry in loaded.transcript.entries]
         assert found == [10, 17, -1, -1, -1, -1]
 
@@ -126,7 +147,7 @@ class TestPlaces:
         took = []
         for _ in range(5):
             began = time.perf_counter()
-            store.place_books(conversation=long, places=places)
+            place_books.here(conversation=long, places=places)
             took.append(time.perf_counter() - began)
         assert min(took) < 0.02, took
         for condition, index in (
@@ -145,19 +166,19 @@ class TestCleanups:
         self, chat: str
     ) -> None:
         place(chat, {1: 7, 2: 5, 3: 4})
-        changed = store.mark_turns(conversation=chat, turns=[1, 3])
+        changed = mark_turns.here(conversation=chat, turns=[1, 3])
         assert changed == {at(chat, 1): 0, at(chat, 2): 0, at(chat, 3): 0, at(chat, 4): -1}
         assert books_of(chat)[1] == (10, 7, 0)
         changed = place(chat, {5: 3, 6: 3})
         assert changed == {at(chat, 1): -1, at(chat, 2): -1, at(chat, 3): -1}
         found = books_of(chat)
         assert (found[1], found[4], found[5]) == ((-1, 7, -1), (-1, -1, -1), (10, 3, 1))
-        assert store.mark_turns(conversation=chat, turns=[1, 3]) == {}
+        assert mark_turns.here(conversation=chat, turns=[1, 3]) == {}
 
     def test_a_turn_that_was_replied_to_is_loaded_once_more_and_unloaded_again(
         self, chat: str
     ) -> None:
-        store.mark_turns(conversation=chat, turns=[1])
+        mark_turns.here(conversation=chat, turns=[1])
         assert place(chat, {1: 7, 2: 5}) == {at(chat, 1): 0, at(chat, 2): 0}
         assert place(chat, {3: 4}) == {at(chat, 1): -1, at(chat, 2): -1}
 
@@ -165,50 +186,50 @@ class TestCleanups:
         first = at(chat, 6)
         end(retry(chat, first), "another answer 3")
         end(begin(chat, "question 4"))
-        store.mark_turns(conversation=chat, turns=[5])
+        mark_turns.here(conversation=chat, turns=[5])
         assert {books_of(chat)[seq][2] for seq in (5, 6, 7)} == {-1}
-        store.show_version(owner=ADA, message=first)
+        show_version.here(owner=ADA, message=first)
         assert messages(chat).get(id=first).kv_status == -1
 
     def test_a_greeting_is_in_no_turn(self, chat: str) -> None:
-        assert store.mark_turns(conversation=chat, turns=[0]) == {}
+        assert mark_turns.here(conversation=chat, turns=[0]) == {}
 
     def test_a_person_unloads_and_brings_back(self, chat: str) -> None:
         place(chat, {1: 7, 2: 5})
-        changed = store.mark_for_cleanup(owner=ADA, conversation=chat, turns=[1, 3])
+        changed = mark_for_cleanup.here(owner=ADA, conversation=chat, turns=[1, 3])
         assert set(changed.values()) == {0, -1}
-        changed = store.bring_back_turns(owner=ADA, conversation=chat, turns=[3])
+        changed = bring_back_turns.here(owner=ADA, conversation=chat, turns=[3])
         assert changed == {at(chat, 3): 1, at(chat, 4): 1}
-        changed = store.bring_back_turns(owner=ADA, conversation=chat)
+        changed = bring_back_turns.here(owner=ADA, conversation=chat)
         assert changed == {at(chat, 1): 1, at(chat, 2): 1}
         found = books_of(chat)
         assert (found[1], found[3]) == ((10, 7, 1), ABSENT), "what lies there still does"
 
-    @pytest.mark.parametrize("work", [store.mark_for_cleanup, store.bring_back_turns])
+    @pytest.mark.parametrize("work", [mark_for_cleanup, bring_back_turns])
     def test_a_cleanup_is_refused_for_others_and_while_an_answer_is_written(
-        self, chat: str, work: Callable[..., dict[str, int]]
+        self, chat: str, work: Unit[..., dict[str, int]]
     ) -> None:
         with pytest.raises(NotFound):
-            work(owner=BOB, conversation=chat, turns=[1])
-        store.mark_turns(conversation=chat, turns=[3])
+            work.here(owner=BOB, conversation=chat, turns=[1])
+        mark_turns.here(conversation=chat, turns=[3])
         before = books_of(chat)
         begun = begin(chat, "question 4")
         with pytest.raises(TurnRunning):
-            work(owner=ADA, conversation=chat, turns=[1, 3])
+            work.here(owner=ADA, conversation=chat, turns=[1, 3])
         end(begun)
         assert {seq: books_of(chat)[seq] for seq in before} == before
 
     def test_pinning_brings_the_whole_turn_back(self, chat: str) -> None:
-        store.mark_turns(conversation=chat, turns=[1, 3])
-        change = marks.pin_message(owner=ADA, message=at(chat, 2), on=True)
+        mark_turns.here(conversation=chat, turns=[1, 3])
+        change = marks.pin_message.here(owner=ADA, message=at(chat, 2), on=True)
         assert change.status == {at(chat, 1): 1, at(chat, 2): 1}
-        assert marks.pin_message(owner=ADA, message=at(chat, 4), on=False).status == {}
+        assert marks.pin_message.here(owner=ADA, message=at(chat, 4), on=False).status == {}
         assert books_of(chat)[3][2] == -1
 
     @pytest.mark.parametrize("mode", ["again", "continue"])
     def test_answering_again_brings_the_turn_back(self, chat: str, mode: Any) -> None:
         place(chat, {5: 3, 6: 4})
-        store.mark_turns(conversation=chat, turns=[5])
+        mark_turns.here(conversation=chat, turns=[5])
         begun = retry(chat, at(chat, 6), mode=mode)
         assert begun.messages[0].message.kv_status == 1
         assert begun.loaded is not None
@@ -217,99 +238,99 @@ class TestCleanups:
 
     def test_clearing_resets_all_books(self, chat: str) -> None:
         place(chat, {1: 7, 2: 5})
-        store.mark_turns(conversation=chat, turns=[1, 3])
-        store.clear_conversation(owner=ADA, conversation=chat)
+        mark_turns.here(conversation=chat, turns=[1, 3])
+        clear_conversation.here(owner=ADA, conversation=chat)
         assert set(books_of(chat).values()) == {ABSENT}
 
     def test_an_edited_message_has_no_position_and_an_unloaded_one_stays_unloaded(
         self, chat: str
     ) -> None:
         place(chat, {1: 7, 2: 5, 3: 4})
-        store.mark_turns(conversation=chat, turns=[1])
+        mark_turns.here(conversation=chat, turns=[1])
         for seq in (1, 3):
-            edit_message(owner=ADA, message=at(chat, seq), text="Otherwise")
+            edit_message.here(owner=ADA, message=at(chat, seq), text="Otherwise")
         assert (books_of(chat)[1], books_of(chat)[3]) == ((-1, -1, -1), ABSENT)
 
 
 class TestSessions:
     def test_a_saved_session_is_read_back_the_same(self, chat: str) -> None:
-        assert store.read_session(key=chat) is None
+        assert read_session.here(key=chat) is None
         ids = (0, 1, 2**31 - 1, 7, 49_151)
         saved = session(chat, ids=ids)
-        assert store.save_session(conversation=chat, session=saved)
+        assert save_session.here(conversation=chat, session=saved)
         assert bytes(KvSession.objects.get().ids)[4:12] == b"\1\0\0\0\xff\xff\xff\x7f"
-        assert store.read_session(key=chat) == saved
+        assert read_session.here(key=chat) == saved
         newer = session(chat, file="b.bin", ids=(5, 6, 7))
-        assert store.save_session(conversation=chat, session=newer)
-        assert store.read_session(key=chat) == newer
-        assert store.session_files() == {"b.bin"}
+        assert save_session.here(conversation=chat, session=newer)
+        assert read_session.here(key=chat) == newer
+        assert session_files.here() == {"b.bin"}
 
     def test_the_session_of_an_agents_head_belongs_to_no_conversation(self, chat: str) -> None:
         book = Book((1, 2), (Span("head", 2),))
         shared = Session(
             key="head:" + "f" * 64, fingerprint="x", book=book, file="h", size=1, digest="d"
         )
-        assert store.save_session(conversation=None, session=shared)
-        assert store.read_session(key=shared.key) == shared
+        assert save_session.here(conversation=None, session=shared)
+        assert read_session.here(key=shared.key) == shared
 
     @pytest.mark.parametrize("change", [{"ids": b"\1\0\0"}, {"ids": b""}, {"spans": [["a", 3]]}])
     def test_a_session_that_does_not_add_up_is_not_returned(
         self, chat: str, change: dict[str, Any]
     ) -> None:
-        store.save_session(conversation=chat, session=session(chat))
+        save_session.here(conversation=chat, session=session(chat))
         KvSession.objects.update(**change)
-        assert store.read_session(key=chat) is None
+        assert read_session.here(key=chat) is None
 
     def test_the_least_recently_used_sessions_are_listed_and_dropped(self, chat: str) -> None:
         other = new_id()
         talk(other, 1)
         then = datetime(2026, 11, 22, tzinfo=UTC)
-        store.save_session(conversation=chat, session=session(chat), used=then)
-        store.save_session(conversation=other, session=session(other, file="b.bin", size=5))
-        assert SessionFile(chat, 100, then.timestamp()) in store.list_sessions()
-        store.touch_session(key=chat)
-        newest = max(store.list_sessions(), key=lambda entry: entry.used)
+        save_session.here(conversation=chat, session=session(chat), used=then)
+        save_session.here(conversation=other, session=session(other, file="b.bin", size=5))
+        assert SessionFile(chat, 100, then.timestamp()) in list_sessions.here()
+        touch_session.here(key=chat)
+        newest = max(list_sessions.here(), key=lambda entry: entry.used)
         assert newest.key == chat
-        assert store.drop_sessions(keys=[chat, new_id()]) == ("a.bin",)
-        assert [entry.key for entry in store.list_sessions()] == [other]
+        assert drop_sessions.here(keys=[chat, new_id()]) == ("a.bin",)
+        assert [entry.key for entry in list_sessions.here()] == [other]
 
     @pytest.mark.parametrize("action", ["edit", "delete", "clear"])
     def test_removing_words_drops_the_saved_session(self, chat: str, action: str) -> None:
-        store.save_session(conversation=chat, session=session(chat))
+        save_session.here(conversation=chat, session=session(chat))
         if action == "edit":
-            edit_message(owner=ADA, message=at(chat, 5), text="Otherwise")
+            edit_message.here(owner=ADA, message=at(chat, 5), text="Otherwise")
         elif action == "delete":
-            delete_message(owner=ADA, message=at(chat, 2))
+            delete_message.here(owner=ADA, message=at(chat, 2))
         else:
-            store.clear_conversation(owner=ADA, conversation=chat)
-        assert store.read_session(key=chat) is None
+            clear_conversation.here(owner=ADA, conversation=chat)
+        assert read_session.here(key=chat) is None
         late = session(chat, file="late.bin") if action == "edit" else None
         if late is not None:
-            assert not store.save_session(conversation=chat, session=late), "it has the old words"
+            assert not save_session.here(conversation=chat, session=late), "it has the old words"
             end(begin(chat, "question 4"))
-            assert store.save_session(conversation=chat, session=late)
+            assert save_session.here(conversation=chat, session=late)
 
     def test_a_deleted_conversation_keeps_its_session_until_it_is_purged(self, chat: str) -> None:
-        store.save_session(conversation=chat, session=session(chat))
-        store.delete_conversation(owner=ADA, conversation=chat)
-        assert store.read_session(key=chat) is not None
-        assert not store.save_session(conversation=chat, session=session(chat, file="b.bin"))
-        store.undelete_conversation(owner=ADA, conversation=chat)
-        store.delete_conversation(owner=ADA, conversation=chat)
+        save_session.here(conversation=chat, session=session(chat))
+        delete_conversation.here(owner=ADA, conversation=chat)
+        assert read_session.here(key=chat) is not None
+        assert not save_session.here(conversation=chat, session=session(chat, file="b.bin"))
+        undelete_conversation.here(owner=ADA, conversation=chat)
+        delete_conversation.here(owner=ADA, conversation=chat)
         Conversation.objects.update(deleted=datetime(2020, 1, 1, tzinfo=UTC))
         maintenance.purge()
-        assert not Conversation.objects.exists() and store.session_files() == frozenset()
-        assert not store.save_session(conversation=new_id(), session=one_token_session(chat))
+        assert not Conversation.objects.exists() and session_files.here() == frozenset()
+        assert not save_session.here(conversation=new_id(), session=one_token_session(chat))
 
     def test_the_session_moves_with_the_conversation_to_an_account(
         self, chat: str, django_user_model: Any
     ) -> None:
-        store.save_session(conversation=chat, session=session(chat))
+        save_session.here(conversation=chat, session=session(chat))
         user = django_user_model.objects.create_user("ada")
-        store.move_to_account(guest="ada", user=user.pk)
-        assert store.read_session(key=chat) is not None
+        move_to_account.here(guest="ada", user=user.pk)
+        assert read_session.here(key=chat) is not None
         user.delete()
-        assert store.session_files() == frozenset()
+        assert session_files.here() == frozenset()
 
 
 def one_token_session(chat: str) -> Session:
@@ -337,7 +358,7 @@ class TestAnyOrder(TestCase):
             DomainMessage.assistant("Yes.", id=new_id()),
         ] * 3
         texts = [replace(one, id=new_id()) for one in texts]
-        view = store.import_conversation(owner=ADA, agent="demo", title="Chat", messages=texts)
+        view = import_conversation.here(owner=ADA, agent="demo", title="Chat", messages=texts)
         chat, live, found = view.id, set[int](), books_of(view.id)
         ids = {seq: one.id for seq, one in enumerate(texts, start=1)}
         for action, some in steps:
@@ -347,11 +368,11 @@ class TestAnyOrder(TestCase):
                 places = {
                     ids[seq]: (10 + sum(s + 1 for s in some if s < seq), seq + 1) for seq in some
                 }
-                changed = store.place_books(conversation=chat, places=places)
+                changed = place_books.here(conversation=chat, places=places)
             elif action == "mark":
-                changed = store.mark_turns(conversation=chat, turns=sorted(some))
+                changed = mark_turns.here(conversation=chat, turns=sorted(some))
             else:
-                changed = store.bring_back_turns(owner=ADA, conversation=chat, turns=sorted(some))
+                changed = bring_back_turns.here(owner=ADA, conversation=chat, turns=sorted(some))
             found = books_of(chat)
             assert changed == {
                 ids[seq]: found[seq][2] for seq in found if found[seq][2] != before[seq][2]
@@ -366,5 +387,5 @@ class TestAnyOrder(TestCase):
 
 
 def test_a_key_that_is_no_message_id_places_nothing(db: None) -> None:
-    assert store.place_books(conversation=str(uuid.uuid4()), places={"head:1": (0, 1)}) == {}
+    assert place_books.here(conversation=str(uuid.uuid4()), places={"head:1": (0, 1)}) == {}
     assert not Message.objects.exists()

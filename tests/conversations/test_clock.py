@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -35,14 +34,9 @@ def clock(monkeypatch: pytest.MonkeyPatch, settings: Any) -> list[Any]:
 def started() -> Maintenance:
     """A server that has just started."""
 
-    async def run(work: Callable[..., Any], *values: Any, **named: Any) -> Any:
-        from asgiref.sync import sync_to_async
-
-        return await sync_to_async(work)(*values, **named)
-
     async def sweep() -> None: ...
 
-    return Maintenance(run, sweep)  # type: ignore[arg-type]
+    return Maintenance(sweep)
 
 
 def session(ends: datetime) -> None:

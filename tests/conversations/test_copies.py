@@ -6,14 +6,18 @@ from typing import Any
 
 import pytest
 
-from chatsite.conversations import store
 from chatsite.conversations.copies import copy_path, read_for_copy
-from chatsite.conversations.database.work import ROWS, next_piece
 from chatsite.conversations.files.uploads import find_upload
 from chatsite.conversations.models import Conversation
+from chatsite.conversations.reads.queries import list_conversations
+from chatsite.conversations.turn.end import end_turn
+from chatsite.conversations.upkeep.deletions import delete_message
+from chatsite.conversations.upkeep.lifecycle import choose_history, delete_conversation
+from chatsite.conversations.upkeep.marks import exclude_message, forget_above_message, pin_message
 from chatsite.conversations.values.owners import Owner
 from chatsite.errors import NotFound, Refused
 from chatsite.messages import Attachment
+from chatsite.storage import ROWS, next_piece
 from chatsite.views import ConversationView
 from tests.conversations.builders import (
     ADA,
@@ -49,8 +53,8 @@ def message_id(chat: str, seq: int) -> str:
 
 
 def copied(message: str, *, id: str = "", owner: Owner = ADA) -> ConversationView:
-    path = read_for_copy(owner=owner, message=message)
-    return copy_path(owner=owner, copy=path, id=id or new_id())
+    path = read_for_copy.here(owner=owner, message=message)
+    return copy_path.here(owner=owner, copy=path, id=id or new_id())
 
 
 @pytest.mark.parametrize("seq", [1, 2, 3, 6])
@@ -66,10 +70,10 @@ def test_the_copy_has_what_was_said_up_to_the_message(chat: str, seq: int) -> No
 
 
 def test_marks_quotes_counts_and_choices_come_along(chat: str) -> None:
-    store.pin_message(owner=ADA, message=message_id(chat, 1), on=True)
-    store.exclude_message(owner=ADA, message=message_id(chat, 4), on=True)
-    store.forget_above_message(owner=ADA, message=message_id(chat, 3), on=True)
-    store.choose_history(owner=ADA, conversation=chat, history={"historyPolicy": "all"})
+    pin_message.here(owner=ADA, message=message_id(chat, 1), on=True)
+    exclude_message.here(owner=ADA, message=message_id(chat, 4), on=True)
+    forget_above_message.here(owner=ADA, message=message_id(chat, 3), on=True)
+    choose_history.here(owner=ADA, conversation=chat, history={"historyPolicy": "all"})
     messages(chat).filter(seq=4).update(quoted=[1])
     made = copied(message_id(chat, 4))
     facts = ("seq", "turn_seq", "pinned", "excluded", "quoted", "tokens", "created", "state")
@@ -83,8 +87,8 @@ def test_marks_quotes_counts_and_choices_come_along(chat: str) -> None:
 
 def test_other_versions_stay_where_they_are_and_the_copy_changes_nothing_there(chat: str) -> None:
     made = copied(message_id(chat, 2))
-    store.delete_message(owner=ADA, message=message_id(made.id, 1))
-    store.delete_conversation(owner=ADA, conversation=made.id)
+    delete_message.here(owner=ADA, message=message_id(made.id, 1))
+    delete_conversation.here(owner=ADA, conversation=made.id)
     assert len(shown_messages(chat)) == 6
 
 
@@ -96,7 +100,7 @@ def test_the_same_id_gives_the_same_copy(chat: str) -> None:
 
 def test_nobody_copies_from_or_onto_another_persons_conversation(chat: str) -> None:
     with pytest.raises(NotFound):
-        read_for_copy(owner=BOB, message=message_id(chat, 2))
+        read_for_copy.here(owner=BOB, message=message_id(chat, 2))
     theirs = new_id()
     talk(theirs, 1, owner=BOB)
     with pytest.raises(NotFound):
@@ -107,7 +111,7 @@ def test_nobody_copies_from_or_onto_another_persons_conversation(chat: str) -> N
 def test_a_tool_call_is_copied_with_its_result(chat: str) -> None:
     begun = begin(chat, "What time is it?")
     begin_round(begun.turn, tool_call_message("now"), id=begun.answer, answer=new_id())
-    store.end_turn(turn=begun.turn, state="complete", text="Noon.")
+    end_turn.here(turn=begun.turn, state="complete", text="Noon.")
     call = messages(chat).exclude(calls=[]).get()
     made = copied(str(call.id))
     assert [role for role, _ in shown_messages(made.id)][-3:] == ["user", "assistant", "tool"]
@@ -117,7 +121,7 @@ def test_an_answer_that_is_being_written_is_refused(chat: str) -> None:
     begun = begin(chat, "And then?")
     answer = messages(chat).get(turn__id=begun.turn, role="assistant")
     with pytest.raises(Refused, match="still being written"):
-        read_for_copy(owner=ADA, message=str(answer.id))
+        read_for_copy.here(owner=ADA, message=str(answer.id))
 
 
 def test_files_come_along_and_stay_when_the_original_is_removed(
@@ -133,18 +137,18 @@ def test_files_come_along_and_stay_when_the_original_is_removed(
     with django_capture_on_commit_callbacks(execute=True):
         Conversation.objects.get(id=chat).delete()
     with pytest.raises(NotFound):
-        find_upload(ADA, id=plan.id)
-    attachment, path = find_upload(ADA, id=file["id"])
+        find_upload.here(ADA, id=plan.id)
+    attachment, path = find_upload.here(ADA, id=file["id"])
     assert attachment.name == plan.name and path.read_bytes() == b"My plan"
 
 
 def test_a_long_path_is_written_in_pieces_and_found_when_it_is_whole() -> None:
     chat, id = new_id(), new_id()
     talk(chat, ROWS)
-    path = read_for_copy(owner=ADA, message=message_id(chat, 2 * ROWS))
-    steps, pieces, ended = copy_path.pieces(owner=ADA, copy=path, id=id), 0, False  # type: ignore[attr-defined]
+    path = read_for_copy.here(owner=ADA, message=message_id(chat, 2 * ROWS))
+    steps, pieces, ended = copy_path.pieces(owner=ADA, copy=path, id=id), 0, False
     while not ended:
-        with_it = [one.id for one in store.list_conversations(owner=ADA, after=None)[0]]
+        with_it = [one.id for one in list_conversations.here(owner=ADA, after=None)[0]]
         assert id not in with_it
         ended, _ = next_piece(steps)
         pieces += 1

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from chatsite.conversations import store
 from chatsite.conversations.models import Turn
 from chatsite.conversations.reads import loading
+from chatsite.conversations.turn.end import end_turn
 from chatsite.conversations.upkeep import deletions, edits
 from chatsite.conversations.upkeep.deletions import WORDS_DELETED
 from chatsite.errors import Refused
@@ -51,7 +51,7 @@ def verdict(seq: int, sentence: str) -> dict[str, Any]:
 
 def turn(chat: str, text: str, answer: str, **receipt: Any) -> str:
     begun = begin(chat, text)
-    store.end_turn(turn=begun.turn, state="complete", text=answer, receipt=receipt)
+    end_turn.here(turn=begun.turn, state="complete", text=answer, receipt=receipt)
     return begun.turn
 
 
@@ -119,14 +119,14 @@ def test_the_next_request_is_not_compared_with_one_before_the_edit(
     chat: str, question_turn: str, change: str
 ) -> None:
     def previous() -> Any:
-        return loading.load_path(owner=ADA, conversation=chat, reach=Users(2), ahead=1).receipt
+        return loading.load_path.here(owner=ADA, conversation=chat, reach=Users(2), ahead=1).receipt
 
     assert previous() is not None
     if change == "delete":
         delete(chat, 1)
     else:
         message = str(messages(chat).get(seq=1).id)
-        edits.edit_message(owner=ADA, message=message, text="Other words")
+        edits.edit_message.here(owner=ADA, message=message, text="Other words")
     assert previous() is None
     assert Turn.objects.filter(conversation=row(chat), receipt__isnull=False).count() == 3
     turn(chat, "And now?", "Well.", verdicts=[], layout=[1])
@@ -140,15 +140,15 @@ def test_no_later_request_quotes_a_message_that_was_edited_or_deleted(
     turn(chat, QUESTION, "Peanuts.", verdicts=[], layout=[], quoted=[1, 3])
     asked = str(messages(chat).latest("seq").id)
     retried = retry(chat, asked)
-    store.end_turn(turn=retried.turn, state="complete", text="Nuts.", receipt={"quoted": [1]})
+    end_turn.here(turn=retried.turn, state="complete", text="Nuts.", receipt={"quoted": [1]})
     assert stored_quotes(chat) == [[1, 3], [1]]
     if change == "delete":
         delete(chat, 1)
     else:
         message = str(messages(chat).get(seq=1).id)
-        edits.edit_message(owner=ADA, message=message, text="Other words")
+        edits.edit_message.here(owner=ADA, message=message, text="Other words")
     assert stored_quotes(chat) == [[3], []], "of both versions of the answer"
-    shown = loading.load_path(owner=ADA, conversation=chat, reach=Everything())
+    shown = loading.load_path.here(owner=ADA, conversation=chat, reach=Everything())
     assert not any(entry.quoted for entry in shown.transcript.entries)
 
 
@@ -157,7 +157,7 @@ def test_deleting_a_retried_question_removes_its_words_from_both_receipts(
 ) -> None:
     other = Turn.objects.get(id=question_turn)
     retried = retry(chat, str(messages(chat).latest("seq").id))
-    store.end_turn(turn=retried.turn, state="complete", text="Nuts.", receipt=other.receipt)
+    end_turn.here(turn=retried.turn, state="complete", text="Nuts.", receipt=other.receipt)
     delete(chat, 5)
     assert (
         set(verdict_sentences(question_turn))
@@ -173,9 +173,9 @@ def test_an_answer_is_deleted_with_its_calls_and_no_result_alone() -> None:
     results, _ = begin_round(
         begun.turn, tool_call_message("tides", "clock"), id=begun.answer, answer=new_id()
     )
-    store.end_turn(turn=begun.turn, state="complete", text="At noon.")
+    end_turn.here(turn=begun.turn, state="complete", text="At noon.")
     with pytest.raises(Refused, match="result"):
-        deletions.delete_message(owner=ADA, message=results[0].id)
+        deletions.delete_message.here(owner=ADA, message=results[0].id)
     delete(chat, 2)
     assert shown_messages(chat) == [("user", "When?")]
     assert stored_totals(chat) == counted_totals(chat)

@@ -5,14 +5,15 @@ from __future__ import annotations
 import pytest
 from django.contrib.auth.models import User
 
-from chatsite.conversations import store
 from chatsite.conversations.database.columns import key
 from chatsite.conversations.database.statements import ENTRIES
 from chatsite.conversations.models import Conversation
 from chatsite.conversations.reads import loading
 from chatsite.conversations.reads.entry_cache import FEW, EntryCache, Row
+from chatsite.conversations.upkeep.accounts import remove_account
 from chatsite.conversations.upkeep.deletions import delete_message
 from chatsite.conversations.upkeep.edits import edit_message
+from chatsite.conversations.upkeep.lifecycle import clear_conversation, delete_conversation
 from chatsite.history import Entry, Everything
 from tests.conversations.builders import ADA, messages, new_id, talk
 
@@ -27,7 +28,9 @@ def chat_of(turns: int = TURNS) -> str:
 
 
 def entries_of(chat: str) -> tuple[Entry, ...]:
-    return loading.load_path(owner=ADA, conversation=chat, reach=Everything()).transcript.entries
+    return loading.load_path.here(
+        owner=ADA, conversation=chat, reach=Everything()
+    ).transcript.entries
 
 
 def rows_of(chat: str) -> list[Row]:
@@ -68,13 +71,13 @@ class TestReading:
         last = str(messages(chat).latest("seq").id)
         match way:
             case "edit":
-                edit_message(owner=ADA, message=last, text="Other.")
+                edit_message.here(owner=ADA, message=last, text="Other.")
             case "delete":
-                delete_message(owner=ADA, message=last)
+                delete_message.here(owner=ADA, message=last)
             case "clear":
-                store.clear_conversation(owner=ADA, conversation=chat)
+                clear_conversation.here(owner=ADA, conversation=chat)
             case _:
-                store.delete_conversation(owner=ADA, conversation=chat)
+                delete_conversation.here(owner=ADA, conversation=chat)
         assert not loading._cache.holds(chat)
 
     @pytest.mark.django_db(transaction=True)
@@ -83,7 +86,7 @@ class TestReading:
         entries_of(chat)
         ada = User.objects.create_user("ada")
         Conversation.objects.update(user=ada, guest="")
-        store.remove_account(user=ada.pk)
+        remove_account.here(user=ada.pk)
         assert not loading._cache.holds(chat)
 
     def test_what_was_read_before_it_was_removed_is_not_kept(self) -> None:

@@ -9,12 +9,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chatsite.conversations import store
+from chatsite.conversations.cache.books import bring_back_turns, mark_turns, place_books
 from chatsite.conversations.files.export import original_metadata, read_export, write_export
 from chatsite.conversations.files.export_format import FORMAT, VERSION
 from chatsite.conversations.models import Conversation
 from chatsite.conversations.reads import queries
+from chatsite.conversations.turn.end import end_turn
 from chatsite.conversations.upkeep import marks
+from chatsite.conversations.upkeep.imports import import_conversation
 from chatsite.conversations.values.records import WholePath
 from chatsite.errors import BadRestore
 from chatsite.files.names import safe_name
@@ -143,7 +145,7 @@ def test_an_imported_conversation_is_stored_as_it_was_exported() -> None:
 def import_and_read(content: bytes) -> WholePath:
     """Import the file and return the conversation that is stored."""
     saved = read_export(content)
-    stored = store.import_conversation(
+    stored = import_conversation.here(
         owner=ADA,
         agent=saved.agent,
         title=saved.title,
@@ -153,7 +155,7 @@ def import_and_read(content: bytes) -> WholePath:
         unanswered=saved.unanswered,
         forget_above=saved.forget_above,
     )
-    return queries.whole_path(owner=ADA, conversation=stored.id)
+    return queries.whole_path.here(owner=ADA, conversation=stored.id)
 
 
 RECEIPT = {
@@ -179,23 +181,25 @@ class TestResuming:
         """Three turns: the first unloaded, the second marked for cleanup, the third loaded."""
         conversation = new_id()
         talk(conversation, 2)
-        store.end_turn(
+        end_turn.here(
             turn=begin(conversation, "q3").turn, state="complete", text="a3", receipt=RECEIPT
         )
         ids = [
             str(id) for id in messages(conversation).order_by("seq").values_list("id", flat=True)
         ]
-        store.mark_turns(conversation=conversation, turns=[1])
+        mark_turns.here(conversation=conversation, turns=[1])
         places = {id: (10 + 5 * at, 5) for at, id in enumerate(ids[2:])}
-        store.place_books(conversation=conversation, places=places)
-        store.mark_turns(conversation=conversation, turns=[3])
+        place_books.here(conversation=conversation, places=places)
+        mark_turns.here(conversation=conversation, turns=[3])
         return conversation
 
     def test_the_file_carries_settings_parameters_books_and_marks(self, chat: str) -> None:
-        marks.pin_message(owner=ADA, message=str(messages(chat).get(seq=4).id), on=False)
-        marks.exclude_message(owner=ADA, message=str(messages(chat).get(seq=6).id), on=True)
-        marks.forget_above_message(owner=ADA, message=str(messages(chat).get(seq=3).id), on=True)
-        valid_document = queries.whole_path(owner=ADA, conversation=chat)
+        marks.pin_message.here(owner=ADA, message=str(messages(chat).get(seq=4).id), on=False)
+        marks.exclude_message.here(owner=ADA, message=str(messages(chat).get(seq=6).id), on=True)
+        marks.forget_above_message.here(
+            owner=ADA, message=str(messages(chat).get(seq=3).id), on=True
+        )
+        valid_document = queries.whole_path.here(owner=ADA, conversation=chat)
         found = parse_document(write_export(valid_document, cleanup="keepSystemPromptOnly"))
         assert found["version"] == 3
         assert found["settings"] == {
@@ -225,8 +229,8 @@ class TestResuming:
             "conversation": {"enabled": {"value": False, "source": "environment", "said": []}},
         }
         receipt = RECEIPT | {"settings": RECEIPT["settings"] | said}
-        store.end_turn(turn=begin(chat, "q4").turn, state="complete", text="a4", receipt=receipt)
-        content = write_export(queries.whole_path(owner=ADA, conversation=chat))
+        end_turn.here(turn=begin(chat, "q4").turn, state="complete", text="a4", receipt=receipt)
+        content = write_export(queries.whole_path.here(owner=ADA, conversation=chat))
         found = parse_document(content)["settings"]
         assert (found["recall_share"], found["enabled"]) == (30, False)
         assert "summary_model" not in found, "it is built in"
@@ -234,7 +238,7 @@ class TestResuming:
         assert saved is not None and saved.model_extra == {"recall_share": 30, "enabled": False}
 
     def test_unloaded_messages_stay_unloaded_and_nothing_is_in_the_cache(self, chat: str) -> None:
-        content = write_export(queries.whole_path(owner=ADA, conversation=chat))
+        content = write_export(queries.whole_path.here(owner=ADA, conversation=chat))
         again = import_and_read(content)
         books = [
             (e.message.kv_start_position, e.message.kv_size, e.message.kv_status)
@@ -243,23 +247,23 @@ class TestResuming:
         assert books == [(-1, -1, -1)] * 4 + [(-1, -1, 1)] * 2
         saved = read_export(content)
         assert saved.settings is not None and saved.settings.tokens == 500
-        store.bring_back_turns(owner=ADA, conversation=again.conversation.id)
+        bring_back_turns.here(owner=ADA, conversation=again.conversation.id)
         assert not messages(again.conversation.id).exclude(kv_status=1).exists()
 
     @pytest.mark.parametrize("seq", [1, 5, 7])
     def test_marks_and_the_forget_marker_keep_their_places(self, chat: str, seq: int) -> None:
-        marks.pin_message(owner=ADA, message=str(messages(chat).get(seq=2).id), on=True)
-        marks.exclude_message(owner=ADA, message=str(messages(chat).get(seq=3).id), on=True)
+        marks.pin_message.here(owner=ADA, message=str(messages(chat).get(seq=2).id), on=True)
+        marks.exclude_message.here(owner=ADA, message=str(messages(chat).get(seq=3).id), on=True)
         Conversation.objects.filter(id=chat).update(forget_above=seq)
-        again = import_and_read(write_export(queries.whole_path(owner=ADA, conversation=chat)))
+        again = import_and_read(write_export(queries.whole_path.here(owner=ADA, conversation=chat)))
         assert [e.seq for e in again.entries if e.pinned] == [2]
         assert [e.seq for e in again.entries if e.excluded] == [3]
         found = row(again.conversation.id)
         assert (found.marked, found.forget_above) == (2, 0 if seq == 1 else seq)
 
     def test_a_message_whose_answer_failed_stays_unanswered(self, chat: str) -> None:
-        store.end_turn(turn=begin(chat, "q4").turn, state="failed", text="")
-        content = write_export(queries.whole_path(owner=ADA, conversation=chat))
+        end_turn.here(turn=begin(chat, "q4").turn, state="failed", text="")
+        content = write_export(queries.whole_path.here(owner=ADA, conversation=chat))
         again = import_and_read(content)
         assert [e.seq for e in again.entries if e.unanswered] == [7]
 

@@ -25,6 +25,6 @@ def test_they_count_from_the_upgrade() -> None:
     with connection.cursor() as cursor:
         cursor.execute(migration.KNOWN)
     assert Guest.objects.get().key == "bob"
-    assert expire_guests(before=timezone.now() - timedelta(days=1)) == 0
-    assert expire_guests(before=timezone.now() + timedelta(days=1)) == 1
+    assert expire_guests.here(before=timezone.now() - timedelta(days=1)) == 0
+    assert expire_guests.here(before=timezone.now() + timedelta(days=1)) == 1
     assert not Conversation.objects.filter(guest="bob").exists()

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from chatsite.conversations import store
+from chatsite.conversations.reads.queries import kept_choice
+from chatsite.conversations.upkeep.lifecycle import (
+    choose_history,
+    clear_conversation,
+    delete_conversation,
+)
 from chatsite.errors import NotFound
 from tests.conversations.builders import ADA, BOB, begin, end, new_id, retry, row
 
@@ -14,51 +19,51 @@ CHOICE = {"historyPolicy": "none", "historyTokens": "900"}
 
 def test_a_new_conversation_keeps_the_choice_of_its_first_message_alone() -> None:
     chat = new_id()
-    assert store.kept_choice(owner=ADA, conversation=chat) is None
+    assert kept_choice.here(owner=ADA, conversation=chat) is None
     started = begin(chat, history=CHOICE)
     assert started.conversation.history == CHOICE
-    assert store.kept_choice(owner=ADA, conversation=chat) == CHOICE
+    assert kept_choice.here(owner=ADA, conversation=chat) == CHOICE
     end(started)
     end(begin(chat, history={"historyPolicy": "all"}))
-    assert store.kept_choice(owner=ADA, conversation=chat) == CHOICE
+    assert kept_choice.here(owner=ADA, conversation=chat) == CHOICE
 
 
 def test_a_later_choice_takes_the_place_of_the_one_before() -> None:
     chat = new_id()
     first = begin(chat, history=CHOICE)
     before = row(chat).updated
-    store.choose_history(owner=ADA, conversation=chat, history={"historyLength": "3"})
-    assert store.kept_choice(owner=ADA, conversation=chat) == {"historyLength": "3"}
+    choose_history.here(owner=ADA, conversation=chat, history={"historyLength": "3"})
+    assert kept_choice.here(owner=ADA, conversation=chat) == {"historyLength": "3"}
     assert row(chat).updated == before  # nothing was said: it stays where it is in the list
     end(first)
     end(retry(chat, first.answer))
-    assert store.kept_choice(owner=ADA, conversation=chat) == {"historyLength": "3"}
-    store.choose_history(owner=ADA, conversation=chat, history={})
-    assert store.kept_choice(owner=ADA, conversation=chat) == {}
+    assert kept_choice.here(owner=ADA, conversation=chat) == {"historyLength": "3"}
+    choose_history.here(owner=ADA, conversation=chat, history={})
+    assert kept_choice.here(owner=ADA, conversation=chat) == {}
 
 
 def test_an_emptied_conversation_keeps_its_choice() -> None:
     chat = new_id()
     end(begin(chat, history=CHOICE))
-    store.clear_conversation(owner=ADA, conversation=chat)
-    assert store.kept_choice(owner=ADA, conversation=chat) == CHOICE
+    clear_conversation.here(owner=ADA, conversation=chat)
+    assert kept_choice.here(owner=ADA, conversation=chat) == CHOICE
 
 
 def test_nobody_else_reads_or_changes_a_choice() -> None:
     chat = new_id()
     end(begin(chat, history=CHOICE))
     with pytest.raises(NotFound):
-        store.kept_choice(owner=BOB, conversation=chat)
+        kept_choice.here(owner=BOB, conversation=chat)
     with pytest.raises(NotFound):
-        store.choose_history(owner=BOB, conversation=chat, history={})
-    store.delete_conversation(owner=ADA, conversation=chat)
+        choose_history.here(owner=BOB, conversation=chat, history={})
+    delete_conversation.here(owner=ADA, conversation=chat)
     with pytest.raises(NotFound):
-        store.kept_choice(owner=ADA, conversation=chat)
+        kept_choice.here(owner=ADA, conversation=chat)
     with pytest.raises(NotFound):
-        store.choose_history(owner=ADA, conversation=chat, history={})
+        choose_history.here(owner=ADA, conversation=chat, history={})
 
 
 @pytest.mark.parametrize("id", ["", "nonsense", "2c53dc1f-633f-4fe9-b637-9062c2ad9e53x"])
 def test_what_is_no_id_is_not_found(id: str) -> None:
     with pytest.raises(NotFound):
-        store.kept_choice(owner=ADA, conversation=id)
+        kept_choice.here(owner=ADA, conversation=id)

@@ -50,7 +50,7 @@ def add(chat: str, source: Source, *, role: str = "assistant") -> None:
 def seqs(
     chat: str, reach: Users | Tokens, *, ahead: int = 0, reply_to: str | None = None
 ) -> list[int]:
-    loaded = loading.load_path(
+    loaded = loading.load_path.here(
         owner=ADA, conversation=chat, reach=reach, ahead=ahead, reply_to=reply_to
     )
     return [entry.seq for entry in loaded.transcript.entries]
@@ -62,7 +62,7 @@ class TestByTokens:
     ) -> None:
         chat = chat_of(50)
         with django_assert_max_num_queries(3):
-            loaded = loading.load_path(owner=ADA, conversation=chat, reach=Tokens(100))
+            loaded = loading.load_path.here(owner=ADA, conversation=chat, reach=Tokens(100))
         assert [entry.seq for entry in loaded.transcript.entries] == list(range(89, 101))
         away = loaded.transcript.not_loaded
         assert (away.messages, away.users, away.tokens) == (88, 44, 880)
@@ -81,7 +81,7 @@ class TestByTokens:
     def test_unloaded_messages_take_no_tokens_and_are_read_as_unloaded(self, status: int) -> None:
         chat = chat_of(50)
         messages(chat).filter(turn_seq__in=[95, 97]).update(kv_status=status)
-        loaded = loading.load_path(owner=ADA, conversation=chat, reach=Tokens(100))
+        loaded = loading.load_path.here(owner=ADA, conversation=chat, reach=Tokens(100))
         statuses = {entry.seq: entry.message.kv_status for entry in loaded.transcript.entries}
         assert list(statuses) == list(range(85, 101))
         assert {seq for seq, now in statuses.items() if now == status} == {95, 96, 97, 98}
@@ -125,25 +125,27 @@ class TestBackground:
         more = [user_message("question", tokens=1) for _ in range(4)]
         active_path.append_to_path(row, more, now=timezone.now())
         row.save()
-        away = loading.load_path(owner=ADA, conversation=chat, reach=Users(2)).transcript.not_loaded
+        away = loading.load_path.here(
+            owner=ADA, conversation=chat, reach=Users(2)
+        ).transcript.not_loaded
         assert (away.users, away.background) == (5, 1)
 
 
 class TestTurnsOfHits:
     def test_whole_turns_are_read_once_and_in_order(self) -> None:
         chat = chat_of(20)
-        found = loading.load_turns(owner=ADA, conversation=chat, seqs=[12, 4, 11])
+        found = loading.load_turns.here(owner=ADA, conversation=chat, seqs=[12, 4, 11])
         assert [entry.seq for entry in found] == [3, 4, 11, 12]
 
     @pytest.mark.slow
     def test_many_hits_are_read_in_parts(self) -> None:
         chat = chat_of(700)
-        found = loading.load_turns(owner=ADA, conversation=chat, seqs=range(1, 1_401, 2))
+        found = loading.load_turns.here(owner=ADA, conversation=chat, seqs=range(1, 1_401, 2))
         assert len(found) == 1_400
 
     def test_messages_off_the_path_are_not_read(self) -> None:
         chat = chat_of(3)
         messages(chat).filter(seq__in=[3, 4]).update(on_path=False)
-        assert loading.load_turns(owner=ADA, conversation=chat, seqs=[3, 5]) == tuple(
-            loading.load_turns(owner=ADA, conversation=chat, seqs=[5])
+        assert loading.load_turns.here(owner=ADA, conversation=chat, seqs=[3, 5]) == tuple(
+            loading.load_turns.here(owner=ADA, conversation=chat, seqs=[5])
         )

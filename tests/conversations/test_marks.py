@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from chatsite.conversations import store
 from chatsite.conversations.models import Conversation, Message
 from chatsite.conversations.reads import loading, queries
+from chatsite.conversations.turn.begin import begin_turn
 from chatsite.conversations.upkeep import marks
+from chatsite.conversations.upkeep.lifecycle import (
+    clear_conversation,
+    delete_conversation,
+    undelete_conversation,
+)
 from chatsite.conversations.upkeep.marks import MarkChange
 from chatsite.errors import ChatsiteError, NotFound, Refused
 from chatsite.history import Everything, Users
 from chatsite.messages import Message as DomainMessage
+from chatsite.storage import Unit
 from tests.conversations.builders import (
     ADA,
     BOB,
@@ -29,7 +34,7 @@ from tests.conversations.builders import (
 )
 
 MARKS = (marks.pin_message, marks.exclude_message, marks.forget_above_message)
-Mark = Callable[..., MarkChange]
+Mark = Unit[..., MarkChange]
 
 
 def at(chat: str, seq: int) -> str:
@@ -60,7 +65,7 @@ def chat(db: None) -> str:
 class TestPinningAndLeavingOut:
     @pytest.mark.parametrize("mark", [marks.pin_message, marks.exclude_message])
     def test_a_mark_can_be_taken_back(self, chat: str, mark: Mark) -> None:
-        change = mark(owner=ADA, message=at(chat, 4), on=True)
+        change = mark.here(owner=ADA, message=at(chat, 4), on=True)
         assert change.conversation == chat
         assert change.marked.message == at(chat, 4)
         assert (change.marked.pinned, change.marked.excluded) == (
@@ -68,35 +73,35 @@ class TestPinningAndLeavingOut:
             mark is marks.exclude_message,
         )
         assert row(chat).marked == 1
-        mark(owner=ADA, message=at(chat, 4), on=False)
+        mark.here(owner=ADA, message=at(chat, 4), on=False)
         assert state(chat) == ([], 0, 0)
 
     def test_of_two_marks_on_one_message_the_later_one_counts(self, chat: str) -> None:
-        marks.pin_message(owner=ADA, message=at(chat, 4), on=True)
-        marks.exclude_message(owner=ADA, message=at(chat, 4), on=True)
+        marks.pin_message.here(owner=ADA, message=at(chat, 4), on=True)
+        marks.exclude_message.here(owner=ADA, message=at(chat, 4), on=True)
         assert state(chat) == ([(4, False, True)], 1, 0)
-        marks.pin_message(owner=ADA, message=at(chat, 4), on=False)
+        marks.pin_message.here(owner=ADA, message=at(chat, 4), on=False)
         assert state(chat) == ([(4, False, True)], 1, 0)
-        marks.pin_message(owner=ADA, message=at(chat, 4), on=True)
+        marks.pin_message.here(owner=ADA, message=at(chat, 4), on=True)
         assert state(chat) == ([(4, True, False)], 1, 0)
 
     def test_a_policy_loads_a_marked_turn_far_beyond_its_reach(self, chat: str) -> None:
-        marks.pin_message(owner=ADA, message=at(chat, 3), on=True)
-        loaded = loading.load_path(owner=ADA, conversation=chat, reach=Users(1))
+        marks.pin_message.here(owner=ADA, message=at(chat, 3), on=True)
+        loaded = loading.load_path.here(owner=ADA, conversation=chat, reach=Users(1))
         assert [e.seq for e in loaded.transcript.entries if e.pinned] == [3]
         assert [e.seq for e in loaded.transcript.entries][-4:] == [2, 3, 8, 9]
 
     def test_the_page_gets_the_marks_of_messages(self, chat: str) -> None:
-        marks.pin_message(owner=ADA, message=at(chat, 4), on=True)
-        marks.exclude_message(owner=ADA, message=at(chat, 7), on=True)
-        shown = queries.open_conversation(owner=ADA, conversation=chat).messages
+        marks.pin_message.here(owner=ADA, message=at(chat, 4), on=True)
+        marks.exclude_message.here(owner=ADA, message=at(chat, 7), on=True)
+        shown = queries.open_conversation.here(owner=ADA, conversation=chat).messages
         assert [view.seq for view in shown if view.pinned] == [4]
         assert [view.seq for view in shown if view.excluded] == [7]
 
     def test_clearing_the_path_clears_its_marks(self, chat: str) -> None:
-        marks.pin_message(owner=ADA, message=at(chat, 4), on=True)
-        marks.forget_above_message(owner=ADA, message=at(chat, 6), on=True)
-        store.clear_conversation(owner=ADA, conversation=chat)
+        marks.pin_message.here(owner=ADA, message=at(chat, 4), on=True)
+        marks.forget_above_message.here(owner=ADA, message=at(chat, 6), on=True)
+        clear_conversation.here(owner=ADA, conversation=chat)
         assert (row(chat).marked, row(chat).forget_above) == (0, 0)
 
     @pytest.mark.parametrize("seed", range(6))
@@ -107,7 +112,7 @@ class TestPinningAndLeavingOut:
                 choose.choice([marks.pin_message, marks.exclude_message]),
                 choose.randint(2, 9),
             )
-            mark(owner=ADA, message=at(chat, seq), on=choose.random() < 0.6)
+            mark.here(owner=ADA, message=at(chat, seq), on=choose.random() < 0.6)
             found, total, _ = state(chat)
             assert total == len(found)
             assert not any(pinned and excluded for _, pinned, excluded in found)
@@ -115,29 +120,29 @@ class TestPinningAndLeavingOut:
 
 class TestForgettingWhatIsAbove:
     def test_the_forget_marker_is_set_moved_and_removed(self, chat: str) -> None:
-        change = marks.forget_above_message(owner=ADA, message=at(chat, 4), on=True)
+        change = marks.forget_above_message.here(owner=ADA, message=at(chat, 4), on=True)
         assert change.marked.forget_above == row(chat).forget_above == 4
-        marks.forget_above_message(owner=ADA, message=at(chat, 8), on=True)
+        marks.forget_above_message.here(owner=ADA, message=at(chat, 8), on=True)
         assert row(chat).forget_above == 8
-        assert queries.open_conversation(owner=ADA, conversation=chat).forget_above == 8
-        loaded = loading.load_path(owner=ADA, conversation=chat, reach=Everything())
+        assert queries.open_conversation.here(owner=ADA, conversation=chat).forget_above == 8
+        loaded = loading.load_path.here(owner=ADA, conversation=chat, reach=Everything())
         assert [e.seq for e in loaded.transcript.entries if e.forgets_above] == [8]
-        marks.forget_above_message(owner=ADA, message=at(chat, 8), on=False)
+        marks.forget_above_message.here(owner=ADA, message=at(chat, 8), on=False)
         assert state(chat) == ([], 0, 0)
 
     def test_a_marker_set_at_an_answer_is_placed_above_its_question(self, chat: str) -> None:
-        marks.forget_above_message(owner=ADA, message=at(chat, 5), on=True)
+        marks.forget_above_message.here(owner=ADA, message=at(chat, 5), on=True)
         assert row(chat).forget_above == 4
-        marks.forget_above_message(owner=ADA, message=at(chat, 5), on=False)
+        marks.forget_above_message.here(owner=ADA, message=at(chat, 5), on=False)
         assert row(chat).forget_above == 0
 
     def test_the_marker_is_removed_only_from_the_message_that_has_it(self, chat: str) -> None:
-        marks.forget_above_message(owner=ADA, message=at(chat, 8), on=True)
-        change = marks.forget_above_message(owner=ADA, message=at(chat, 4), on=False)
+        marks.forget_above_message.here(owner=ADA, message=at(chat, 8), on=True)
+        change = marks.forget_above_message.here(owner=ADA, message=at(chat, 4), on=False)
         assert change.marked.forget_above == row(chat).forget_above == 8
 
     def test_the_marker_is_not_counted_as_a_mark_of_the_message(self, chat: str) -> None:
-        marks.forget_above_message(owner=ADA, message=at(chat, 4), on=True)
+        marks.forget_above_message.here(owner=ADA, message=at(chat, 4), on=True)
         assert state(chat) == ([], 0, 4)
 
 
@@ -147,7 +152,7 @@ class TestRefusals:
         told = []
         for owner, id in ((BOB, at(chat, 4)), (ADA, new_id())):
             with pytest.raises(NotFound) as missing:
-                mark(owner=owner, message=id, on=True)
+                mark.here(owner=owner, message=id, on=True)
             told.append(missing.value.message)
         assert told[0] == told[1]
         assert state(chat) == ([], 0, 0)
@@ -155,13 +160,13 @@ class TestRefusals:
     @pytest.mark.parametrize("mark", MARKS)
     def test_messages_off_the_path_or_deleted_are_not_found(self, chat: str, mark: Mark) -> None:
         id = at(chat, 4)
-        store.delete_conversation(owner=ADA, conversation=chat)
+        delete_conversation.here(owner=ADA, conversation=chat)
         with pytest.raises(NotFound):
-            mark(owner=ADA, message=id, on=True)
-        store.undelete_conversation(owner=ADA, conversation=chat)
-        store.clear_conversation(owner=ADA, conversation=chat)
+            mark.here(owner=ADA, message=id, on=True)
+        undelete_conversation.here(owner=ADA, conversation=chat)
+        clear_conversation.here(owner=ADA, conversation=chat)
         with pytest.raises(NotFound):
-            mark(owner=ADA, message=id, on=True)
+            mark.here(owner=ADA, message=id, on=True)
         assert state(chat) == ([], 0, 0)
 
     @pytest.mark.parametrize("mark", MARKS)
@@ -169,15 +174,15 @@ class TestRefusals:
         self, chat: str, mark: Mark
     ) -> None:
         with pytest.raises(Refused, match="never sent"):
-            mark(owner=ADA, message=at(chat, 1), on=True)
+            mark.here(owner=ADA, message=at(chat, 1), on=True)
 
     def test_while_an_answer_is_written_every_other_message_can_be_marked(self, chat: str) -> None:
         begun = begin(chat, "question 5")
         with pytest.raises(Refused, match="still being written"):
-            marks.pin_message(owner=ADA, message=begun.answer, on=True)
-        marks.exclude_message(owner=ADA, message=begun.messages[0].message.id, on=True)
-        marks.pin_message(owner=ADA, message=at(chat, 4), on=True)
-        marks.forget_above_message(owner=ADA, message=at(chat, 4), on=True)
+            marks.pin_message.here(owner=ADA, message=begun.answer, on=True)
+        marks.exclude_message.here(owner=ADA, message=begun.messages[0].message.id, on=True)
+        marks.pin_message.here(owner=ADA, message=at(chat, 4), on=True)
+        marks.forget_above_message.here(owner=ADA, message=at(chat, 4), on=True)
         end(begun)
         assert state(chat) == ([(4, True, False), (10, False, True)], 2, 4)
 
@@ -187,7 +192,7 @@ def test_marks_set_at_the_same_time_are_all_counted() -> None:
     pinned = new_id()
     talk(pinned, 4)
     ids = iter([str(id) for id in messages(pinned).values_list("id", flat=True)])
-    found = run_in_threads(8, lambda: marks.pin_message(owner=ADA, message=next(ids), on=True))
+    found = run_in_threads(8, lambda: marks.pin_message.here(owner=ADA, message=next(ids), on=True))
     assert all(isinstance(one, MarkChange) for one in found), found
     assert row(pinned).marked == 8
 
@@ -197,7 +202,7 @@ class TestReplying:
 
     def reply(self, chat: str, to: str, **more: Any) -> Any:
         fields = DomainMessage.user("About that", id=new_id(), reply_to=to)
-        return store.begin_turn(
+        return begin_turn.here(
             owner=ADA,
             conversation=chat,
             agent="demo",
@@ -218,9 +223,9 @@ class TestReplying:
         assert quote.text.startswith("One two three word") and quote.text.endswith("word…")
         assert len(quote.text) <= 200
         end(begun)
-        shown = queries.open_conversation(owner=ADA, conversation=chat).messages
+        shown = queries.open_conversation.here(owner=ADA, conversation=chat).messages
         assert [view.reply for view in shown if view.reply] == [quote]
-        loaded = loading.load_path(owner=ADA, conversation=chat, reach=Users(1))
+        loaded = loading.load_path.here(owner=ADA, conversation=chat, reach=Users(1))
         assert loaded.transcript.entries[-2].message.reply_to == at(chat, 3)
 
     def test_a_resent_message_is_shown_with_its_reply_too(self, chat: str) -> None:

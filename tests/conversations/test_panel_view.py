@@ -7,8 +7,10 @@ from dataclasses import dataclass
 import pytest
 from pytest_django import DjangoAssertNumQueries
 
-from chatsite.conversations import store
+from chatsite.conversations.cache.books import mark_turns, place_books
 from chatsite.conversations.cache.panel_view import cache_books, totals_of
+from chatsite.conversations.cache.saved_sessions import save_session
+from chatsite.conversations.turn.end import end_turn
 from chatsite.conversations.values.cache_records import CacheBooks
 from chatsite.errors import NotFound
 from chatsite.kv import Book, Session, Span
@@ -40,7 +42,7 @@ def strip(books: CacheBooks, place: str, *, used: int) -> list[Piece]:
 
 
 def load_books(chat: str) -> CacheBooks:
-    return cache_books(owner=ADA, conversation=chat)
+    return cache_books.here(owner=ADA, conversation=chat)
 
 
 @pytest.fixture
@@ -49,13 +51,13 @@ def chat() -> str:
     yet; tokens of the site's own are before the last question."""
     conversation = new_id()
     talk(conversation, 3)
-    store.mark_turns(conversation=conversation, turns=[1])
+    mark_turns.here(conversation=conversation, turns=[1])
     places = {
         at(conversation, 3): (10, 5),
         at(conversation, 4): (15, 5),
         at(conversation, 5): (26, 4),
     }
-    store.place_books(conversation=conversation, places=places)
+    place_books.here(conversation=conversation, places=places)
     return conversation
 
 
@@ -81,7 +83,7 @@ class TestTheStrip:
     def test_the_strip_of_an_uncached_conversation_has_only_unloaded_messages(
         self, chat: str
     ) -> None:
-        store.mark_turns(conversation=chat, turns=[3])
+        mark_turns.here(conversation=chat, turns=[3])
         found = strip(load_books(chat), "none", used=0)
         assert [(one.what, one.start, one.status) for one in found] == [
             (seq, -1, -1) for seq in (1, 2, 3, 4)
@@ -91,7 +93,7 @@ class TestTheStrip:
         spans = (Span("head", 8), Span(at(chat, 1), 6), Span(at(chat, 2), 4), Span(at(chat, 6), 5))
         book = Book(tuple(range(23)), spans)
         saved = Session(key=chat, fingerprint="x", book=book, file="a", size=500, digest="d")
-        store.save_session(conversation=chat, session=saved)
+        save_session.here(conversation=chat, session=saved)
         books = load_books(chat)
         assert books.saved is not None and (books.saved.cells, books.saved.bytes) == (23, 500)
         assert strip(books, "saved", used=23) == [
@@ -102,7 +104,7 @@ class TestTheStrip:
         ]
 
     def test_an_answer_version_that_is_not_shown_is_not_in_the_strip(self, chat: str) -> None:
-        store.place_books(conversation=chat, places={at(chat, 5): (10, 4), at(chat, 6): (14, 6)})
+        place_books.here(conversation=chat, places={at(chat, 5): (10, 4), at(chat, 6): (14, 6)})
         end(retry(chat, at(chat, 6)))
         assert strip(load_books(chat), "slot", used=20)[-2:] == [
             Piece(5, 10, 4),
@@ -118,7 +120,7 @@ class TestTheStrip:
     def test_example_turns_have_a_label(self, chat: str) -> None:
         begun = begin(chat, "question 4")
         receipt = {"head": {"hash": "x", "messages": 3}}
-        store.end_turn(turn=begun.turn, state="complete", text="x", receipt=receipt)
+        end_turn.here(turn=begun.turn, state="complete", text="x", receipt=receipt)
         pieces = load_books(chat).strip(place="slot", used=30)
         assert pieces[0].label == "instructions and example turns"
 
@@ -126,10 +128,12 @@ class TestTheStrip:
 class TestTheRest:
     def test_the_tokens_of_unloaded_messages_are_added_up(self, chat: str) -> None:
         assert load_books(chat).unloaded == {"turns": 1, "messages": 2, "tokens": 8}
-        told = totals_of(owner=ADA, conversation=chat, ids=[at(chat, 1), at(chat, 5), new_id()])
+        told = totals_of.here(
+            owner=ADA, conversation=chat, ids=[at(chat, 1), at(chat, 5), new_id()]
+        )
         assert told == {"turns": [1, 5], "messages": 2, "tokens": 6}
         nothing = {"turns": [], "messages": 0, "tokens": 0}
-        assert totals_of(owner=ADA, conversation=chat, ids=[]) == nothing
+        assert totals_of.here(owner=ADA, conversation=chat, ids=[]) == nothing
 
     def test_the_tokens_that_recent_turns_reused_are_read_from_their_receipts(
         self, chat: str
@@ -144,7 +148,7 @@ class TestTheRest:
             }
             receipt = {"cache": account, "reported": {"first_token_ms": 7}}
             begun = begin(chat, "and?")
-            store.end_turn(turn=begun.turn, state="complete", text="x", receipt=receipt)
+            end_turn.here(turn=begun.turn, state="complete", text="x", receipt=receipt)
         found = load_books(chat).turns
         assert [one["number"] for one in found] == list(range(9, 29))
         assert found[-1] == {
@@ -159,9 +163,9 @@ class TestTheRest:
     def test_the_books_are_shown_to_the_owner_alone(self, chat: str) -> None:
         for owner, id in ((BOB, chat), (ADA, new_id())):
             with pytest.raises(NotFound):
-                cache_books(owner=owner, conversation=id)
+                cache_books.here(owner=owner, conversation=id)
             with pytest.raises(NotFound):
-                totals_of(owner=owner, conversation=id, ids=[])
+                totals_of.here(owner=owner, conversation=id, ids=[])
 
     def test_a_long_conversation_is_not_loaded_for_the_panel(
         self, chat: str, django_assert_num_queries: DjangoAssertNumQueries

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
 from typing import Any
@@ -13,11 +13,25 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
-from chatsite.conversations import store
-from chatsite.conversations.database import work
+from chatsite import storage
 from chatsite.conversations.models import Conversation, Message, Turn
 from chatsite.conversations.reads import loading
+from chatsite.conversations.reads.loading import load_path
+from chatsite.conversations.reads.queries import list_conversations, open_conversation, whole_path
 from chatsite.conversations.upkeep import maintenance
+from chatsite.conversations.upkeep.imports import (
+    add_imported,
+    begin_import,
+    finish_import,
+    import_conversation,
+)
+from chatsite.conversations.upkeep.lifecycle import (
+    clear_conversation,
+    delete_conversation,
+    save_counts,
+    undelete_conversation,
+)
+from chatsite.conversations.upkeep.maintenance import purge
 from chatsite.errors import NotFound
 from chatsite.history import Everything
 from chatsite.messages import Message as Said
@@ -33,14 +47,14 @@ def said(count: int) -> list[Said]:
 
 
 def imported(count: int) -> str:
-    return store.import_conversation(owner=ADA, agent="demo", title="Log", messages=said(count)).id
+    return import_conversation.here(owner=ADA, agent="demo", title="Log", messages=said(count)).id
 
 
 @contextmanager
 def watched() -> Iterator[list[int]]:
     """The rows that each transaction changed, as SQLite counts them."""
     changed: list[int] = []
-    original = work.next_piece
+    original = storage.next_piece
 
     def counted(steps: Any) -> tuple[bool, Any]:
         before = total_changes()
@@ -49,11 +63,11 @@ def watched() -> Iterator[list[int]]:
         finally:
             changed.append(total_changes() - before)
 
-    work.next_piece = counted
+    storage.next_piece = counted
     try:
         yield changed
     finally:
-        work.next_piece = original
+        storage.next_piece = original
 
 
 def total_changes() -> int:
@@ -73,83 +87,77 @@ def counts_of(chat: str) -> dict[str, TokenCount]:
 def test_no_unit_changes_more_rows_at_once_than_a_piece_has() -> None:
     with watched() as changed:
         chat = imported(MESSAGES)
-        store.save_counts(conversation=chat, counts=counts_of(chat))
+        save_counts.here(conversation=chat, counts=counts_of(chat))
         row = Conversation.objects.get(id=chat)
         assert (row.path_messages, row.path_tokens) == (MESSAGES, 7 * MESSAGES)
-        store.clear_conversation(owner=ADA, conversation=chat)
+        clear_conversation.here(owner=ADA, conversation=chat)
         row.refresh_from_db()
         assert (row.path_messages, row.path_tokens, row.forget_above) == (0, 0, 0)
-        store.delete_conversation(owner=ADA, conversation=chat)
-        assert store.purge(now=later()).conversations == 1
+        delete_conversation.here(owner=ADA, conversation=chat)
+        assert purge(now=later()).conversations == 1
     assert not Message.objects.exists()
-    assert len(changed) >= 4 * MESSAGES / work.ROWS
-    assert max(changed) <= work.ROWS + 5
+    assert len(changed) >= 4 * MESSAGES / storage.ROWS
+    assert max(changed) <= storage.ROWS + 5
 
 
 def test_an_import_is_found_by_nobody_before_it_is_complete() -> None:
-    id = store.begin_import(owner=ADA, agent="demo", title="Half")
-    store.add_imported(conversation=id, messages=said(3))
-    assert store.list_conversations(owner=ADA) == ([], False)
-    for unit in (store.open_conversation, store.whole_path, store.undelete_conversation):
+    id = begin_import.here(owner=ADA, agent="demo", title="Half")
+    add_imported.here(conversation=id, messages=said(3))
+    assert list_conversations.here(owner=ADA) == ([], False)
+    for unit in (open_conversation, whole_path, undelete_conversation):
         with pytest.raises(NotFound):
-            unit(owner=ADA, conversation=id)
-    assert store.purge(now=later()).conversations == 0
-    store.finish_import(conversation=id)
-    [shown], _ = store.list_conversations(owner=ADA)
+            unit.here(owner=ADA, conversation=id)
+    assert purge(now=later()).conversations == 0
+    finish_import.here(conversation=id)
+    [shown], _ = list_conversations.here(owner=ADA)
     assert shown.id == id
 
 
 def test_what_a_killed_server_left_of_an_import_is_removed() -> None:
-    id = store.begin_import(owner=ADA, agent="demo", title="Half")
-    store.add_imported(conversation=id, messages=said(3))
+    id = begin_import.here(owner=ADA, agent="demo", title="Half")
+    add_imported.here(conversation=id, messages=said(3))
     kept = imported(2)
-    assert maintenance.remove_imports() == 1
+    assert maintenance.remove_imports.here() == 1
     assert [str(row.id) for row in Conversation.objects.all()] == [kept]
     assert Message.objects.count() == 2
     with pytest.raises(NotFound):
-        store.add_imported(conversation=id, messages=said(1))
+        add_imported.here(conversation=id, messages=said(1))
 
 
 def test_a_message_sent_while_a_conversation_is_cleared_stays() -> None:
-    chat = imported(work.ROWS * 2)
-    steps = pieces_of(store.clear_conversation)(owner=ADA, conversation=chat)
-    assert work.next_piece(steps) == (False, None)
+    chat = imported(storage.ROWS * 2)
+    steps = clear_conversation.pieces(owner=ADA, conversation=chat)
+    assert storage.next_piece(steps) == (False, None)
     started = begin(chat, "Still here")
-    loaded = store.load_path(owner=ADA, conversation=chat, reach=Everything())
+    loaded = load_path.here(owner=ADA, conversation=chat, reach=Everything())
     [entry] = [one for one in loaded.transcript.entries if one.forgets_above]
     assert entry.message.content == "Still here"
-    while not work.next_piece(steps)[0]:
+    while not storage.next_piece(steps)[0]:
         pass
     row = Conversation.objects.get(id=chat)
     assert (row.path_messages, row.path_users, row.forget_above) == (1, 1, 0)
     assert Turn.objects.get(id=started.turn).state == "running"
 
 
-def pieces_of(unit: Callable[..., Any]) -> Any:
-    return unit.pieces  # type: ignore[attr-defined]
-
-
 async def test_another_write_runs_between_the_pieces_and_a_cancelled_caller_ends_nothing() -> None:
-    run = store.StorageThreads()
     order: list[str] = []
 
-    @work.in_pieces
-    def long() -> work.Pieces[None]:
+    @storage.in_pieces
+    def long() -> storage.Pieces[None]:
         for _ in range(3):
             order.append("long")
             yield
 
-    @work.writing
+    @storage.writing
     def short() -> None:
         order.append("short")
 
-    caller = asyncio.create_task(run(long))
+    caller = asyncio.create_task(long())
     await asyncio.sleep(0)
     await asyncio.sleep(0)
     caller.cancel()
-    await run(short)
-    await run.drain()
-    run.close()
+    await short()
+    await storage.drain()
     assert order.count("long") == 3
     assert order.index("short") < 3
 
@@ -161,5 +169,5 @@ def test_a_turn_that_begins_reads_no_long_path_on_the_writing_thread() -> None:
     assert begun.loaded is None
     end(begun, "Nothing.")
     assert retry(long, begun.answer).loaded is None
-    read = loading.load_path(owner=ADA, conversation=long, reach=Everything())
+    read = loading.load_path.here(owner=ADA, conversation=long, reach=Everything())
     assert len(read.transcript.entries) == loading.SHORT + 2

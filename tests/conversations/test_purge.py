@@ -12,9 +12,9 @@ import pytest
 from django.core.management import call_command
 from django.utils import timezone
 
-from chatsite.conversations import store
 from chatsite.conversations.files import uploads
 from chatsite.conversations.models import Conversation, Message, Turn, Upload
+from chatsite.conversations.upkeep.lifecycle import delete_conversation
 from chatsite.conversations.upkeep.maintenance import Purged, purge
 from tests.conversations.builders import ADA, new_id, talk
 from tests.conversations.upload_builders import (
@@ -46,7 +46,7 @@ def test_a_deleted_conversation_is_purged_with_its_files_after_an_hour(
 ) -> None:
     gone, stays = conversation_with(keep()), conversation_with(keep())
     talk(gone, 3)
-    store.delete_conversation(owner=ADA, conversation=gone)
+    delete_conversation.here(owner=ADA, conversation=gone)
     assert later(0.9) == NOTHING
     assert len(stored_file_names(folder)) == 2
     assert later(1.1) == Purged(conversations=1, unsent=0, leftovers=0)
@@ -61,7 +61,7 @@ def test_a_long_conversation_is_removed_in_parts(monkeypatch: pytest.MonkeyPatch
     gone = new_id()
     talk(gone, 5)
     Turn.objects.filter(number=5).update(asked=Message.objects.filter(seq=1).get())
-    store.delete_conversation(owner=ADA, conversation=gone)
+    delete_conversation.here(owner=ADA, conversation=gone)
     assert later(2).conversations == 1
     assert (Message.objects.count(), Turn.objects.count()) == (0, 0)
 

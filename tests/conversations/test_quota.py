@@ -11,8 +11,8 @@ import pytest
 from django.contrib.auth import get_user_model
 from django.utils import timezone
 
-from chatsite.conversations import store
 from chatsite.conversations.upkeep import maintenance
+from chatsite.conversations.upkeep.lifecycle import clear_conversation, delete_conversation
 from chatsite.conversations.values.owners import Owner
 from chatsite.errors import Refused
 from chatsite.files.intake import KEPT_FREE
@@ -55,10 +55,10 @@ def test_answers_count_too() -> None:
 
 def test_what_was_purged_makes_room_again_and_what_is_only_cleared_does_not() -> None:
     chat = fill(ADA, 2)
-    store.clear_conversation(owner=ADA, conversation=chat)
+    clear_conversation.here(owner=ADA, conversation=chat)
     with pytest.raises(Refused):
         begin(new_id(), LONG)
-    store.delete_conversation(owner=ADA, conversation=chat)
+    delete_conversation.here(owner=ADA, conversation=chat)
     maintenance.purge(now=timezone.now() + timedelta(hours=2))
     assert begin(new_id(), LONG).turn
 

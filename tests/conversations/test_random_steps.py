@@ -14,11 +14,14 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 from hypothesis.stateful import run_state_machine_as_test as run
 
-from chatsite.conversations import store
 from chatsite.conversations.models import Message, Turn
 from chatsite.conversations.outside.outside_messages import add_message
 from chatsite.conversations.reads import loading, queries, receipts
+from chatsite.conversations.turn.end import end_interrupted, end_turn
+from chatsite.conversations.turn.rounds import end_call, save_checkpoints
+from chatsite.conversations.turn.versions import show_version
 from chatsite.conversations.upkeep import deletions, edits, marks
+from chatsite.conversations.upkeep.lifecycle import clear_conversation, save_counts
 from chatsite.conversations.values.records import Checkpoint, StartedTurn
 from chatsite.errors import NotFound, Refused
 from chatsite.history import BACKGROUND, Everything
@@ -91,7 +94,7 @@ class Conversation(RuleBasedStateMachine):
     @precondition(rest)
     @rule(source=st.sampled_from(sorted(BACKGROUND)), role=st.sampled_from(["assistant", "user"]))
     def report(self, source: Any, role: Role) -> None:
-        add_message(conversation=self.chat, source=source, text="It rains.", role=role)
+        add_message.here(conversation=self.chat, source=source, text="It rains.", role=role)
 
     def last_turn(self) -> list[Message]:
         """What a person asked last, and all below it."""
@@ -144,14 +147,14 @@ class Conversation(RuleBasedStateMachine):
     def end_call(self, pick: int) -> None:
         assert self.begun is not None
         ended = self.open.pop(pick % len(self.open))
-        assert store.end_call(turn=self.begun.turn, message=tool_result(ended)) is not None
+        assert end_call.here(turn=self.begun.turn, message=tool_result(ended)) is not None
 
     @precondition(lambda self: self.begun)
     @rule()
     def save(self) -> None:
         assert self.begun is not None
         self.text += " on"
-        store.save_checkpoints(
+        save_checkpoints.here(
             [Checkpoint(turn=self.begun.turn, answer=self.answer, text=self.text, reasoning="Hm")]
         )
 
@@ -165,7 +168,7 @@ class Conversation(RuleBasedStateMachine):
         assert self.begun is not None
         path = [m for m in self.path() if str(m.id) != self.answer]
         layout = [{"first": path[0].seq, "last": path[-1].seq}]
-        store.end_turn(
+        end_turn.here(
             turn=self.begun.turn,
             state=state,
             text=text,
@@ -178,7 +181,7 @@ class Conversation(RuleBasedStateMachine):
 
     @rule()
     def kill(self) -> None:
-        store.end_interrupted(conversation=self.chat)
+        end_interrupted.here(conversation=self.chat)
         self.ended()
 
     @precondition(rest)
@@ -190,7 +193,7 @@ class Conversation(RuleBasedStateMachine):
             return
         chosen = found[pick % len(found)]
         try:
-            store.show_version(owner=ADA, message=str(chosen.id))
+            show_version.here(owner=ADA, message=str(chosen.id))
         except NotFound:
             assert chosen.seq < row(self.chat).cleared
         else:
@@ -213,7 +216,9 @@ class Conversation(RuleBasedStateMachine):
         found = [m for m in self.path() if m.role in ("user", "assistant") and not m.calls]
         if found:
             chosen = found[pick % len(found)]
-            changed = edits.edit_message(owner=ADA, message=str(chosen.id), text=f"Text {pick}")
+            changed = edits.edit_message.here(
+                owner=ADA, message=str(chosen.id), text=f"Text {pick}"
+            )
             (view,) = changed.changed.messages
             assert view.edited and view.message.content == f"Text {pick}"
             texts = list(messages(self.chat).values_list("content", flat=True))
@@ -225,7 +230,7 @@ class Conversation(RuleBasedStateMachine):
         found = [m for m in self.path() if m.role != "tool"]
         if found:
             chosen = str(found[pick % len(found)].id)
-            changed = deletions.delete_message(owner=ADA, message=chosen)
+            changed = deletions.delete_message.here(owner=ADA, message=chosen)
             assert chosen in changed.changed.gone
             assert chosen not in [str(m.id) for m in self.path()]
 
@@ -236,9 +241,9 @@ class Conversation(RuleBasedStateMachine):
         if found:
             before, title, marker = self.path(), row(self.chat).title, row(self.chat).forget_above
             chosen = str(found[pick % len(found)].id)
-            deletions.delete_message(owner=ADA, message=chosen)
+            deletions.delete_message.here(owner=ADA, message=chosen)
             renamed = row(self.chat).title != title
-            deletions.restore_message(owner=ADA, message=chosen)
+            deletions.restore_message.here(owner=ADA, message=chosen)
             assert [as_stored(m) for m in self.path()] == [as_stored(m) for m in before]
             assert row(self.chat).forget_above == marker
             assert not renamed or row(self.chat).title == title
@@ -250,7 +255,7 @@ class Conversation(RuleBasedStateMachine):
         if found:
             chosen = found[pick % len(found)]
             try:
-                deletions.restore_message(owner=ADA, message=str(chosen.id))
+                deletions.restore_message.here(owner=ADA, message=str(chosen.id))
             except NotFound:
                 assert chosen.seq < row(self.chat).cleared
             else:
@@ -259,7 +264,7 @@ class Conversation(RuleBasedStateMachine):
 
     @rule()
     def remove_for_good(self) -> None:
-        deletions.purge_messages(now=timezone.now() + timedelta(hours=2))
+        deletions.purge_messages.here(now=timezone.now() + timedelta(hours=2))
         assert row(self.chat).hidden == 0
 
     @rule(
@@ -271,18 +276,18 @@ class Conversation(RuleBasedStateMachine):
     def mark(self, pick: int, mark: Any) -> None:
         path = [m for m in self.path() if m.state != "running" and m.turn_seq]
         if path:
-            mark(owner=ADA, message=str(path[pick % len(path)].id), on=bool(pick % 3))
+            mark.here(owner=ADA, message=str(path[pick % len(path)].id), on=bool(pick % 3))
 
     @precondition(rest)
     @rule()
     def clear(self) -> None:
-        store.clear_conversation(owner=ADA, conversation=self.chat)
+        clear_conversation.here(owner=ADA, conversation=self.chat)
 
     @rule(pick=ANY)
     def count(self, pick: int) -> None:
         some = messages(self.chat).order_by("seq")[pick % 7 : pick % 7 + 3]
         counts = {str(m.id): token_count(pick % 50) for m in some}
-        store.save_counts(conversation=self.chat, counts=counts)
+        save_counts.here(conversation=self.chat, counts=counts)
 
     # ---- what must hold ------------------------------------------------------------------------
     @invariant()
@@ -356,7 +361,7 @@ class Conversation(RuleBasedStateMachine):
             place = self.shown(message.parent_id, hidden)
             if message.id not in hidden and (place is not None or message.seq >= cleared):
                 places.setdefault(place, set()).add(str(message.id))
-        opened = queries.open_conversation(owner=ADA, conversation=self.chat)
+        opened = queries.open_conversation.here(owner=ADA, conversation=self.chat)
         writing = self.answer if self.begun else ""
         seen = [m for m in path if str(m.id) != writing]
         assert [view.message.id for view in opened.messages] == [str(m.id) for m in seen][-60:]
@@ -371,14 +376,14 @@ class Conversation(RuleBasedStateMachine):
     def teardown(self) -> None:
         """Every request can be built again, wherever the path goes by now, as long as one of its
         turn's messages is stored; and what is read for a decision is what has ended."""
-        loaded = loading.load_path(owner=ADA, conversation=self.chat, reach=Everything())
+        loaded = loading.load_path.here(owner=ADA, conversation=self.chat, reach=Everything())
         ended = [str(m.id) for m in self.path() if m.state != "running"]
         assert [entry.message.id for entry in loaded.transcript.entries] == ended
         there = messages(self.chat).filter(deleted__isnull=True)
         left = {str(id) for id in there.values_list("id", flat=True)}
         for turn, ids in self.sent:
             try:
-                kept = receipts.request_parts(owner=ADA, turn=turn)
+                kept = receipts.request_parts.here(owner=ADA, turn=turn)
             except NotFound:
                 own = Q(turn=turn) | Q(id=Turn.objects.get(id=turn).asked_id) | Q(id=ids[-1])
                 assert not messages(self.chat).filter(own).exists()

@@ -5,11 +5,16 @@ from __future__ import annotations
 import pytest
 from pytest_django import DjangoAssertNumQueries
 
-from chatsite.conversations import store, summaries
+from chatsite.conversations import summaries
 from chatsite.conversations.models import Message, Turn
 from chatsite.conversations.outside.outside_messages import add_message
 from chatsite.conversations.reads import queries, receipts, summary_queries
+from chatsite.conversations.turn.end import end_interrupted, end_turn
+from chatsite.conversations.turn.rounds import end_call, save_checkpoints
+from chatsite.conversations.turn.versions import show_version
 from chatsite.conversations.upkeep import marks
+from chatsite.conversations.upkeep.edits import edit_message
+from chatsite.conversations.upkeep.lifecycle import clear_conversation
 from chatsite.conversations.values.records import Checkpoint, StartedTurn
 from chatsite.errors import NotFound, Refused, TurnRunning
 from chatsite.history import AddedMessage
@@ -43,7 +48,7 @@ def message_id(chat: str, seq: int) -> str:
 
 
 def versions(chat: str) -> list[tuple[str, ...]]:
-    opened = queries.open_conversation(owner=ADA, conversation=chat)
+    opened = queries.open_conversation.here(owner=ADA, conversation=chat)
     return [tuple(one.id for one in view.versions) for view in opened.messages]
 
 
@@ -67,7 +72,7 @@ class TestAgain:
         assert [view.message.content for view in begun.messages] == ["question 2"]
         assert stored_totals(chat) == counted_totals(chat)
         assert shown_messages(chat)[-1] == ("user", "question 2")
-        opened = queries.open_conversation(owner=ADA, conversation=chat)
+        opened = queries.open_conversation.here(owner=ADA, conversation=chat)
         assert (opened.running, opened.running_user) == (begun.turn, begun.asked)
         ended = end(begun, "Better.")
         assert ended is not None and ended.message is not None
@@ -84,28 +89,28 @@ class TestAgain:
         results, _ = begin_round(
             begun.turn, tool_call_message("tides"), id=begun.answer, answer=new_id()
         )
-        store.end_call(turn=begun.turn, message=tool_result(results[0]))
+        end_call.here(turn=begun.turn, message=tool_result(results[0]))
         end(begun, "At noon.")
-        marks.pin_message(owner=ADA, message=results[0].id, on=True)
+        marks.pin_message.here(owner=ADA, message=results[0].id, on=True)
         retried = retry(chat, message_id(chat, 2))
         assert retried.gone_from == 2
         assert (row(chat).marked, stored_totals(chat)) == (0, (1, 1, 3))
         end(retried, "At one.")
         assert versions(chat) == [(), (begun.answer, retried.answer)]
-        store.show_version(owner=ADA, message=begun.answer)
+        show_version.here(owner=ADA, message=begun.answer)
         assert [text for _, text in shown_messages(chat)][2:] == ['"high at noon"', "At noon."]
         assert row(chat).marked == 1 and stored_totals(chat) == counted_totals(chat)
 
     def test_a_message_without_an_answer_can_be_retried(self) -> None:
         chat = new_id()
         failed = begin(chat, "Hello?")
-        store.end_turn(turn=failed.turn, state="failed", text="", problem=DOWN)
-        opened = queries.open_conversation(owner=ADA, conversation=chat)
+        end_turn.here(turn=failed.turn, state="failed", text="", problem=DOWN)
+        opened = queries.open_conversation.here(owner=ADA, conversation=chat)
         assert opened.messages[0].problem == DOWN
         begun = retry(chat, failed.asked)
         assert begun.gone_from == 0 and begun.messages[0].problem is None
         end(begun, "Hello!")
-        opened = queries.open_conversation(owner=ADA, conversation=chat)
+        opened = queries.open_conversation.here(owner=ADA, conversation=chat)
         assert [view.problem for view in opened.messages] == [None, None]
         assert opened.messages[1].turn == begun.turn and opened.receipt == {
             "turn": begun.turn,
@@ -117,17 +122,17 @@ class TestAgain:
         talk(chat, 1)
         first = message_id(chat, 2)
         end(retry(chat, first), "Second.")
-        store.show_version(owner=ADA, message=first)
+        show_version.here(owner=ADA, message=first)
         tried = retry(chat, first)
-        ended = store.end_turn(turn=tried.turn, state="failed", text="", problem=DOWN)
+        ended = end_turn.here(turn=tried.turn, state="failed", text="", problem=DOWN)
         assert ended is not None and ended.message is None
         assert [view.message.id for view in ended.messages] == [first]
-        opened = queries.open_conversation(owner=ADA, conversation=chat)
+        opened = queries.open_conversation.here(owner=ADA, conversation=chat)
         assert [view.message.content for view in opened.messages] == ["question 1", "answer 1"]
         assert [view.problem for view in opened.messages] == [DOWN, None]
         assert stored_totals(chat) == counted_totals(chat)
         end(retry(chat, first), "Third.")
-        opened = queries.open_conversation(owner=ADA, conversation=chat)
+        opened = queries.open_conversation.here(owner=ADA, conversation=chat)
         assert [view.problem for view in opened.messages] == [None, None]
 
     def test_a_resent_retry_returns_the_turn_that_it_began(self) -> None:
@@ -149,7 +154,7 @@ class TestAgain:
         talk(chat, 2)
         talk(other, 1)
         last, off_path = message_id(chat, 4), message_id(chat, 2)
-        store.edit_message(owner=ADA, message=off_path, text="Rather so.")
+        edit_message.here(owner=ADA, message=off_path, text="Rather so.")
         off_path = str(messages(chat).get(on_path=False).id)
         for id, owner, message, error in (
             (chat, ADA, off_path, Refused),
@@ -170,7 +175,7 @@ class TestAgain:
         chat = new_id()
         begun = begin(chat, "Tell me")
         end(begun, "Half an", state="stopped")
-        task = add_message(conversation=chat, source="briefing", text="It rains.", role=role)
+        task = add_message.here(conversation=chat, source="briefing", text="It rains.", role=role)
         before = shown_messages(chat)
         with pytest.raises(Refused, match="message of yours"):
             retry(chat, task.message.id)
@@ -179,24 +184,24 @@ class TestAgain:
         assert shown_messages(chat) == before
         end(retry(chat, begun.answer), "A whole answer.")
         assert shown_messages(chat) == [("user", "Tell me"), ("assistant", "A whole answer.")]
-        store.show_version(owner=ADA, message=begun.answer)
+        show_version.here(owner=ADA, message=begun.answer)
         assert shown_messages(chat) == before and stored_totals(chat) == counted_totals(chat)
 
     def test_a_summary_of_the_old_answer_is_invalid_until_that_version_is_shown_again(self) -> None:
         chat = new_id()
         talk(chat, 1)
-        given = summary_queries.unsummarised_path(owner=ADA, conversation=chat)
-        summaries.fold_summary(
+        given = summary_queries.unsummarised_path.here(owner=ADA, conversation=chat)
+        summaries.fold_summary.here(
             owner=ADA, conversation=chat, start=given, folded=given.entries, messages=2, text="S",
             by="m", tokens=token_count(1), report={},
         )  # fmt: skip
         first = message_id(chat, 2)
         end(retry(chat, first))
-        assert summary_queries.summary_state(owner=ADA, conversation=chat).summary is None
-        store.show_version(owner=ADA, message=first)
-        assert summary_queries.summary_state(owner=ADA, conversation=chat).summary is not None
+        assert summary_queries.summary_state.here(owner=ADA, conversation=chat).summary is None
+        show_version.here(owner=ADA, message=first)
+        assert summary_queries.summary_state.here(owner=ADA, conversation=chat).summary is not None
         retry(chat, first, mode="continue")
-        assert summary_queries.summary_state(owner=ADA, conversation=chat).summary is None
+        assert summary_queries.summary_state.here(owner=ADA, conversation=chat).summary is None
 
 
 @pytest.mark.django_db
@@ -219,15 +224,15 @@ class TestContinuing:
         chat, begun = stop_turn()
         further = retry(chat, begun.answer, mode="continue")
         if added:
-            store.save_checkpoints(
+            save_checkpoints.here(
                 [Checkpoint(turn=further.turn, answer=further.answer, text=f"Half an{added}")]
             )
-        store.end_interrupted(conversation=chat)
+        end_interrupted.here(conversation=chat)
         assert shown_messages(chat)[-1] == ("assistant", f"Half an{added}")
         further = retry(chat, begun.answer, mode="continue")
-        store.end_turn(turn=further.turn, state="failed", text="", reasoning="", problem=DOWN)
+        end_turn.here(turn=further.turn, state="failed", text="", reasoning="", problem=DOWN)
         assert shown_messages(chat)[-1] == ("assistant", f"Half an{added}")
-        opened = queries.open_conversation(owner=ADA, conversation=chat)
+        opened = queries.open_conversation.here(owner=ADA, conversation=chat)
         assert opened.messages[0].problem == DOWN
         assert stored_totals(chat) == counted_totals(chat)
 
@@ -236,7 +241,7 @@ class TestContinuing:
         further = retry(chat, begun.answer, mode="continue")
         message = tool_call_message("tides", text="Half an hour: let me see.")
         results, _ = begin_round(further.turn, message, id=begun.answer, answer=new_id())
-        store.end_call(turn=further.turn, message=tool_result(results[0]))
+        end_call.here(turn=further.turn, message=tool_result(results[0]))
         end(further, "At noon.")
         assert [text for _, text in shown_messages(chat)][1:] == [
             "Half an hour: let me see.",
@@ -268,16 +273,18 @@ class TestContinuing:
         source = AddedMessage(
             kind="continue", role="assistant", digest="", tokens=1, id="7", sources=(2,)
         ).to_dict()
-        store.end_turn(
+        end_turn.here(
             turn=first.turn, state="stopped", text="Half an ans", receipt={"layout": [run, source]}
         )
         end(retry(chat, begun.answer, mode="continue"), "Half an answer.")
         anew = retry(chat, begun.answer)
-        store.end_turn(turn=anew.turn, state="complete", text="New.", receipt={"layout": [run]})
-        kept = receipts.request_parts(owner=ADA, turn=first.turn)
+        end_turn.here(turn=anew.turn, state="complete", text="New.", receipt={"layout": [run]})
+        kept = receipts.request_parts.here(owner=ADA, turn=first.turn)
         assert [entry.seq for entry in kept.entries] == [1, 2]
-        assert [e.seq for e in receipts.request_parts(owner=ADA, turn=anew.turn).entries] == [1]
-        asked = receipts.past_turn(owner=ADA, turn=anew.turn)
+        assert [e.seq for e in receipts.request_parts.here(owner=ADA, turn=anew.turn).entries] == [
+            1
+        ]
+        asked = receipts.past_turn.here(owner=ADA, turn=anew.turn)
         assert [entry.message.content for entry in asked.loaded.transcript.entries] == ["Tell me"]
         before = Turn.objects.get(number=3)
         assert asked.loaded.receipt == before.receipt == {"turn": str(before.id)}
@@ -295,12 +302,12 @@ class TestVersions:
         tried = retry(chat, message_id(chat, 5))
         end(tried, "Gone further.")
         whole = shown_messages(chat)
-        marks.pin_message(owner=ADA, message=tried.answer, on=True)
-        store.show_version(owner=ADA, message=first)
+        marks.pin_message.here(owner=ADA, message=tried.answer, on=True)
+        show_version.here(owner=ADA, message=first)
         assert shown_messages(chat) == [("user", "question 1"), ("assistant", "answer 1")]
         assert (row(chat).marked, stored_totals(chat)) == (0, counted_totals(chat))
         assert row(chat).last_turn_id == Turn.objects.get(number=1).id
-        store.show_version(owner=ADA, message=second.answer)
+        show_version.here(owner=ADA, message=second.answer)
         assert shown_messages(chat) == whole
         assert (row(chat).marked, stored_totals(chat)) == (1, counted_totals(chat))
         assert str(row(chat).last_turn_id) == tried.turn
@@ -311,8 +318,8 @@ class TestVersions:
         first = message_id(chat, 2)
         end(retry(chat, first), "Second.")
         end(begin(chat, "Go on"))
-        marks.forget_above_message(owner=ADA, message=message_id(chat, 4), on=True)
-        store.show_version(owner=ADA, message=first)
+        marks.forget_above_message.here(owner=ADA, message=message_id(chat, 4), on=True)
+        show_version.here(owner=ADA, message=first)
         assert row(chat).forget_above == 2
 
     def test_a_change_of_version_is_refused_for_others_during_an_answer_and_for_non_versions(
@@ -324,14 +331,14 @@ class TestVersions:
         end(retry(chat, first), "Second.")
         for owner, message in ((BOB, first), (ADA, new_id())):
             with pytest.raises(NotFound):
-                store.show_version(owner=owner, message=message)
+                show_version.here(owner=owner, message=message)
         begun = begin(chat)
         with pytest.raises(TurnRunning):
-            store.show_version(owner=ADA, message=first)
+            show_version.here(owner=ADA, message=first)
         end(begun)
-        store.clear_conversation(owner=ADA, conversation=chat)
+        clear_conversation.here(owner=ADA, conversation=chat)
         with pytest.raises(NotFound):
-            store.show_version(owner=ADA, message=first)
+            show_version.here(owner=ADA, message=first)
         assert stored_totals(chat) == counted_totals(chat) == (0, 0, 0)
 
     def test_a_page_reads_all_versions_at_once(

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from chatsite.conversations import store
 from chatsite.conversations.models import Turn
 from chatsite.conversations.reads import receipts
+from chatsite.conversations.turn.end import end_interrupted, end_turn
+from chatsite.conversations.turn.versions import show_version
 from chatsite.conversations.upkeep import marks
+from chatsite.conversations.upkeep.edits import edit_message
 from chatsite.errors import Refused
 from tests.conversations.builders import (
     ADA,
@@ -41,7 +43,7 @@ def test_an_older_answer_is_retried_and_all_below_it_stays_a_version(place: int)
     end(begun, "Better.")
     assert shown_messages(chat) == [("user", "question 1"), ("assistant", "Better.")]
     assert versions(chat) == [(), (former, begun.answer)]
-    store.show_version(owner=ADA, message=former)
+    show_version.here(owner=ADA, message=former)
     assert shown_messages(chat) == before and stored_totals(chat) == counted_totals(chat)
 
 
@@ -52,13 +54,13 @@ def test_its_decision_follows_the_last_attempt_and_not_a_turn_further_below() ->
     begun = retry(chat, message_id(chat, 4))
     assert begun.loaded is not None and begun.loaded.receipt == {"turn": turns[1]}
     ended = end(begun)
-    assert ended is not None and receipts.past_turn(owner=ADA, turn=begun.turn).loaded.receipt == {
-        "turn": turns[1]
-    }
+    assert ended is not None and receipts.past_turn.here(
+        owner=ADA, turn=begun.turn
+    ).loaded.receipt == {"turn": turns[1]}
     begun = retry(chat, message_id(chat, 3))
     assert begun.loaded is not None and begun.loaded.receipt == {"turn": ended.turn}
     end(begun)
-    store.edit_message(owner=ADA, message=message_id(chat, 1), text="question one")
+    edit_message.here(owner=ADA, message=message_id(chat, 1), text="question one")
     begun = retry(chat, message_id(chat, 2))
     assert begun.loaded is not None and begun.loaded.receipt is None
 
@@ -69,11 +71,11 @@ def test_a_retry_that_leaves_nothing_gives_back_the_branch_that_was_shown() -> N
     talk(chat, 3)
     shown, other = shown_messages(chat), message_id(chat, 3)
     end(edit(chat, other, "Or rather?"), "Rather so.")
-    store.show_version(owner=ADA, message=other)
+    show_version.here(owner=ADA, message=other)
     last = row(chat).last_turn_id
     assert shown_messages(chat) == shown
     tried = retry(chat, message_id(chat, 2))
-    ended = store.end_turn(
+    ended = end_turn.here(
         turn=tried.turn, state="failed", text="", problem=DOWN, receipt={"turn": tried.turn}
     )
     assert ended is not None and (ended.message, ended.below) == (None, 1)
@@ -81,14 +83,14 @@ def test_a_retry_that_leaves_nothing_gives_back_the_branch_that_was_shown() -> N
     assert stored_totals(chat) == counted_totals(chat)
     assert messages(chat).get(seq=1).state == "complete"
     retry(chat, message_id(chat, 2))
-    store.end_interrupted(conversation=chat)
+    end_interrupted.here(conversation=chat)
     assert shown_messages(chat) == shown and stored_totals(chat) == counted_totals(chat)
 
 
 def test_what_was_forgotten_stays_forgotten_also_after_a_failure() -> None:
     chat = new_id()
     talk(chat, 4)
-    marks.forget_above_message(owner=ADA, message=message_id(chat, 7), on=True)
+    marks.forget_above_message.here(owner=ADA, message=message_id(chat, 7), on=True)
     tried = retry(chat, message_id(chat, 4))
     assert tried.loaded is not None
     forgets = [entry.seq for entry in tried.loaded.transcript.entries if entry.forgets_above]
@@ -102,9 +104,9 @@ def test_what_was_forgotten_stays_forgotten_also_after_a_failure() -> None:
 def test_a_marker_that_somebody_moved_meanwhile_stays_where_it_is() -> None:
     chat = new_id()
     talk(chat, 3)
-    marks.forget_above_message(owner=ADA, message=message_id(chat, 5), on=True)
+    marks.forget_above_message.here(owner=ADA, message=message_id(chat, 5), on=True)
     tried = retry(chat, message_id(chat, 4))
-    marks.forget_above_message(owner=ADA, message=message_id(chat, 3), on=False)
+    marks.forget_above_message.here(owner=ADA, message=message_id(chat, 3), on=False)
     end(tried, "", state="stopped")
     assert row(chat).forget_above == 0
 

@@ -7,10 +7,11 @@ from collections.abc import Callable
 import pytest
 from pytest_django import DjangoAssertNumQueries
 
-from chatsite.conversations import store
 from chatsite.conversations.files.export import read_export, write_export
 from chatsite.conversations.models import Message
 from chatsite.conversations.reads import loading, queries, receipts
+from chatsite.conversations.turn.end import end_interrupted, end_turn
+from chatsite.conversations.turn.rounds import end_call, save_checkpoints
 from chatsite.conversations.values.records import Checkpoint, StartedTurn
 from chatsite.history import Everything
 from chatsite.messages import Message as DomainMessage
@@ -60,14 +61,14 @@ class TestRounds:
         assert views[0].turn == begun.turn and views[0].message.reasoning
         assert stored_totals(chat) == counted_totals(chat) == (2, 1, 7)
         for marked in results[::-1]:
-            view = store.end_call(turn=begun.turn, message=tool_result(marked))
+            view = end_call.here(turn=begun.turn, message=tool_result(marked))
             assert view is not None and view.state == "complete"
             assert (view.message.content, view.message.call_id) == (
                 '"high at noon"',
                 marked.call_id,
             )
             assert stored_totals(chat) == counted_totals(chat)
-        ended = store.end_turn(
+        ended = end_turn.here(
             turn=begun.turn, state="complete", text="At noon.", reasoning="Noon.", receipt={"a": 1}
         )
         assert ended is not None and ended.message is not None and ended.messages == ()
@@ -86,13 +87,13 @@ class TestRounds:
 
     def test_a_fresh_page_shows_the_calls_that_run_and_not_the_answer(self) -> None:
         chat, begun, results = in_a_round("tides", "clock")
-        store.end_call(turn=begun.turn, message=tool_result(results[0]))
-        store.save_checkpoints([Checkpoint(turn=begun.turn, answer=begun.answer, text="Late")])
+        end_call.here(turn=begun.turn, message=tool_result(results[0]))
+        save_checkpoints.here([Checkpoint(turn=begun.turn, answer=begun.answer, text="Late")])
         writing = str(messages(chat).get(state="running", role="assistant").id)
-        store.save_checkpoints(
+        save_checkpoints.here(
             [Checkpoint(turn=begun.turn, answer=writing, text="High", reasoning="Hm")]
         )
-        opened = queries.open_conversation(owner=ADA, conversation=chat)
+        opened = queries.open_conversation.here(owner=ADA, conversation=chat)
         assert [(v.message.role, v.state) for v in opened.messages] == [
             ("user", "complete"),
             ("assistant", "complete"),
@@ -102,15 +103,15 @@ class TestRounds:
         assert (opened.running, opened.running_user) == (begun.turn, opened.messages[0].message.id)
         written = messages(chat).get(id=writing)
         assert (written.content, written.reasoning) == ("High", "Hm")
-        loaded = loading.load_path(owner=ADA, conversation=chat, reach=Everything())
+        loaded = loading.load_path.here(owner=ADA, conversation=chat, reach=Everything())
         assert [e.message.role for e in loaded.transcript.entries] == ["user", "assistant", "tool"]
 
     @pytest.mark.parametrize("how", ["stop", "kill", "fail"])
     def test_however_a_turn_ends_each_of_its_calls_has_a_result(self, how: str) -> None:
         chat, begun, results = in_a_round("tides", "clock")
-        store.end_call(turn=begun.turn, message=tool_result(results[0]))
+        end_call.here(turn=begun.turn, message=tool_result(results[0]))
         if how == "kill":
-            assert store.end_interrupted() == 1
+            assert end_interrupted.here() == 1
         else:
             ended = end(begun, "", state="stopped" if how == "stop" else "failed")
             assert ended is not None and ended.message is None
@@ -133,10 +134,10 @@ class TestRounds:
         chat, begun, results = in_a_round("tides")
         end(begun, "", state="stopped")
         before = list(messages(chat).values())
-        assert store.end_call(turn=begun.turn, message=tool_result(results[0])) is None
+        assert end_call.here(turn=begun.turn, message=tool_result(results[0])) is None
         late = begin_round(begun.turn, tool_call_message("clock"), id=begun.answer, answer=new_id())
         assert late[1] is None
-        store.save_checkpoints(
+        save_checkpoints.here(
             [Checkpoint(turn=begun.turn, answer=begun.answer, text="late", receipt={"late": 1})]
         )
         assert end(begun) is None
@@ -145,10 +146,10 @@ class TestRounds:
 
     def test_a_result_is_stored_once(self) -> None:
         chat, begun, results = in_a_round("tides")
-        assert store.end_call(turn=begun.turn, message=tool_result(results[0])) is not None
-        assert store.end_call(turn=begun.turn, message=tool_result(results[0], '"else"')) is None
+        assert end_call.here(turn=begun.turn, message=tool_result(results[0])) is not None
+        assert end_call.here(turn=begun.turn, message=tool_result(results[0], '"else"')) is None
         assert messages(chat).get(role="tool").content == '"high at noon"'
-        assert store.end_call(turn=new_id(), message=tool_result(results[0])) is None
+        assert end_call.here(turn=new_id(), message=tool_result(results[0])) is None
 
     def test_a_round_takes_few_queries(
         self, django_assert_num_queries: DjangoAssertNumQueries
@@ -161,7 +162,7 @@ class TestRounds:
         ):  # the statements that begin and end a nested transaction included
             results, _ = begin_round(begun.turn, message, id=begun.answer, answer=new_id())
         with django_assert_num_queries(5):
-            store.end_call(turn=begun.turn, message=tool_result(results[0]))
+            end_call.here(turn=begun.turn, message=tool_result(results[0]))
 
 
 @pytest.mark.django_db
@@ -173,27 +174,27 @@ class TestReading:
         results, _ = begin_round(
             begun.turn, tool_call_message("tides"), id=begun.answer, answer=new_id()
         )
-        store.end_call(turn=begun.turn, message=tool_result(results[0]))
+        end_call.here(turn=begun.turn, message=tool_result(results[0]))
         layout = {"layout": [{"first": 1, "last": 5}]}
-        store.end_turn(turn=begun.turn, state="complete", text="At noon.", receipt=layout)
-        kept = receipts.request_parts(owner=ADA, turn=begun.turn)
+        end_turn.here(turn=begun.turn, state="complete", text="At noon.", receipt=layout)
+        kept = receipts.request_parts.here(owner=ADA, turn=begun.turn)
         assert [entry.message.role for entry in kept.entries] == ["user", "assistant"] * 2 + [
             "tool"
         ]
-        asked = receipts.past_turn(owner=ADA, turn=begun.turn)
+        asked = receipts.past_turn.here(owner=ADA, turn=begun.turn)
         assert [entry.seq for entry in asked.loaded.transcript.entries] == [1, 2, 3]
 
     def test_a_problem_of_a_complete_turn_is_shown_at_its_answer(self) -> None:
         chat, begun, results = in_a_round("tides")
         cut = Problem(code="server_cut", message="The server cut it.")
-        ended = store.end_turn(turn=begun.turn, state="complete", text="Noon.", problem=cut)
+        ended = end_turn.here(turn=begun.turn, state="complete", text="Noon.", problem=cut)
         assert ended is not None and ended.message is not None and ended.message.problem == cut
-        opened = queries.open_conversation(owner=ADA, conversation=chat)
+        opened = queries.open_conversation.here(owner=ADA, conversation=chat)
         assert [view.problem for view in opened.messages] == [None, None, None, cut]
 
     def test_a_conversation_exported_during_a_round_can_be_restored(self) -> None:
         chat, begun, _ = in_a_round("tides", "clock")
-        saved = read_export(write_export(queries.whole_path(owner=ADA, conversation=chat)))
+        saved = read_export(write_export(queries.whole_path.here(owner=ADA, conversation=chat)))
         assert [m.content for m in saved.messages] == [
             "When is high tide?",
             "Let me see.",
@@ -207,7 +208,7 @@ def test_of_a_result_and_a_stop_at_the_same_time_only_one_is_stored() -> None:
     for _ in range(4):
         chat, begun, results = in_a_round("tides")
         work: list[Callable[[], object]] = [
-            lambda: store.end_call(turn=begun.turn, message=tool_result(results[0])),  # noqa: B023
+            lambda: end_call.here(turn=begun.turn, message=tool_result(results[0])),  # noqa: B023
             lambda: end(begun, "", state="stopped"),  # noqa: B023
         ]
         found = run_in_threads(2, lambda: work.pop()())  # noqa: B023

@@ -10,12 +10,14 @@ import pytest
 from django.db import IntegrityError, connection, transaction
 from django.db.models import Model
 
-from chatsite.conversations import store
 from chatsite.conversations.database.columns import Columns, execute, fetch, key, moment
 from chatsite.conversations.database.statements import CONVERSATIONS, MESSAGES, TURNS
-from chatsite.conversations.database.work import flush_write_log, is_write, writing
 from chatsite.conversations.models import Conversation, Message, Turn
 from chatsite.conversations.reads import loading
+from chatsite.conversations.turn.begin import begin_turn
+from chatsite.conversations.turn.end import end_turn
+from chatsite.conversations.turn.rounds import save_checkpoints
+from chatsite.storage import flush_write_log, writing
 from tests.conversations.builders import new_id, talk
 
 pytestmark = pytest.mark.django_db
@@ -121,12 +123,8 @@ class TestColumns:
 
 class TestUnitsOfWork:
     def test_a_unit_of_work_that_writes_is_marked_as_a_write(self) -> None:
-        assert (
-            is_write(store.begin_turn)
-            and is_write(store.end_turn)
-            and is_write(store.save_checkpoints)
-        )
-        assert not is_write(loading.load_path)
+        assert begin_turn.writes and end_turn.writes and save_checkpoints.writes
+        assert not loading.load_path.writes
 
     def test_a_unit_of_work_is_stored_whole_or_not_at_all(self) -> None:
         @writing
@@ -135,13 +133,13 @@ class TestUnitsOfWork:
             raise OSError("the disk is full")
 
         with pytest.raises(OSError, match="disk"):
-            fails()
+            fails.here()
         assert not Conversation.objects.exists()
 
     @pytest.mark.django_db(transaction=True)
     def test_written_pages_are_moved_into_the_database_file(self) -> None:
         talk(new_id(), 1)
-        flush_write_log()
+        flush_write_log.here()
         with connection.cursor() as cursor:
             cursor.execute("PRAGMA wal_checkpoint(PASSIVE)")
             busy, written, moved = cursor.fetchone()

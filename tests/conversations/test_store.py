@@ -5,10 +5,19 @@ import random
 import pytest
 from django.contrib.auth.models import User
 
-from chatsite.conversations import store
 from chatsite.conversations.models import Conversation, Message, Turn
 from chatsite.conversations.reads import queries
 from chatsite.conversations.turn.begin import title_from
+from chatsite.conversations.turn.end import end_interrupted
+from chatsite.conversations.turn.rounds import save_checkpoints
+from chatsite.conversations.upkeep.lifecycle import (
+    clear_conversation,
+    delete_conversation,
+    move_to_account,
+    rename_conversation,
+    save_counts,
+    undelete_conversation,
+)
 from chatsite.conversations.values.owners import Owner
 from chatsite.conversations.values.records import Checkpoint, FinishedTurn, StartedTurn
 from chatsite.errors import BadCommand, NotFound, TurnRunning
@@ -104,7 +113,7 @@ class TestBeginning:
     def test_a_deleted_conversation_takes_no_message(self) -> None:
         chat = new_id()
         end(begin(chat))
-        store.delete_conversation(owner=ADA, conversation=chat)
+        delete_conversation.here(owner=ADA, conversation=chat)
         with pytest.raises(NotFound):
             begin(chat)
 
@@ -143,21 +152,19 @@ class TestEnding:
     def test_a_checkpoint_after_the_end_changes_nothing(self) -> None:
         chat = new_id()
         begun = begin(chat)
-        store.save_checkpoints([Checkpoint(turn=begun.turn, answer=begun.answer, text="An")])
+        save_checkpoints.here([Checkpoint(turn=begun.turn, answer=begun.answer, text="An")])
         end(begun, "An answer.")
-        store.save_checkpoints([Checkpoint(turn=begun.turn, answer=begun.answer, text="An ans")])
+        save_checkpoints.here([Checkpoint(turn=begun.turn, answer=begun.answer, text="An ans")])
         assert Message.objects.get(role="assistant").content == "An answer."
 
     def test_an_answer_of_a_killed_process_is_marked_and_keeps_its_last_checkpoint(self) -> None:
         written, silent, whole = new_id(), new_id(), new_id()
         begun = begin(written)
-        store.save_checkpoints(
-            [Checkpoint(turn=begun.turn, answer=begun.answer, text="Up to here")]
-        )
+        save_checkpoints.here([Checkpoint(turn=begun.turn, answer=begun.answer, text="Up to here")])
         begin(silent)
         end(begin(whole))
-        assert store.end_interrupted() == 2
-        assert store.end_interrupted() == 0
+        assert end_interrupted.here() == 2
+        assert end_interrupted.here() == 0
         assert not Turn.objects.filter(state="running").exists()
         kept = messages(written).get(role="assistant")
         assert (kept.content, kept.state) == ("Up to here", "interrupted")
@@ -169,7 +176,7 @@ class TestEnding:
         one, other = new_id(), new_id()
         begin(one)
         begin(other)
-        assert store.end_interrupted(conversation=one) == 1
+        assert end_interrupted.here(conversation=one) == 1
         with pytest.raises(TurnRunning):
             begin(other, "More")
 
@@ -179,12 +186,12 @@ class TestChanging:
     def test_clear_begins_an_empty_path_and_loses_nothing(self) -> None:
         chat = new_id()
         talk(chat, 3)
-        store.clear_conversation(owner=ADA, conversation=chat)
+        clear_conversation.here(owner=ADA, conversation=chat)
         assert stored_totals(chat) == counted_totals(chat) == (0, 0, 0)
-        assert queries.open_conversation(owner=ADA, conversation=chat).messages == ()
+        assert queries.open_conversation.here(owner=ADA, conversation=chat).messages == ()
         assert messages(chat).count() == 6
         end(begin(chat, "Anew"))
-        opened = queries.open_conversation(owner=ADA, conversation=chat)
+        opened = queries.open_conversation.here(owner=ADA, conversation=chat)
         assert [view.message.content for view in opened.messages] == ["Anew", "An answer."]
         assert opened.messages[0].seq == 7
 
@@ -192,29 +199,29 @@ class TestChanging:
         chat = new_id()
         begin(chat)
         with pytest.raises(TurnRunning):
-            store.clear_conversation(owner=ADA, conversation=chat)
+            clear_conversation.here(owner=ADA, conversation=chat)
         assert stored_totals(chat) == (1, 1, 3)
 
     def test_delete_can_be_undone(self) -> None:
         chat = new_id()
         talk(chat, 2)
-        before = queries.open_conversation(owner=ADA, conversation=chat)
-        store.delete_conversation(owner=ADA, conversation=chat)
-        assert queries.list_conversations(owner=ADA) == ([], False)
+        before = queries.open_conversation.here(owner=ADA, conversation=chat)
+        delete_conversation.here(owner=ADA, conversation=chat)
+        assert queries.list_conversations.here(owner=ADA) == ([], False)
         with pytest.raises(NotFound):
-            queries.open_conversation(owner=ADA, conversation=chat)
-        store.undelete_conversation(owner=ADA, conversation=chat)
-        assert queries.open_conversation(owner=ADA, conversation=chat) == before
+            queries.open_conversation.here(owner=ADA, conversation=chat)
+        undelete_conversation.here(owner=ADA, conversation=chat)
+        assert queries.open_conversation.here(owner=ADA, conversation=chat) == before
 
     def test_new_token_counts_keep_the_total_true(self) -> None:
         chat = new_id()
         talk(chat, 3)
         ids = [str(id) for id in Message.objects.values_list("id", flat=True)[:4]]
-        store.save_counts(conversation=chat, counts={id: token_count(100) for id in ids})
+        save_counts.here(conversation=chat, counts={id: token_count(100) for id in ids})
         assert stored_totals(chat) == counted_totals(chat)
         assert stored_totals(chat)[2] >= 400
-        store.clear_conversation(owner=ADA, conversation=chat)
-        store.save_counts(conversation=chat, counts={id: token_count(7) for id in ids})
+        clear_conversation.here(owner=ADA, conversation=chat)
+        save_counts.here(conversation=chat, counts={id: token_count(7) for id in ids})
         assert stored_totals(chat) == counted_totals(chat) == (0, 0, 0)
 
     @pytest.mark.parametrize("seed", range(12))
@@ -231,19 +238,19 @@ class TestChanging:
                 case "fail" if running:
                     end(running.pop(), choose.choice(["", None, "Half"]), state="failed")
                 case "clear" if not running:
-                    store.clear_conversation(owner=ADA, conversation=chat)
+                    clear_conversation.here(owner=ADA, conversation=chat)
                 case "count":
                     some = messages(chat).exclude(state="running")
-                    store.save_counts(
+                    save_counts.here(
                         conversation=chat,
                         counts={str(m.id): token_count(choose.randint(1, 99)) for m in some[:5]},
                     )
                 case "left":
                     running = []
-                    store.end_interrupted()
+                    end_interrupted.here()
                 case "delete":
-                    store.delete_conversation(owner=ADA, conversation=chat)
-                    store.undelete_conversation(owner=ADA, conversation=chat)
+                    delete_conversation.here(owner=ADA, conversation=chat)
+                    undelete_conversation.here(owner=ADA, conversation=chat)
             assert stored_totals(chat) == counted_totals(chat)
         seqs = list(messages(chat).values_list("seq", flat=True))
         assert len(set(seqs)) == len(seqs)
@@ -256,11 +263,13 @@ class TestMovingToAnAccount:
         chat, other = new_id(), new_id()
         talk(chat, 1)
         talk(other, 1, owner=BOB)
-        assert store.move_to_account(guest="ada", user=user.pk) == 1
-        assert store.move_to_account(guest="ada", user=user.pk) == 0
-        assert [c.id for c in queries.list_conversations(owner=Owner(user=user.pk))[0]] == [chat]
-        assert queries.list_conversations(owner=ADA) == ([], False)
-        assert [c.id for c in queries.list_conversations(owner=BOB)[0]] == [other]
+        assert move_to_account.here(guest="ada", user=user.pk) == 1
+        assert move_to_account.here(guest="ada", user=user.pk) == 0
+        assert [c.id for c in queries.list_conversations.here(owner=Owner(user=user.pk))[0]] == [
+            chat
+        ]
+        assert queries.list_conversations.here(owner=ADA) == ([], False)
+        assert [c.id for c in queries.list_conversations.here(owner=BOB)[0]] == [other]
 
     def test_an_owner_is_an_account_or_a_guest(self) -> None:
         for wrong in ({}, {"user": 1, "guest": "ada"}):
@@ -279,7 +288,5 @@ def test_the_admin_names_a_conversation_without_its_words() -> None:
 def test_the_title_is_cut_where_the_column_ends() -> None:
     chat = new_id()
     end(begin(chat))
-    assert (
-        len(store.rename_conversation(owner=ADA, conversation=chat, title="x" * 500).title) == 200
-    )
+    assert len(rename_conversation.here(owner=ADA, conversation=chat, title="x" * 500).title) == 200
     assert user_message("x").content == "x"

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from chatsite.conversations import store, summaries
+from chatsite.conversations import summaries
 from chatsite.conversations.models import Message, Summary
 from chatsite.conversations.reads import summary_queries
 from chatsite.conversations.upkeep import deletions, edits
+from chatsite.conversations.upkeep.lifecycle import clear_conversation, delete_conversation
 from chatsite.conversations.values.summary_records import SummaryState, UnsummarisedPath
 from chatsite.errors import NotFound, Refused, TurnRunning
 from chatsite.history import Entry, RunningSummary
@@ -29,13 +30,13 @@ pytestmark = pytest.mark.django_db
 
 
 def unsummarised_path(chat: str) -> UnsummarisedPath:
-    return summary_queries.unsummarised_path(owner=ADA, conversation=chat)
+    return summary_queries.unsummarised_path.here(owner=ADA, conversation=chat)
 
 
 def store_fold(
     chat: str, start_path: UnsummarisedPath, folded: list[Entry], text: str
 ) -> SummaryState | None:
-    return summaries.fold_summary(
+    return summaries.fold_summary.here(
         owner=ADA,
         conversation=chat,
         start=start_path,
@@ -57,7 +58,7 @@ def fold(chat: str, count: int, text: str = "They talked.") -> RunningSummary:
 
 
 def valid_summary(chat: str) -> RunningSummary | None:
-    return summary_queries.summary_state(owner=ADA, conversation=chat).summary
+    return summary_queries.summary_state.here(owner=ADA, conversation=chat).summary
 
 
 def message(chat: str, seq: int) -> Message:
@@ -84,7 +85,7 @@ class TestFolding:
         summary = fold(chat, 4, "Both.")
         assert (summary.version, summary.first, summary.last, summary.messages) == (2, 1, 8, 8)
         assert valid_summary(chat) == summary and summary.text == "Both."
-        found = summary_queries.summary_versions(owner=ADA, conversation=chat)
+        found = summary_queries.summary_versions.here(owner=ADA, conversation=chat)
         assert [(v.version, v.made_from, v.why_not) for v in found.versions] == [
             (2, 1, ""),
             (1, 0, ""),
@@ -103,13 +104,13 @@ class TestFolding:
         unsummarised = unsummarised_path(chat)
         match change:
             case "clear":
-                store.clear_conversation(owner=ADA, conversation=chat)
+                clear_conversation.here(owner=ADA, conversation=chat)
             case "delete":
-                store.delete_conversation(owner=ADA, conversation=chat)
+                delete_conversation.here(owner=ADA, conversation=chat)
             case "switch":
-                summaries.switch_summary(owner=ADA, conversation=chat, on=False)
+                summaries.switch_summary.here(owner=ADA, conversation=chat, on=False)
             case "edit":
-                edits.edit_message(owner=ADA, message=str(message(chat, 2).id), text="New")
+                edits.edit_message.here(owner=ADA, message=str(message(chat, 2).id), text="New")
             case "exclude":
                 messages(chat).filter(seq=3).update(excluded=True)
             case "marker":
@@ -123,7 +124,7 @@ class TestFolding:
     def test_messages_added_meanwhile_do_not_prevent_the_summary(self, chat: str) -> None:
         unsummarised = unsummarised_path(chat)
         talk(chat, 1)
-        edits.edit_message(owner=ADA, message=str(message(chat, 12).id), text="New")
+        edits.edit_message.here(owner=ADA, message=str(message(chat, 12).id), text="New")
         assert (
             store_fold(chat, unsummarised, list(unsummarised.entries[:4]), "In time.") is not None
         )
@@ -161,20 +162,20 @@ class TestHolding:
         messages(chat).filter(seq__gt=6).update(on_path=False)
         assert valid_summary(chat) == older
         assert [e.seq for e in unsummarised_path(chat).entries] == [5, 6]
-        found = summary_queries.summary_versions(owner=ADA, conversation=chat)
+        found = summary_queries.summary_versions.here(owner=ADA, conversation=chat)
         assert (found.current, found.versions[0].why_not[:10]) == (1, "It belongs")
         messages(chat).update(on_path=True)
         assert valid_summary(chat) == newer
 
     def test_after_clearing_no_summary_is_valid(self, chat: str) -> None:
         fold(chat, 4)
-        store.clear_conversation(owner=ADA, conversation=chat)
+        clear_conversation.here(owner=ADA, conversation=chat)
         assert valid_summary(chat) is None
         talk(chat, 1)
         assert valid_summary(chat) is None
 
     def test_a_conversation_that_has_not_begun_has_no_summary(self) -> None:
-        assert summary_queries.summary_state(owner=ADA, conversation=new_id()) == SummaryState(
+        assert summary_queries.summary_state.here(owner=ADA, conversation=new_id()) == SummaryState(
             on=True, summary=None
         )
 
@@ -200,14 +201,16 @@ class TestTouching:
 
     def test_an_edited_message_is_summarised_again(self, chat: str) -> None:
         fold(chat, 4)
-        edits.edit_message(owner=ADA, message=str(message(chat, 1).id), text="Other words here")
+        edits.edit_message.here(
+            owner=ADA, message=str(message(chat, 1).id), text="Other words here"
+        )
         assert valid_summary(chat) is None
         assert unsummarised_path(chat).entries[0].message.content == "Other words here"
         assert stored_totals(chat) == counted_totals(chat)
         assert row(chat).title == "Other words here"
 
     def test_the_words_of_a_deleted_message_are_removed_everywhere(self, chat: str) -> None:
-        edits.edit_message(owner=ADA, message=str(message(chat, 1).id), text="SECRET plan")
+        edits.edit_message.here(owner=ADA, message=str(message(chat, 1).id), text="SECRET plan")
         fold(chat, 2, "The SECRET plan.")
         fold(chat, 2, "Still the SECRET plan.")
         delete(str(message(chat, 1).id))
@@ -215,7 +218,7 @@ class TestTouching:
         assert not messages(chat).filter(content__contains="SECRET").exists()
         assert "SECRET" not in row(chat).title
         assert stored_totals(chat) == counted_totals(chat)
-        found = summary_queries.summary_versions(owner=ADA, conversation=chat)
+        found = summary_queries.summary_versions.here(owner=ADA, conversation=chat)
         assert {v.why_not for v in found.versions} == {
             "A message it covers was deleted, and its text with it."
         }
@@ -245,19 +248,19 @@ class TestTouching:
     ) -> None:
         id = str(message(chat, 1).id)
         with pytest.raises(NotFound):
-            deletions.delete_message(owner=BOB, message=id)
+            deletions.delete_message.here(owner=BOB, message=id)
         with pytest.raises(NotFound):
-            edits.edit_message(owner=BOB, message=id, text="Mine")
+            edits.edit_message.here(owner=BOB, message=id, text="Mine")
         begin(chat, "And?")
         with pytest.raises(TurnRunning):
-            deletions.delete_message(owner=ADA, message=id)
+            deletions.delete_message.here(owner=ADA, message=id)
         with pytest.raises(TurnRunning):
-            edits.edit_message(owner=ADA, message=id, text="New")
+            edits.edit_message.here(owner=ADA, message=id, text="New")
         assert message(chat, 1).content == "question 1"
 
 
 def rewrite(chat: str, version: int, text: str | None) -> RunningSummary:
-    state = summaries.rewrite_summary(
+    state = summaries.rewrite_summary.here(
         owner=ADA, conversation=chat, version=version, text=text, tokens=tokens(4)
     )
     assert state.summary is not None
@@ -295,19 +298,19 @@ class TestRewriting:
 
     def test_a_summary_that_is_switched_off_stays_readable(self, chat: str) -> None:
         summary = fold(chat, 4)
-        off = summaries.switch_summary(owner=ADA, conversation=chat, on=False)
+        off = summaries.switch_summary.here(owner=ADA, conversation=chat, on=False)
         assert off == SummaryState(on=False, summary=summary)
         assert (off.view.on, off.view.version) == (False, 1)
 
     def test_others_do_not_find_the_summary(self, chat: str) -> None:
         fold(chat, 4)
         for ask in (
-            lambda: summary_queries.summary_state(owner=BOB, conversation=chat),
-            lambda: summary_queries.unsummarised_path(owner=BOB, conversation=chat),
-            lambda: summary_queries.summary_versions(owner=BOB, conversation=chat),
-            lambda: summary_queries.summary_text(owner=BOB, conversation=chat, version=1),
-            lambda: summaries.switch_summary(owner=BOB, conversation=chat, on=False),
-            lambda: summaries.rewrite_summary(
+            lambda: summary_queries.summary_state.here(owner=BOB, conversation=chat),
+            lambda: summary_queries.unsummarised_path.here(owner=BOB, conversation=chat),
+            lambda: summary_queries.summary_versions.here(owner=BOB, conversation=chat),
+            lambda: summary_queries.summary_text.here(owner=BOB, conversation=chat, version=1),
+            lambda: summaries.switch_summary.here(owner=BOB, conversation=chat, on=False),
+            lambda: summaries.rewrite_summary.here(
                 owner=BOB, conversation=chat, version=1, text="x", tokens=tokens(1)
             ),
         ):

@@ -12,11 +12,20 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.django import TestCase
 
-from chatsite.conversations import store
 from chatsite.conversations.database.columns import fetch
 from chatsite.conversations.models import Conversation, Message
-from chatsite.conversations.reads.text_search import FEW
+from chatsite.conversations.reads.text_search import FEW, search_text
 from chatsite.conversations.upkeep import edits, maintenance
+from chatsite.conversations.upkeep.imports import add_imported, begin_import, import_conversation
+from chatsite.conversations.upkeep.lifecycle import (
+    clear_conversation,
+    delete_conversation,
+    move_to_account,
+    rename_conversation,
+    undelete_conversation,
+)
+from chatsite.conversations.upkeep.maintenance import remove_imports
+from chatsite.conversations.upkeep.word_indexing import index_words, words_waiting
 from chatsite.conversations.values.owners import Owner
 from chatsite.views import SearchHit, SearchPage
 from tests.conversations.builders import (
@@ -34,14 +43,14 @@ pytestmark = pytest.mark.django_db
 
 
 def index() -> None:
-    while store.index_words():
+    while index_words.here():
         pass
-    assert not store.words_waiting()
+    assert not words_waiting.here()
 
 
 def search(text: str, owner: Owner = ADA, before: int | None = None) -> SearchPage:
     index()
-    return store.search_text(owner=owner, text=text, before=before)
+    return search_text.here(owner=owner, text=text, before=before)
 
 
 def texts(text: str, owner: Owner = ADA) -> list[str]:
@@ -167,10 +176,10 @@ class TestWhatIsFound:
 
     def test_not_what_is_off_the_path_or_in_a_deleted_conversation(self) -> None:
         chat, other = said("Otters swim."), said("Otters play.")
-        store.clear_conversation(owner=ADA, conversation=chat)
-        store.delete_conversation(owner=ADA, conversation=other)
+        clear_conversation.here(owner=ADA, conversation=chat)
+        delete_conversation.here(owner=ADA, conversation=other)
         assert search("otters").hits == ()
-        store.undelete_conversation(owner=ADA, conversation=other)
+        undelete_conversation.here(owner=ADA, conversation=other)
         assert texts("otters") == ["Otters play."]
 
 
@@ -194,7 +203,7 @@ class TestOrder:
 def many(pattern: str, count: int) -> str:
     """One conversation with so many messages, stored at once."""
     said = [user_message(pattern.format(n=n)) for n in range(1, count + 1)]
-    return store.import_conversation(owner=ADA, agent="demo", title="Many", messages=said).id
+    return import_conversation.here(owner=ADA, agent="demo", title="Many", messages=said).id
 
 
 class TestWhatLeaves:
@@ -204,7 +213,7 @@ class TestWhatLeaves:
         chat = said("Otters swim.")
         index()
         [first, *_] = messages(chat)
-        edits.edit_message(owner=ADA, message=str(first.id), text="Beavers swim.")
+        edits.edit_message.here(owner=ADA, message=str(first.id), text="Beavers swim.")
         assert (indexed("otters"), indexed("beavers")) == (0, 1)
         assert texts("beavers") == ["Beavers swim."]
 
@@ -219,15 +228,15 @@ class TestWhatLeaves:
         Conversation.objects.filter(id=chat).update(title="About stones")
         index()
         assert (indexed("otters"), indexed("stones")) == (1, 1)
-        store.delete_conversation(owner=ADA, conversation=chat)
+        delete_conversation.here(owner=ADA, conversation=chat)
         maintenance.purge(now=timezone.now() + timedelta(days=1))
         assert (indexed("otters"), indexed("stones")) == (0, 0)
 
     def test_renamed_titles(self) -> None:
         chat = said("Hello.")
-        store.rename_conversation(owner=ADA, conversation=chat, title="Otters")
+        rename_conversation.here(owner=ADA, conversation=chat, title="Otters")
         index()
-        store.rename_conversation(owner=ADA, conversation=chat, title="Beavers")
+        rename_conversation.here(owner=ADA, conversation=chat, title="Beavers")
         assert (indexed("otters"), indexed("beavers")) == (0, 1)
 
     def test_an_account_that_is_removed_by_a_cascade(self) -> None:
@@ -238,17 +247,17 @@ class TestWhatLeaves:
         assert indexed("otters") == 0
 
     def test_an_import_that_is_given_up(self) -> None:
-        id = store.begin_import(owner=ADA, agent="demo", title="Otters")
-        store.add_imported(conversation=id, messages=[user_message("Otters swim.")])
+        id = begin_import.here(owner=ADA, agent="demo", title="Otters")
+        add_imported.here(conversation=id, messages=[user_message("Otters swim.")])
         assert search("otters").hits == () and indexed("otters") == 2
-        store.remove_imports(conversation=id)
+        remove_imports.here(conversation=id)
         assert indexed("otters") == 0
 
     def test_what_moves_to_an_account_is_found_there_and_nowhere_else(self) -> None:
         said("Otters swim.")
         index()
         user = get_user_model().objects.create_user("ada")
-        store.move_to_account(guest="ada", user=user.pk)
+        move_to_account.here(guest="ada", user=user.pk)
         assert texts("otters", Owner(user=user.pk)) == ["Otters swim."]
         assert search("otters", ADA).hits == () and indexed("otters") == 1
 
@@ -256,15 +265,15 @@ class TestWhatLeaves:
 class TestTheIndex:
     def test_an_older_database_is_indexed_some_at_a_time_and_the_oldest_first(self) -> None:
         many("otters {n}", 600)
-        assert store.index_words()
-        found = store.search_text(owner=ADA, text="otters")
+        assert index_words.here()
+        found = search_text.here(owner=ADA, text="otters")
         assert found.hits[0].seq == 250
         index()
-        assert store.search_text(owner=ADA, text="otters").hits[0].seq == 600
+        assert search_text.here(owner=ADA, text="otters").hits[0].seq == 600
 
     def test_a_piece_ends_early_where_texts_are_long(self) -> None:
         many("otters " * 20_000 + "{n}", 8)
-        assert store.index_words()
+        assert index_words.here()
         assert 0 < Message.objects.exclude(words_row=None).count() < 8
 
     def test_the_triggers_are_there_after_all_migrations(self) -> None:
@@ -303,7 +312,7 @@ class TestAgainstTheTexts(TestCase):
             if step == "say":
                 end(begin(chat, text), text)
             elif step == "index":
-                store.index_words()
+                index_words.here()
             elif Conversation.objects.filter(id=chat, deleted=None).exists():
                 DONE[step](chat, place, text)
                 if step == "drop":
@@ -314,7 +323,7 @@ class TestAgainstTheTexts(TestCase):
 
 def _edit(chat: str, place: int, text: str) -> None:
     if found := messages(chat).filter(on_path=True)[place : place + 1]:
-        edits.edit_message(owner=ADA, message=str(found[0].id), text=text)
+        edits.edit_message.here(owner=ADA, message=str(found[0].id), text=text)
 
 
 def _delete(chat: str, place: int, text: str) -> None:
@@ -325,9 +334,9 @@ def _delete(chat: str, place: int, text: str) -> None:
 DONE: dict[str, Callable[[str, int, str], object]] = {
     "edit": _edit,
     "delete": _delete,
-    "clear": lambda chat, place, text: store.clear_conversation(owner=ADA, conversation=chat),
-    "drop": lambda chat, place, text: store.delete_conversation(owner=ADA, conversation=chat),
-    "rename": lambda chat, place, text: store.rename_conversation(
+    "clear": lambda chat, place, text: clear_conversation.here(owner=ADA, conversation=chat),
+    "drop": lambda chat, place, text: delete_conversation.here(owner=ADA, conversation=chat),
+    "rename": lambda chat, place, text: rename_conversation.here(
         owner=ADA, conversation=chat, title=text
     ),
 }

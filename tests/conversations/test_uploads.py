@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import User
 
-from chatsite.conversations import store
 from chatsite.conversations.files import uploads
 from chatsite.conversations.models import Conversation, FileReference, Upload
+from chatsite.conversations.upkeep.lifecycle import delete_conversation, undelete_conversation
 from chatsite.conversations.values.owners import Owner
 from chatsite.errors import NotFound, Refused
 from chatsite.files.kinds import Kind
@@ -35,16 +35,16 @@ class TestKeeping:
     ) -> None:
         attachment = keep(name="../plan.txt", text="Hello")
         assert stored_file_names(folder) == [attachment.id.replace("-", "")]
-        found, path = uploads.find_upload(ADA, id=attachment.id)
+        found, path = uploads.find_upload.here(ADA, id=attachment.id)
         assert (found, path.read_bytes()) == (attachment, b"Hello")
         assert (attachment.characters, attachment.width, attachment.height) == (5, 4, 3)
-        assert uploads.upload_text(ADA, id=attachment.id) == "Hello"
+        assert uploads.upload_text.here(ADA, id=attachment.id) == "Hello"
         assert path.parent.stat().st_mode & 0o777 == 0o700
 
     def test_a_converted_form_of_the_file_may_be_sent(self, keep: Keep) -> None:
         bmp = keep(b"BM", kind=Kind("image", "image/bmp"), converted=b"as png")
-        assert uploads.upload_content(ADA, id=bmp.id) == (b"as png", "image/png")
-        assert uploads.upload_content(ADA, id=keep().id) == (b"Hello", "text/plain")
+        assert uploads.upload_content.here(ADA, id=bmp.id) == (b"as png", "image/png")
+        assert uploads.upload_content.here(ADA, id=keep().id) == (b"Hello", "text/plain")
 
     def test_the_last_space_of_the_quota_is_used_only_once(self, keep: Keep, settings: Any) -> None:
         settings.FILES_QUOTA_MB = 1
@@ -61,11 +61,11 @@ class TestKeeping:
     def test_a_file_that_was_not_sent_can_be_discarded(self, keep: Keep, folder: Path) -> None:
         mine = keep(converted=b"x")
         with pytest.raises(NotFound):
-            uploads.discard_upload(BOB, id=mine.id)
-        uploads.discard_upload(ADA, id=mine.id)
+            uploads.discard_upload.here(BOB, id=mine.id)
+        uploads.discard_upload.here(ADA, id=mine.id)
         assert stored_file_names(folder) == []
         with pytest.raises(NotFound):
-            uploads.find_upload(ADA, id=mine.id)
+            uploads.find_upload.here(ADA, id=mine.id)
 
     def test_deleting_an_account_deletes_its_files(self, keep: Keep, folder: Path) -> None:
         user = User.objects.create_user("ada")
@@ -83,14 +83,14 @@ class TestSending:
     def test_files_are_returned_once_each_in_the_order_of_their_ids(self, keep: Keep) -> None:
         one, two = keep(name="one"), keep(name="two", text="words")
         asked = [two.id, one.id, two.id]
-        assert uploads.attachments_of(ADA, asked, conversation=new_id()) == (two, one)
-        assert uploads.attachments_of(ADA, [], conversation=new_id()) == ()
+        assert uploads.attachments_of.here(ADA, asked, conversation=new_id()) == (two, one)
+        assert uploads.attachments_of.here(ADA, [], conversation=new_id()) == ()
 
     def test_files_of_others_and_missing_files_can_not_be_sent(self, keep: Keep) -> None:
         theirs, mine = keep(owner=BOB), keep()
         for ids in ([theirs.id], [mine.id, new_id()]):
             with pytest.raises(NotFound, match="Your text is kept"):
-                uploads.attachments_of(ADA, ids, conversation=new_id())
+                uploads.attachments_of.here(ADA, ids, conversation=new_id())
         conversation = new_id()
         end(begin(conversation))
         with pytest.raises(Refused, match="Your text is kept"):
@@ -100,28 +100,32 @@ class TestSending:
     def test_a_file_belongs_to_one_conversation(self, keep: Keep) -> None:
         mine = keep()
         first = conversation_with(mine)
-        assert uploads.attachments_of(ADA, [mine.id], conversation=first) == (mine,)
+        assert uploads.attachments_of.here(ADA, [mine.id], conversation=first) == (mine,)
         uploads.claim_uploads(row(first), [mine.id])
         with pytest.raises(Refused, match="another conversation"):
-            uploads.attachments_of(ADA, [mine.id], conversation=new_id())
+            uploads.attachments_of.here(ADA, [mine.id], conversation=new_id())
         with pytest.raises(Refused):
             conversation_with(mine)
         with pytest.raises(Refused, match="stays with it"):
-            uploads.discard_upload(ADA, id=mine.id)
+            uploads.discard_upload.here(ADA, id=mine.id)
 
     def test_files_of_a_deleted_conversation_are_hidden_until_it_is_restored(
         self, keep: Keep
     ) -> None:
         mine = keep(text="words")
         conversation = conversation_with(mine)
-        store.delete_conversation(owner=ADA, conversation=conversation)
-        for ask in (uploads.find_upload, uploads.upload_content, uploads.upload_text):
+        delete_conversation.here(owner=ADA, conversation=conversation)
+        for ask in (
+            uploads.find_upload,
+            uploads.upload_content,
+            uploads.upload_text,
+        ):
             with pytest.raises(NotFound):
-                ask(ADA, id=mine.id)
+                ask.here(ADA, id=mine.id)
         with pytest.raises(NotFound):
-            uploads.attachments_of(ADA, [mine.id], conversation=conversation)
-        store.undelete_conversation(owner=ADA, conversation=conversation)
-        assert uploads.upload_text(ADA, id=mine.id) == "words"
+            uploads.attachments_of.here(ADA, [mine.id], conversation=conversation)
+        undelete_conversation.here(owner=ADA, conversation=conversation)
+        assert uploads.upload_text.here(ADA, id=mine.id) == "words"
 
     def test_a_deletion_by_an_administrator_removes_the_files(
         self, keep: Keep, folder: Path
@@ -135,7 +139,7 @@ class TestSending:
         os.unlink(uploads.upload_folder().path(mine.id))
         for ask in (uploads.find_upload, uploads.upload_content):
             with pytest.raises(NotFound):
-                ask(ADA, id=mine.id)
+                ask.here(ADA, id=mine.id)
 
 
 @pytest.mark.django_db(transaction=True)
@@ -143,14 +147,14 @@ def test_a_providers_id_of_a_file_is_stored_for_its_account(keep: Keep) -> None:
     mine = keep()
 
     def known(owner: Owner, at: str) -> str | None:
-        return uploads.provider_reference(owner, id=mine.id, at=at)
+        return uploads.provider_reference.here(owner, id=mine.id, at=at)
 
     assert known(ADA, "openai:1") is None
     for name in ("file-1", "file-2"):
-        uploads.save_reference(ADA, id=mine.id, at="openai:1", reference=name)
+        uploads.save_reference.here(ADA, id=mine.id, at="openai:1", reference=name)
     assert (known(ADA, "openai:1"), known(ADA, "openai:2")) == ("file-2", None)
     assert known(BOB, "openai:1") is None
     with pytest.raises(NotFound):
-        uploads.save_reference(BOB, id=mine.id, at="openai:1", reference="file-3")
-    uploads.save_reference(ADA, id=mine.id, at="openai:1", reference=None)
+        uploads.save_reference.here(BOB, id=mine.id, at="openai:1", reference="file-3")
+    uploads.save_reference.here(ADA, id=mine.id, at="openai:1", reference=None)
     assert (known(ADA, "openai:1"), FileReference.objects.count()) == (None, 0)

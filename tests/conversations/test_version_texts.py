@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from chatsite.conversations import store
-from chatsite.conversations.turn.version_texts import Said
+from chatsite.conversations.turn.end import end_turn
+from chatsite.conversations.turn.version_texts import Said, version_text
+from chatsite.conversations.turn.versions import show_version
 from chatsite.conversations.upkeep import deletions
+from chatsite.conversations.upkeep.edits import edit_message
+from chatsite.conversations.upkeep.lifecycle import clear_conversation
 from chatsite.errors import NotFound
 from tests.conversations.builders import (
     ADA,
@@ -30,7 +33,7 @@ def message_id(chat: str, seq: int) -> str:
 
 def both(message: str) -> tuple[str | None, str | None]:
     """The texts of the question and of the answer."""
-    found = store.version_text(owner=ADA, message=message)
+    found = version_text.here(owner=ADA, message=message)
     return (
         found.question.text if found.question else None,
         found.answer.text if found.answer else None,
@@ -45,7 +48,7 @@ def test_answers_to_one_question_have_that_question_and_their_own_text_and_turn(
     begun = retry(chat, first)
     end(begun, "Better.")
     assert both(first) == ("question 2", "answer 2")
-    found = store.version_text(owner=ADA, message=begun.answer)
+    found = version_text.here(owner=ADA, message=begun.answer)
     assert found.answer == Said(id=begun.answer, turn=begun.turn, text="Better.")
     assert found.question and found.question.id == message_id(chat, 3)
 
@@ -56,13 +59,13 @@ def test_an_edited_question_has_the_answer_that_would_be_shown_with_it() -> None
     talk(chat, 1)
     asked, first = message_id(chat, 1), message_id(chat, 2)
     end(retry(chat, first), "Second.")
-    store.show_version(owner=ADA, message=first)
+    show_version.here(owner=ADA, message=first)
     end(begin(chat, "Going on"), "Below the first.")
     changed = edit(chat, asked, "Otherwise?")
     end(changed, "Otherwise.")
     assert both(changed.asked) == ("Otherwise?", "Otherwise.")
     assert both(asked) == ("question 1", "answer 1"), "the newest branch goes on from there"
-    store.show_version(owner=ADA, message=asked)
+    show_version.here(owner=ADA, message=asked)
     assert both(asked) == ("question 1", "answer 1")
 
 
@@ -82,7 +85,7 @@ def test_what_the_model_wrote_is_read_beside_its_corrected_answer() -> None:
     chat = new_id()
     talk(chat, 1)
     corrected = message_id(chat, 2)
-    store.edit_message(owner=ADA, message=corrected, text="Corrected.")
+    edit_message.here(owner=ADA, message=corrected, text="Corrected.")
     assert both(corrected) == ("question 1", "Corrected.")
     assert both(message_id(chat, 3)) == ("question 1", "answer 1")
 
@@ -91,11 +94,11 @@ def test_what_the_model_wrote_is_read_beside_its_corrected_answer() -> None:
 def test_a_question_without_an_answer_and_an_answer_without_its_question_are_told_apart() -> None:
     chat = new_id()
     failed = begin(chat, "Hello?")
-    store.end_turn(turn=failed.turn, state="failed", text="", problem=None)
+    end_turn.here(turn=failed.turn, state="failed", text="", problem=None)
     assert both(failed.asked) == ("Hello?", None)
     answered = retry(chat, failed.asked)
     end(answered, "Hello!")
-    deletions.delete_message(owner=ADA, message=failed.asked)
+    deletions.delete_message.here(owner=ADA, message=failed.asked)
     assert both(answered.answer) == (None, "Hello!")
 
 
@@ -107,13 +110,13 @@ def test_what_is_missing_deleted_cleared_away_or_of_somebody_else_is_not_found()
     words = []
     for owner, message in ((BOB, answer), (ADA, new_id())):
         with pytest.raises(NotFound) as refused:
-            store.version_text(owner=owner, message=message)
+            version_text.here(owner=owner, message=message)
         words.append(refused.value.message)
-    deletions.delete_message(owner=ADA, message=answer)
+    deletions.delete_message.here(owner=ADA, message=answer)
     with pytest.raises(NotFound) as refused:
-        store.version_text(owner=ADA, message=answer)
-    store.clear_conversation(owner=ADA, conversation=chat)
+        version_text.here(owner=ADA, message=answer)
+    clear_conversation.here(owner=ADA, conversation=chat)
     assert row(chat).cleared
     with pytest.raises(NotFound) as cleared:
-        store.version_text(owner=ADA, message=asked)
+        version_text.here(owner=ADA, message=asked)
     assert {*words, refused.value.message, cleared.value.message} == {words[0]}

@@ -2,17 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import ParamSpec, TypeVar
+from collections.abc import Iterable, Sequence
 
 from chatsite.kv import Session, SessionFile
-
-P = ParamSpec("P")
-T = TypeVar("T")
-
-
-async def run(work: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
-    return work(*args, **kwargs)
 
 
 class MemoryRows:
@@ -24,30 +16,30 @@ class MemoryRows:
         self._used: dict[str, int] = {}
         self._clock = 0
 
-    def read_session(self, *, key: str) -> Session | None:
+    async def read_session(self, *, key: str) -> Session | None:
         return self.sessions.get(key)
 
-    def save_session(self, *, conversation: str | None, session: Session) -> bool:
+    async def save_session(self, *, conversation: str | None, session: Session) -> bool:
         if conversation in self.taken:
             return False
         self.sessions[session.key] = session
-        self.touch_session(key=session.key)
+        await self.touch_session(key=session.key)
         return True
 
-    def touch_session(self, *, key: str) -> None:
+    async def touch_session(self, *, key: str) -> None:
         self._clock += 1
         self._used[key] = self._clock
 
-    def drop_sessions(self, *, keys: Iterable[str]) -> Sequence[str]:
+    async def drop_sessions(self, *, keys: Iterable[str]) -> Sequence[str]:
         gone = [self.sessions.pop(key) for key in keys if key in self.sessions]
         return [session.file for session in gone]
 
-    def list_sessions(self) -> list[SessionFile]:
+    async def list_sessions(self) -> list[SessionFile]:
         return [
             SessionFile(key, s.size, float(self._used[key])) for key, s in self.sessions.items()
         ]
 
-    def session_files(self) -> set[str]:
+    async def session_files(self) -> set[str]:
         return {session.file for session in self.sessions.values()}
 
     def take_away(self, conversation: str) -> None:

@@ -21,7 +21,7 @@ from chatsite.providers.embedded.engine import SLOTS, Engine, RunningEngine
 from chatsite.providers.embedded.provider import EmbeddedProvider
 from tests.fakes.engine_completion import Pause
 from tests.fakes.engine_server import FakeEngine
-from tests.providers.cache_rows import MemoryRows, run
+from tests.providers.cache_rows import MemoryRows
 
 # Longer than any test: a conversation is quiet only when the test advances the clock.
 QUIET = 3600.0
@@ -64,7 +64,7 @@ class World:
 
     def serve(self) -> None:
         """Start like a server, which knows only what was stored."""
-        sessions = Sessions(self.folder, limit=self.limit, run=run, rows=self.rows)
+        sessions = Sessions(self.folder, limit=self.limit, rows=self.rows)
         self.cache = Cache(self.engine, sessions=sessions, store_places=self._placed, quiet=QUIET)
         self.provider = EmbeddedProvider(self.engine, self.cache)
 

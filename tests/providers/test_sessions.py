@@ -20,7 +20,7 @@ from chatsite.providers.embedded.cache.sessions import Sessions
 from chatsite.providers.embedded.client import EngineClient
 from chatsite.providers.embedded.engine import Engine, RunningEngine
 from chatsite.providers.embedded.session_files import make_private_folder
-from tests.providers.cache_rows import MemoryRows, run
+from tests.providers.cache_rows import MemoryRows
 
 pytestmark = [pytest.mark.engine, pytest.mark.asyncio(loop_scope="module")]
 
@@ -58,7 +58,7 @@ def keeper(folder: Path) -> MemoryRows:
 
 def sessions(folder: Path, keeper: MemoryRows, *, limit: int = AMPLE) -> Sessions:
     """As after a start of the server: it has written and verified nothing yet."""
-    return Sessions(folder, limit=limit, run=run, rows=keeper)
+    return Sessions(folder, limit=limit, rows=keeper)
 
 
 async def saved(
@@ -160,7 +160,7 @@ async def test_a_damaged_file_is_removed_and_the_conversation_read_again(
     damage(folder / session.file)
     assert not await sessions(folder, keeper).restore(running, 1, session)
     assert not (await running.client.slots())[1].cells
-    assert keeper.read_session(key="c") is None and not names(folder)
+    assert await keeper.read_session(key="c") is None and not names(folder)
     assert [session.file in line for line in caplog.messages] == [True]
     assert await answer(running, 1, book.ids, tokens=2) == (read_again, 0)
 
@@ -190,7 +190,7 @@ async def test_another_engines_sessions_are_dropped_and_logged(
     values = {"model": "m", "engine": "1", "cache": "q8_0", "window": 512}
     other = Fingerprint(**{**_fields(running.kv), part: values[part]})  # type: ignore[arg-type]
     assert await kept.find(replace(running, kv=other), "c") is None
-    assert not names(folder) and not keeper.session_files()
+    assert not names(folder) and not await keeper.session_files()
     assert str(running.kv) in caplog.text and str(other) in caplog.text
 
 
@@ -208,8 +208,8 @@ async def test_the_least_recently_used_gives_way(
     assert a is not None and await kept.restore(running, 1, a)
     await saved(kept, running, book, "c")
     assert await kept.find(running, "b") is None
-    assert {one.key for one in keeper.list_sessions()} == {"a", "c"}
-    assert names(folder) == keeper.session_files()
+    assert {one.key for one in await keeper.list_sessions()} == {"a", "c"}
+    assert names(folder) == await keeper.session_files()
 
 
 async def test_a_session_above_the_limit_isnt_saved(
@@ -218,7 +218,7 @@ async def test_a_session_above_the_limit_isnt_saved(
     kept = sessions(folder, keeper, limit=10_000)
     for _ in range(2):
         assert not await kept.save(running, 0, "c", conversation="c", book=book)
-        assert not names(folder) and not keeper.list_sessions()
+        assert not names(folder) and not await keeper.list_sessions()
 
 
 async def test_a_book_that_differs_from_the_slot_is_never_saved(
@@ -227,7 +227,7 @@ async def test_a_book_that_differs_from_the_slot_is_never_saved(
     kept = sessions(folder, keeper)
     for wrong in (book.cut_to(3), book.answered("m", book.ids), Book(book.ids, ()), Book()):
         assert not await kept.save(running, 0, "c", conversation="c", book=wrong)
-    assert not names(folder) and not keeper.list_sessions()
+    assert not names(folder) and not await keeper.list_sessions()
 
 
 async def test_words_that_were_taken_away_meanwhile_leave_no_file(
@@ -280,10 +280,10 @@ async def test_a_name_is_ours_or_nothing_is_done_with_it(
     other = folder.parent / "kept.bin"
     other.write_bytes((folder / session.file).read_bytes())
     foreign = replace(session, key="d", file=name)
-    keeper.save_session(conversation=None, session=foreign)
+    await keeper.save_session(conversation=None, session=foreign)
     assert await kept.find(running, "d") is None
     assert not await kept.restore(running, 1, foreign)
-    assert other.exists() and keeper.read_session(key="d") is None
+    assert other.exists() and await keeper.read_session(key="d") is None
     for ask in (running.client.save, running.client.restore):
         with pytest.raises(ValueError, match="no name"):
             await ask(0, name)
@@ -304,9 +304,9 @@ async def test_sweeping_leaves_files_with_rows_and_rows_with_files(
         os.utime(path, (hour_ago, hour_ago))
     await kept.sweep()
     assert names(folder) == {stays.file, new.name, not_ours.name}
-    assert {one.key for one in keeper.list_sessions()} == {"stays"}
+    assert {one.key for one in await keeper.list_sessions()} == {"stays"}
     await sessions(folder, keeper, limit=10).sweep()
-    assert not keeper.list_sessions() and not (folder / stays.file).exists()
+    assert not await keeper.list_sessions() and not (folder / stays.file).exists()
 
 
 async def test_forgetting_leaves_neither_row_nor_file(
@@ -321,7 +321,7 @@ async def test_forgetting_leaves_neither_row_nor_file(
     for key in ("a", "b"):
         await saved(kept, running, book, key)
     await kept.forget(["a", "never"])
-    b = keeper.read_session(key="b")
+    b = await keeper.read_session(key="b")
     assert b is not None and names(folder) == {b.file}
     assert not caplog.messages
 

@@ -16,7 +16,7 @@ from chatsite.providers.embedded.cache.cache import Cache
 from chatsite.providers.embedded.cache.sessions import Sessions
 from chatsite.providers.embedded.engine import SLOTS, Engine
 from chatsite.providers.embedded.provider import TRAINED_SYSTEM, EmbeddedProvider
-from tests.providers.cache_rows import MemoryRows, run
+from tests.providers.cache_rows import MemoryRows
 
 pytestmark = [pytest.mark.engine, pytest.mark.asyncio(loop_scope="module")]
 
@@ -45,7 +45,7 @@ async def engine(folder: Path) -> AsyncIterator[Engine]:
 
 @pytest.fixture
 def provider(engine: Engine, folder: Path) -> EmbeddedProvider:
-    sessions = Sessions(folder, limit=1024**3, run=run, rows=MemoryRows())
+    sessions = Sessions(folder, limit=1024**3, rows=MemoryRows())
     return EmbeddedProvider(engine, Cache(engine, sessions=sessions, quiet=3600))
 
 

@@ -7,8 +7,17 @@ from collections.abc import Awaitable, Callable
 
 from PIL import Image, ImageDraw
 
-from chatsite.conversations import store
 from chatsite.conversations.files.export import read_export, write_export
+from chatsite.conversations.outside.outside_messages import add_message
+from chatsite.conversations.reads.queries import whole_path
+from chatsite.conversations.reads.summary_queries import unsummarised_path
+from chatsite.conversations.summaries import fold_summary
+from chatsite.conversations.turn.begin import begin_turn
+from chatsite.conversations.turn.end import end_interrupted
+from chatsite.conversations.turn.rounds import save_checkpoints
+from chatsite.conversations.upkeep.imports import import_conversation
+from chatsite.conversations.upkeep.lifecycle import delete_conversation
+from chatsite.conversations.upkeep.marks import exclude_message, forget_above_message, pin_message
 from chatsite.conversations.values.records import Checkpoint
 from chatsite.errors import ProviderError
 from chatsite.history import Everything
@@ -104,8 +113,7 @@ async def stopped(seeder: Seeder) -> str:
 async def interrupted(seeder: Seeder) -> str:
     """What a killed server leaves: a turn with a checkpoint and without an end."""
     conversation, answer = new_id(), new_id()
-    begun = await seeder.run(
-        store.begin_turn,
+    begun = await begin_turn(
         owner=seeder.owner,
         conversation=conversation,
         agent=seeder.agent("demo"),
@@ -116,8 +124,8 @@ async def interrupted(seeder: Seeder) -> str:
         reach=Everything(),
     )
     written = Checkpoint(turn=begun.turn, answer=answer, text="Once upon a time, at the coast,")
-    await seeder.run(store.save_checkpoints, [written])
-    await seeder.run(store.end_interrupted, conversation=conversation)
+    await save_checkpoints([written])
+    await end_interrupted(conversation=conversation)
     return conversation
 
 
@@ -131,9 +139,9 @@ async def marked(seeder: Seeder) -> str:
     shown = [view.message for view in (await seeder.open(conversation)).messages]
     users = [message.id for message in shown if message.role == "user"]
     answers = [message.id for message in shown if message.role == "assistant"]
-    await seeder.run(store.forget_above_message, owner=seeder.owner, message=users[1], on=True)
-    await seeder.run(store.pin_message, owner=seeder.owner, message=users[2], on=True)
-    await seeder.run(store.exclude_message, owner=seeder.owner, message=answers[-2], on=True)
+    await forget_above_message(owner=seeder.owner, message=users[1], on=True)
+    await pin_message(owner=seeder.owner, message=users[2], on=True)
+    await exclude_message(owner=seeder.owner, message=answers[-2], on=True)
     text, answer = "And in the winter?", Answer(text="In the winter the lighthouse is closed.")
     await seeder.say(request, text, answer, reply_to=users[2])
     return conversation
@@ -156,10 +164,9 @@ async def summarised(seeder: Seeder) -> str:
     for topic in ("trains", "hotels", "the harbour", "the lighthouse", "boats", "the weather"):
         answer = Answer(text=f"Here is what I found about {topic}.")
         await seeder.say(request, f"I plan a trip to the coast. Find out about {topic}.", answer)
-    start = await seeder.run(store.unsummarised_path, owner=seeder.owner, conversation=conversation)
+    start = await unsummarised_path(owner=seeder.owner, conversation=conversation)
     folded = [entry for entry in start.entries if entry.message.role != "system"][:8]
-    await seeder.run(
-        store.fold_summary,
+    await fold_summary(
         owner=seeder.owner,
         conversation=conversation,
         start=start,
@@ -182,17 +189,16 @@ async def summarised(seeder: Seeder) -> str:
 async def background(seeder: Seeder) -> str:
     conversation = await short(seeder)
     for text in ("The boat at 18:00 is cancelled.", "The next boat leaves at 19:30."):
-        await seeder.run(store.add_message, conversation=conversation, source="briefing", text=text)
+        await add_message(conversation=conversation, source="briefing", text=text)
     return conversation
 
 
 async def imported(seeder: Seeder) -> str:
     """A conversation with marks, saved to a file and restored from it."""
     original = await marked(seeder)
-    whole = await seeder.run(store.whole_path, owner=seeder.owner, conversation=original)
+    whole = await whole_path(owner=seeder.owner, conversation=original)
     saved = read_export(write_export(whole))
-    view = await seeder.run(
-        store.import_conversation,
+    view = await import_conversation(
         owner=seeder.owner,
         agent=saved.agent,
         title=saved.title,
@@ -202,7 +208,7 @@ async def imported(seeder: Seeder) -> str:
         unanswered=saved.unanswered,
         forget_above=saved.forget_above,
     )
-    await seeder.run(store.delete_conversation, owner=seeder.owner, conversation=original)
+    await delete_conversation(owner=seeder.owner, conversation=original)
     return view.id
 
 

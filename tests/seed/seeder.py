@@ -12,9 +12,12 @@ from datetime import UTC, datetime
 
 from django.conf import settings
 
+from chatsite import storage
 from chatsite.agents.catalogue import Catalogue
 from chatsite.agents.template import Template
-from chatsite.conversations import store
+from chatsite.conversations.files.uploads import store_upload
+from chatsite.conversations.reads.message_search import older_messages
+from chatsite.conversations.reads.queries import agent_of
 from chatsite.conversations.values.owners import Owner
 from chatsite.errors import NotFound
 from chatsite.events import Delta, Snapshot, TurnEnded
@@ -30,7 +33,6 @@ from chatsite.turns.context.turn_context import Contexts, PageRequest
 from chatsite.turns.evidence.running_summary import Summariser
 from chatsite.turns.running_turns import TurnLimits
 from chatsite.turns.turns import Turns
-from chatsite.wiring import storage_on
 from tests.seed.scripted_provider import Answer, ScriptedProvider
 
 
@@ -39,23 +41,21 @@ class Seeder:
 
     def __init__(self, owner: Owner, *, environment: Mapping[str, str] | None = None) -> None:
         self.owner = owner
-        self.run = store.StorageThreads()
         self.provider = ScriptedProvider()
         self.intake = Intake(settings.FILES_DIR)
         self._catalogue = Catalogue(settings.AGENTS_DIR)
-        storage, self.feeds = storage_on(self.run), ConversationFeeds()
-        summariser = Summariser(storage=storage, publish=self.feeds.publish)
+        self.feeds = ConversationFeeds()
+        summariser = Summariser(publish=self.feeds.publish)
         self.turns = Turns(
-            storage=storage,
             contexts=Contexts(environment=environment or {}, resolve_agent=self._resolve_agent),
-            decider=Decider(storage=storage, gatherers={SUMMARY.evidence: summariser}),
+            decider=Decider(gatherers={SUMMARY.evidence: summariser}),
             describe=lambda slug, *, staff: missing_agent(slug),
             limits=TurnLimits(answers=1, per_owner=1),
             feeds=self.feeds,
         )
 
     def close(self) -> None:
-        self.run.close()
+        storage.close()
 
     # ---- who answers -------------------------------------------------------------------------
     def agent(self, preferred: str) -> str:
@@ -74,7 +74,7 @@ class Seeder:
     def _tools(self, template: Template) -> tuple[Tool, ...]:
         makers = builtin(
             now=lambda: datetime.now(UTC),
-            search_history=SearchHistory(run=self.run, reads=store),
+            search_history=SearchHistory(older_messages),
         )
         return tuple(makers[name]({}) for name in template.tools if name in makers)
 
@@ -127,12 +127,12 @@ class Seeder:
             yield content
 
         async with self.intake.taken(blocks(), owner=self.owner.key) as taken:
-            stored = await self.run(store.store_upload, self.owner, name=name, taken=taken)
+            stored = await store_upload(self.owner, name=name, taken=taken)
         return stored.id
 
     async def open(self, conversation: str) -> Snapshot:
         """What a page that opens the conversation is shown. Raises NotFound."""
-        agent = await self.run(store.agent_of, owner=self.owner, conversation=conversation)
+        agent = await agent_of(owner=self.owner, conversation=conversation)
         snapshot, reader = await self.turns.snapshots.open(self.request(conversation, agent))
         reader.close()
         return snapshot

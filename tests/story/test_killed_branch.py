@@ -17,7 +17,7 @@ from tests.story.test_branches import edit, id_of, shown, talk
 # As the server would, up to the end of the first piece, which is kept short.
 DIE_AFTER_ONE_PIECE = """
 import os, signal, sys
-from chatsite.conversations.database.work import next_piece
+from chatsite.storage import next_piece
 from chatsite.conversations.models import Message
 from chatsite.conversations.turn import versions
 from chatsite.conversations.values.owners import Owner

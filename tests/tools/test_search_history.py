@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
@@ -10,10 +9,12 @@ from asgiref.sync import sync_to_async
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
-from chatsite.conversations import active_path, store
+from chatsite.conversations import active_path
 from chatsite.conversations.models import Conversation
 from chatsite.conversations.reads import message_search, queries
 from chatsite.conversations.upkeep import marks
+from chatsite.conversations.upkeep.lifecycle import delete_conversation
+from chatsite.conversations.upkeep.word_indexing import index_words
 from chatsite.conversations.values.owners import Owner
 from chatsite.messages import Message
 from chatsite.tools.search_history import SearchHistory
@@ -33,11 +34,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 HERE = new_id()
 
 
-def in_a_thread(work: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Awaitable[Any]:
-    return sync_to_async(work)(*args, **kwargs)
-
-
-TOOL = SearchHistory(run=in_a_thread, reads=store)
+TOOL = SearchHistory(message_search.search_messages)
 
 
 async def found(query: str, *, owner: Owner = ADA, here: str = HERE, results: int = 5) -> list[Any]:
@@ -99,30 +96,26 @@ class TestWhatStaysHidden:
 
     async def test_deleted_conversations(self) -> None:
         chat = await store_chat(("kestrel", "yes"))
-        await sync_to_async(store.delete_conversation)(owner=ADA, conversation=chat)
+        await delete_conversation(owner=ADA, conversation=chat)
         assert await found("kestrel") == []
 
     async def test_messages_above_the_forget_mark_and_a_title_made_of_them(self) -> None:
         chat = await store_chat(("kestrel secret", "kestrel"), ("kestrel now", "kestrel too"))
         second = await sync_to_async(lambda: str(messages(chat).get(content="kestrel now").id))()
-        await sync_to_async(marks.forget_above_message)(owner=ADA, message=second, on=True)
+        await marks.forget_above_message(owner=ADA, message=second, on=True)
         hits = await found("kestrel")
         assert {hit["text"] for hit in hits} == {"kestrel now", "kestrel too"}
         assert {hit["title"] for hit in hits} == {""}
 
     async def test_an_excluded_question_and_its_answer(self) -> None:
         chat = await store_chat(("kestrel asked", "kestrel answered"), ("kestrel later", "ok"))
-        await sync_to_async(marks.exclude_message)(
-            owner=ADA, message=await first_id(chat, "user"), on=True
-        )
+        await marks.exclude_message(owner=ADA, message=await first_id(chat, "user"), on=True)
         hits = await found("kestrel")
         assert [(hit["text"], hit["title"]) for hit in hits] == [("kestrel later", "")]
 
     async def test_an_excluded_answer_but_not_its_question(self) -> None:
         chat = await store_chat(("kestrel asked", "kestrel answered"))
-        await sync_to_async(marks.exclude_message)(
-            owner=ADA, message=await first_id(chat, "assistant"), on=True
-        )
+        await marks.exclude_message(owner=ADA, message=await first_id(chat, "assistant"), on=True)
         assert [hit["text"] for hit in await found("kestrel")] == ["kestrel asked"]
 
     async def test_other_versions_greetings_and_unfinished_answers(self) -> None:
@@ -169,11 +162,11 @@ def test_a_search_finds_a_bounded_number_of_the_newest_in_three_queries(
     monkeypatch.setattr(message_search, "CANDIDATES", 100)
     for _ in range(3):
         a_long_chat(200, text="kestrel")
-    while store.index_words():
+    while index_words.here():
         pass
     with django_assert_max_num_queries(3):
-        result = message_search.older_messages(owner=ADA, without=HERE, words=["kestrel"])
+        result = message_search.older_messages.here(owner=ADA, without=HERE, words=["kestrel"])
     assert (result.conversations, result.messages, result.whole) == (3, 600, False)
     assert len(result.hits) == 100
     assert {line.text for line in result.hits} == {f"kestrel {n}" for n in range(100, 200)}
-    assert queries.list_conversations(owner=ADA)
+    assert queries.list_conversations.here(owner=ADA)

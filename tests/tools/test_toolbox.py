@@ -24,25 +24,13 @@ NOON = datetime(2026, 5, 4, 12, tzinfo=UTC)
 CRUDE = str(Path(__file__).resolve().parent.parent / "fakes" / "crude_mcp_server.py")
 
 
-class EmptyStorage:
+async def find_nothing(**query: Any) -> SearchResult:
     """Storage without any conversation."""
-
-    def words_waiting(self) -> bool:
-        return False
-
-    def index_words(self) -> bool:
-        return False
-
-    def older_messages(self, **query: Any) -> SearchResult:
-        return SearchResult(hits=(), messages=0, conversations=0, whole=True)
-
-
-async def run_directly(work: Any, /, *args: Any, **kwargs: Any) -> Any:
-    return work(*args, **kwargs)
+    return SearchResult(hits=(), messages=0, conversations=0, whole=True)
 
 
 def a_toolbox(servers: ToolServers) -> Toolbox:
-    search = SearchHistory(run=run_directly, reads=EmptyStorage())
+    search = SearchHistory(find_nothing)
     return Toolbox(builtin(now=lambda: NOON, search_history=search), servers)
 
 

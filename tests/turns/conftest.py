@@ -5,15 +5,15 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 import pytest
 from django.db import connections
 
+from chatsite import storage
 from chatsite.agents.template import Template
 from chatsite.agents.template_file import parse_template
-from chatsite.conversations import store
-from chatsite.conversations.database.work import StorageThreads
+from chatsite.conversations.reads.queries import receipt_of
 from chatsite.events import Event, TurnEnded
 from chatsite.history import Settings, show_receipt
 from chatsite.providers.base.model import Model
@@ -26,6 +26,7 @@ from chatsite.providers.base.provider import (
     TextPiece,
 )
 from chatsite.providers.echo import EchoProvider
+from chatsite.storage import Unit, reading
 from chatsite.tools.tool import Tool
 from chatsite.turns.agents.resolved_agent import ResolvedAgent, missing_agent, resolve_agent
 from chatsite.turns.answer.feed import ConversationFeeds, FeedReader
@@ -33,9 +34,10 @@ from chatsite.turns.context.decider import Decider
 from chatsite.turns.context.turn_context import Contexts, PageRequest, TurnContext
 from chatsite.turns.running_turns import TurnLimits
 from chatsite.turns.turns import Turns
-from chatsite.wiring import storage_on
 from tests.conversations.builders import ADA, new_id
 
+P = ParamSpec("P")
+T = TypeVar("T")
 Script = Callable[[Request], AsyncGenerator[Chunk, None]]
 
 
@@ -97,20 +99,22 @@ def endless_script(
 
 
 class FailingWrites:
-    """The store, but the units of work named in `failures` fail that many times first."""
+    """The units of work named in `failures` fail that many times before they run."""
 
     def __init__(self) -> None:
         self.failures: dict[str, int] = {}
         self.error: BaseException = OSError("the disk is full")
 
-    def __getattr__(self, name: str) -> Any:
-        if self.failures.get(name, 0) > 0:
-            self.failures[name] -= 1
-            return self._fail
-        return getattr(store, name)
+    def patch(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        run = Unit.__call__
 
-    def _fail(self, **fields: Any) -> None:
-        raise self.error
+        async def fail_first(unit: Unit[..., Any], *args: Any, **kwargs: Any) -> Any:
+            if self.failures.get(unit.__name__, 0) > 0:
+                self.failures[unit.__name__] -= 1
+                raise self.error
+            return await run(unit, *args, **kwargs)
+
+        monkeypatch.setattr(Unit, "__call__", fail_first)
 
 
 def settings_for(llm: str, **parameters: Any) -> dict[str, Any]:
@@ -133,23 +137,24 @@ def context_of(agent: ResolvedAgent, settings: Settings) -> TurnContext:
 class World:
     provider: ScriptedProvider = field(default_factory=ScriptedProvider)
     writes: FailingWrites = field(default_factory=FailingWrites)
-    run: StorageThreads = field(default_factory=StorageThreads)
     caps: TurnLimits = TurnLimits(answers=5, per_owner=2)
     tools: tuple[Tool, ...] = ()
     fields: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.storage = replace(storage_on(self.run), writes=self.writes)
         self.contexts = Contexts(environment={}, resolve_agent=self.resolve_agent)
         self.feeds = ConversationFeeds()
         self.turns = Turns(
-            storage=self.storage,
             contexts=self.contexts,
-            decider=Decider(storage=self.storage),
+            decider=Decider(),
             describe=lambda slug, *, staff: missing_agent(slug),
             limits=self.caps,
             feeds=self.feeds,
         )
+
+    async def run(self, work: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
+        """What a test asks of the database itself, on a thread of storage."""
+        return await reading(work)(*args, **kwargs)
 
     @property
     def decider(self) -> Decider:
@@ -181,7 +186,7 @@ class World:
 
     async def receipt(self, ended: TurnEnded) -> dict[str, Any]:
         """The receipt that is stored with an answer, as a page reads it."""
-        found = await self.run(store.receipt_of, owner=ADA, turn=ended.turn)
+        found = await receipt_of(owner=ADA, turn=ended.turn)
         assert found is not None
         return show_receipt(found)
 
@@ -201,5 +206,6 @@ def world(monkeypatch: pytest.MonkeyPatch, transactional_db: None) -> Iterator[W
     """Everything that runs turns. The store's threads close the connections that they open."""
     monkeypatch.setitem(connections.settings["default"], "CONN_MAX_AGE", 0)
     turns_world = World()
+    turns_world.writes.patch(monkeypatch)
     yield turns_world
-    turns_world.run.close()
+    storage.close()

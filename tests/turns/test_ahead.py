@@ -100,7 +100,7 @@ async def test_messages_that_were_left_out_are_trimmed_without_another_turn(
     first = await Row.objects.aget(
         conversation__id=cache.page_request.conversation, seq__lt=2, role="user"
     )
-    await cache.world.run(marks.exclude_message, owner=ADA, message=str(first.id), on=True)
+    await marks.exclude_message(owner=ADA, message=str(first.id), on=True)
     cache.ahead.changed(cache.page_request.conversation)
     await cache.wait_for_trims()
     assert "one" not in cache.messages[-1] and "two" in cache.messages[-1]
@@ -114,7 +114,7 @@ async def test_a_choice_for_the_conversation_is_trimmed_to_without_another_turn(
     assert "one" in cache.messages[-1]
     id = cache.page_request.conversation
     choice = {"historyLength": "2"}
-    await cache.world.run(lifecycle.choose_history, owner=ADA, conversation=id, history=choice)
+    await lifecycle.choose_history(owner=ADA, conversation=id, history=choice)
     cache.ahead.changed(id)
     await cache.wait_for_trims()
     assert "one" not in cache.messages[-1] and "three" in cache.messages[-1]

@@ -53,7 +53,7 @@ async def test_rounds_a_stop_and_a_cut_make_requests_that_are_accepted(
     fake: FakeAnthropic, provider: AnthropicProvider, world: World, model: str
 ) -> None:
     tool = Lookup()
-    claude = Claude(run=world.run, claude=provider, model=model, tools=(tool,))
+    claude = Claude(claude=provider, model=model, tools=(tool,))
     page_request = claude.page_request()
     _, ended = await claude.run_turn(page_request, DIRECTIVE)
     assert ended.message is not None

@@ -29,7 +29,7 @@ def local_world(world: World) -> World:
 
 
 def cleanup_preview(world: World) -> CleanupPreview:
-    return CleanupPreview(storage=world.storage, drafts=world.turns.drafts)
+    return CleanupPreview(drafts=world.turns.drafts)
 
 
 async def talk(world: World, turns: int, query: str = "") -> PageRequest:

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from chatsite.conversations import store
 from chatsite.conversations.models import Message as Row
 from chatsite.conversations.models import Turn
+from chatsite.conversations.upkeep.imports import import_conversation
 from chatsite.errors import NotFound
 from chatsite.history import show_receipt
 from chatsite.messages import Attachment, Basis, Message, TokenCount, ToolCall
@@ -43,7 +43,7 @@ class Letters:
 
 
 def make_comparison(world: World) -> PolicyComparison:
-    return PolicyComparison(storage=world.storage, drafts=world.turns.drafts)
+    return PolicyComparison(drafts=world.turns.drafts)
 
 
 def by_words(found: dict[str, Any]) -> dict[str, dict[str, Any]]:
@@ -217,9 +217,7 @@ async def test_tool_groups_are_left_out_whole_or_sent_whole(world: World) -> Non
         ]
 
     messages = [message for number in range(6) for message in call(number)]
-    stored = await world.run(
-        store.import_conversation, owner=ADA, agent="demo", title="Tools", messages=messages
-    )
+    stored = await import_conversation(owner=ADA, agent="demo", title="Tools", messages=messages)
     page_request = world.page_request(stored.id)
     rows = by_words(await make_comparison(world).of_draft(page_request, Draft(text="And now?")))
     groups = {

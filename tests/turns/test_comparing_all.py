@@ -68,11 +68,11 @@ async def policy_world(
     monkeypatch.setattr(strategy, "STRATEGY_TURNS", 3)
     write_agent(tmp_path, "demo")
     (tmp_path / "demo" / "strategy.py").write_text(OLDEST)
-    made = WorldWithPolicy(run=world.run)
+    made = WorldWithPolicy()
     strategies = StrategyWorker()
     gatherers: dict[str, Any] = {
-        "lexical": Recaller(storage=made.storage),
-        "summary": Summariser(storage=made.storage, publish=lambda conversation, event: None),
+        "lexical": Recaller(),
+        "summary": Summariser(publish=lambda conversation, event: None),
         "strategy": StrategyGatherer(strategies=strategies, file=Catalogue(tmp_path).strategy),
     }
     made.decider = replace(made.decider, gatherers=gatherers)
@@ -82,8 +82,8 @@ async def policy_world(
 
 def fold(chat: str, count: int, text: str) -> None:
     """Fold the oldest `count` messages that the valid summary doesn't cover."""
-    start = summary_queries.unsummarised_path(owner=ADA, conversation=chat)
-    made = summaries.fold_summary(
+    start = summary_queries.unsummarised_path.here(owner=ADA, conversation=chat)
+    made = summaries.fold_summary.here(
         owner=ADA,
         conversation=chat,
         start=start,
@@ -127,7 +127,7 @@ async def test_every_row_equals_the_preview_under_its_policy(
     policy_world.chat = chat
     page_request = await talk_with_folds(policy_world)
     pinned = await policy_world.run(lambda: str(Message.objects.get(seq=3).id))
-    await policy_world.run(marks.pin_message, owner=ADA, message=pinned, on=True)
+    await marks.pin_message(owner=ADA, message=pinned, on=True)
     rows = (
         await make_comparison(policy_world).of_draft(
             page_request, Draft(text="What of 2 cranes?", reply_to=pinned)
@@ -180,7 +180,7 @@ async def test_a_turn_gets_the_summary_of_its_time_whichever_policy_it_had(
     versions: list[int | None] = []
     for index in (3, 5, 7):
         turn = str(turns[index].id)
-        past_turn = await policy_world.run(receipts.past_turn, owner=ADA, turn=turn)
+        past_turn = await receipts.past_turn(owner=ADA, turn=turn)
         versions.append(past_turn.summary.version if past_turn.summary else None)
         note = by_words(await make_comparison(policy_world).of_turn(page_request, turn))["summary"][
             "note"
@@ -223,20 +223,24 @@ def test_a_path_is_cut_as_storage_reads_it(briefed: bool) -> None:
     if briefed:
         add(chat, "briefing")
         ask(chat)
-    whole = loading.load_path(owner=ADA, conversation=chat, reach=Everything()).transcript
+    whole = loading.load_path.here(owner=ADA, conversation=chat, reach=Everything()).transcript
     ids = {entry.seq: entry.message.id for entry in whole.entries}
     for marked in (False, True):
         if marked:
-            marks.pin_message(owner=ADA, message=ids[3], on=True)
-            marks.exclude_message(owner=ADA, message=ids[6], on=True)
-            marks.forget_above_message(owner=ADA, message=ids[2], on=True)
-            whole = loading.load_path(owner=ADA, conversation=chat, reach=Everything()).transcript
+            marks.pin_message.here(owner=ADA, message=ids[3], on=True)
+            marks.exclude_message.here(owner=ADA, message=ids[6], on=True)
+            marks.forget_above_message.here(owner=ADA, message=ids[2], on=True)
+            whole = loading.load_path.here(
+                owner=ADA, conversation=chat, reach=Everything()
+            ).transcript
         for users in (1, 2, 4, 9, 50):
-            read = loading.load_path(owner=ADA, conversation=chat, reach=Users(users)).transcript
+            read = loading.load_path.here(
+                owner=ADA, conversation=chat, reach=Users(users)
+            ).transcript
             assert as_storage_loads(whole.entries, Users(users)) == read, (users, marked)
     *above, current = whole.entries
     replying = [*above, replace(current, message=replace(current.message, reply_to=ids[8]))]
-    read = loading.load_path(
+    read = loading.load_path.here(
         owner=ADA, conversation=chat, reach=Users(2), reply_to=ids[8]
     ).transcript
     cut = as_storage_loads(replying, Users(2))

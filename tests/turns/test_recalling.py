@@ -38,16 +38,16 @@ class RecordingReader:
         self.waits = threading.Event()
         self.broken = False
 
-    def index_progress(self, **fields: Any) -> IndexProgress:
+    async def index_progress(self, **fields: Any) -> IndexProgress:
         if self.broken:
             raise OSError("the disk is gone")
-        return search_index.index_progress(**fields)
+        return await search_index.index_progress(**fields)
 
-    def lines_between(self, **fields: Any) -> IndexLines:
+    async def lines_between(self, **fields: Any) -> IndexLines:
         if self.hold is not None:
             self.waits.set()
-            assert self.hold.wait(20)
-        found = search_index.lines_between(**fields)
+            assert await asyncio.to_thread(self.hold.wait, 20)
+        found = await search_index.lines_between(**fields)
         self.read.append(len(found.lines))
         return found
 
@@ -58,7 +58,7 @@ class Talk:
     def __init__(self, world: World, **options: Any) -> None:
         self.world = world
         self.reads = RecordingReader()
-        self.recaller = Recaller(storage=replace(world.storage, index=self.reads), **options)
+        self.recaller = Recaller(index=self.reads, **options)
         self.id = new_id()
 
     async def turns(self, *texts: str) -> None:
@@ -83,12 +83,8 @@ class Talk:
 
     async def ask(self, text: str, *, id: str = "") -> Evidence:
         page_request = self.world.page_request(id or self.id)
-        loaded = await self.world.run(
-            loading.load_path,
-            owner=ADA,
-            conversation=page_request.conversation,
-            reach=Users(2),
-            ahead=1,
+        loaded = await loading.load_path(
+            owner=ADA, conversation=page_request.conversation, reach=Users(2), ahead=1
         )
         draft = Entry(message=Message.user(text, id="draft"), seq=loaded.next_seq)
         context = self.world.context(replace(page_request, query="historyPolicy=relevant"))
@@ -168,7 +164,7 @@ class TestFollowing:
         self, talk: Talk
     ) -> None:
         await talk.ask("sister")
-        await talk.change(deletions.delete_message, FACT)
+        await talk.change(deletions.delete_message.here, FACT)
         assert FACT not in await talk.hit_texts("What does my sister keep?")
         [kept] = talk.recaller.indexes.values()
         assert "petrel" not in kept.index.postings
@@ -177,7 +173,7 @@ class TestFollowing:
         self, talk: Talk
     ) -> None:
         await talk.ask("sister")
-        await talk.change(edits.edit_message, FACT, text="My brother keeps a tern.")
+        await talk.change(edits.edit_message.here, FACT, text="My brother keeps a tern.")
         talk.recaller.forget(talk.id)
         assert (await talk.hit_texts("tern"))[0] == "My brother keeps a tern."
         assert FACT not in await talk.hit_texts("petrel sister")
@@ -195,17 +191,17 @@ class TestFollowing:
 
 class TestLeftOut:
     async def test_an_excluded_message_is_not_recalled(self, talk: Talk) -> None:
-        await talk.change(marks.exclude_message, FACT, on=True)
+        await talk.change(marks.exclude_message.here, FACT, on=True)
         assert await talk.hit_texts("What does my sister keep?") == []
-        await talk.change(marks.exclude_message, FACT, on=False)
+        await talk.change(marks.exclude_message.here, FACT, on=False)
         assert (await talk.hit_texts("What does my sister keep?"))[0] == FACT
 
     async def test_messages_above_the_forget_marker_are_not_recalled(self, talk: Talk) -> None:
-        await talk.change(marks.forget_above_message, "The weather is fine", on=True)
+        await talk.change(marks.forget_above_message.here, "The weather is fine", on=True)
         assert await talk.hit_texts("What does my sister keep?") == []
 
     async def test_messages_of_background_tasks_are_not_recalled(self, talk: Talk) -> None:
-        write = background.add_message
+        write = background.add_message.here
         await talk.world.run(
             lambda: write(conversation=talk.id, source="briefing", text="The petrel is fed.")
         )
@@ -237,7 +233,7 @@ class TestOnDisk:
 
     async def test_changed_and_deleted_words_leave_the_disk_with_the_text(self, talk: Talk) -> None:
         await saved(talk)
-        await talk.change(deletions.delete_message, FACT)
+        await talk.change(deletions.delete_message.here, FACT)
         assert await parts_of(talk) == []
         assert FACT not in await restarted(talk).hit_texts("What does my sister keep?")
 
@@ -247,7 +243,7 @@ class TestOnDisk:
         [cached] = talk.recaller.indexes.values()
         await asyncio.gather(*talk.recaller._tasks)
         cached.saved.clear()
-        await talk.change(edits.edit_message, FACT, text="My brother keeps a tern.")
+        await talk.change(edits.edit_message.here, FACT, text="My brother keeps a tern.")
         await talk.recaller._save(cached, talk.id)
         assert await parts_of(talk) == []
 

@@ -8,13 +8,14 @@ from dataclasses import replace
 import pytest
 from django.db import connections
 
-from chatsite.conversations.database.work import StorageThreads
+from chatsite import storage
 from chatsite.errors import NotFound
 from chatsite.files import pictures
 from chatsite.messages import Attachment, Message
 from chatsite.providers.base.files import FileContent, NoFiles
 from chatsite.providers.base.media import SENT_BYTES, SENT_SIDE
 from chatsite.providers.base.model import Medium, Model
+from chatsite.storage import reading
 from chatsite.turns.context.file_forms import (
     best_forms,
     draft_file_notes,
@@ -22,8 +23,7 @@ from chatsite.turns.context.file_forms import (
     forms_of,
     render_files,
 )
-from chatsite.turns.ports import StoredFiles
-from chatsite.wiring import storage_on
+from chatsite.turns.context.stored_files import StoredFiles
 from tests.conversations.builders import ADA, BOB
 from tests.conversations.upload_builders import Keep, folder, keep
 from tests.pseudo_language import is_said, pseudo_language
@@ -180,19 +180,18 @@ async def test_a_request_reaches_its_owners_files_only(
     keep: Keep, monkeypatch: pytest.MonkeyPatch, transactional_db: None
 ) -> None:
     monkeypatch.setitem(connections.settings["default"], "CONN_MAX_AGE", 0)
-    run = StorageThreads()
-    mine = await run(keep, b"words", text="words", name="a.txt")
-    files = StoredFiles(storage_on(run), ADA)
+    mine = await reading(keep)(b"words", text="words", name="a.txt")
+    files = StoredFiles(ADA)
     assert await files.content(mine) == FileContent(b"words", "text/plain")
     assert await files.text(mine) == "words"
     await files.remember(mine, at="openai", reference="file-1")
     assert await files.reference(mine, at="openai") == "file-1"
-    others = StoredFiles(storage_on(run), BOB)
+    others = StoredFiles(BOB)
     assert await others.reference(mine, at="openai") is None
     for ask in (others.content, others.text):
         with pytest.raises(NotFound):
             await ask(mine)
-    run.close()
+    storage.close()
 
 
 async def test_the_person_is_told_in_their_language_and_the_model_in_english() -> None:

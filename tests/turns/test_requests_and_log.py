@@ -13,10 +13,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chatsite.conversations import store
 from chatsite.conversations.models import Message as Row
 from chatsite.conversations.models import Turn
 from chatsite.conversations.reads import receipts
+from chatsite.conversations.upkeep.lifecycle import clear_conversation
 from chatsite.errors import NotFound
 from chatsite.history import Entry, Head
 from chatsite.history.records.replay import StoredRequest
@@ -208,18 +208,18 @@ async def test_every_request_of_a_conversation_can_be_built_again(world: World) 
     page_request = replace(world.page_request(), query="historyPolicy=lastN&historyLength=2")
     for text in ("One", "Two", "Three"):
         await world.run_turn(page_request, text)
-    await world.run(store.clear_conversation, owner=ADA, conversation=page_request.conversation)
+    await clear_conversation(owner=ADA, conversation=page_request.conversation)
     await world.run_turn(page_request, "Four")
     turns = await world.run(lambda: list(Turn.objects.order_by("number")))
     assert len(turns) == 4
     head = world.resolve_agent("demo").head
     for turn, sent in zip(turns, world.provider.requests, strict=True):
-        found = await world.run(receipts.request_parts, owner=ADA, turn=str(turn.id))
+        found = await receipts.request_parts(owner=ADA, turn=str(turn.id))
         rebuilt = await rebuild_request(found, head, NO_FILES)
         assert rebuilt.differences == ()
         assert as_bytes(rebuilt.messages) == as_bytes(sent.messages)
     await world.run(lambda: Row.objects.filter(content="Two").update(content="2"))
-    found = await world.run(receipts.request_parts, owner=ADA, turn=str(turns[2].id))
+    found = await receipts.request_parts(owner=ADA, turn=str(turns[2].id))
     assert "was changed since" in (await rebuild_request(found, head, NO_FILES)).differences[0]
 
 

@@ -12,10 +12,11 @@ from typing import Any
 import pytest
 from django.contrib.auth import get_user_model
 
-from chatsite.conversations import store
 from chatsite.conversations.database.rows import message_of
 from chatsite.conversations.files.quota import characters_of
 from chatsite.conversations.models import Conversation, Message
+from chatsite.conversations.turn.rounds import end_call
+from chatsite.conversations.upkeep.lifecycle import move_to_account
 from chatsite.conversations.values.owners import Owner
 from chatsite.errors import BadCommand, ProviderError
 from chatsite.events import CallEnded, Calling, CallsStarted, Delta, Event, TurnEnded, TurnStarted
@@ -259,14 +260,14 @@ async def test_a_result_from_before_the_stop_is_stored_and_sent_to_pages(
     world: World, tool: Lookup, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stored_now, go_on = threading.Event(), threading.Event()
-    end_call = store.end_call
+    work = end_call._work
 
     def slowly(**fields: Any) -> Any:
         stored_now.set()
         go_on.wait(20)
-        return end_call(**fields)
+        return work(**fields)
 
-    monkeypatch.setattr(store, "end_call", slowly)
+    monkeypatch.setattr(end_call, "_work", slowly)
     script_answers(world, calls(2), ANSWER)
     page_request = world.page_request()
     _, reader = await world.turns.snapshots.open(page_request)
@@ -365,7 +366,7 @@ async def test_a_guest_who_signs_in_while_a_tool_runs_keeps_the_turn(
     page_request = replace(world.page_request(), owner=guest)
 
     async def moved(arguments: Mapping[str, object], using: ToolContext) -> object:
-        await world.run(store.move_to_account, guest=guest.guest, user=user)
+        await move_to_account(guest=guest.guest, user=user)
         return "moved"
 
     tool.run = moved  # type: ignore[method-assign]
@@ -384,7 +385,7 @@ async def test_hooks_after_the_turn_get_the_account_and_the_agent_without_tools(
     world.turns.hooks = TurnHooks(after=after.append)
 
     async def moved(arguments: Mapping[str, object], using: ToolContext) -> object:
-        await world.run(store.move_to_account, guest=guest.guest, user=user)
+        await move_to_account(guest=guest.guest, user=user)
         return "moved"
 
     tool.run = moved  # type: ignore[method-assign]

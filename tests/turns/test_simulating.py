@@ -26,8 +26,8 @@ TEXTS = [f"Question {number} about the quay and its {number} cranes." for number
 async def replay(world: World, page_request: PageRequest, query: str) -> SimulationTotals:
     page_request = replace(page_request, query=query)
     decider, context = world.decider, world.context(page_request)
-    loaded = await world.run(
-        loading.load_path, owner=ADA, conversation=page_request.conversation, reach=Everything()
+    loaded = await loading.load_path(
+        owner=ADA, conversation=page_request.conversation, reach=Everything()
     )
     loaded = await decider.with_counts(context, loaded)
     reader = PathIndexReader(loaded.transcript.entries)
@@ -55,7 +55,7 @@ async def replay(world: World, page_request: PageRequest, query: str) -> Simulat
     ],
 )
 async def test_a_replay_gives_the_figures_of_the_real_turns(world: World, query: str) -> None:
-    gatherers: dict[str, Any] = {"lexical": Recaller(storage=world.storage)}
+    gatherers: dict[str, Any] = {"lexical": Recaller()}
     world.decider = replace(world.decider, gatherers=gatherers)
     page_request = replace(world.page_request(), query=query)
     for text in TEXTS:
@@ -71,7 +71,7 @@ async def test_a_replay_gives_the_figures_of_the_real_turns(world: World, query:
 
 
 async def test_a_replay_keeps_the_quotes_that_its_own_requests_made(world: World) -> None:
-    gatherers: dict[str, Any] = {"lexical": Recaller(storage=world.storage)}
+    gatherers: dict[str, Any] = {"lexical": Recaller()}
     world.decider = replace(world.decider, gatherers=gatherers)
     query = "historyPolicy=relevant&historyTokens=2000"
     page_request = replace(world.page_request(), query=query)

@@ -10,17 +10,21 @@ from typing import Any
 import pytest
 from django.db import connections
 
-from chatsite.conversations import store, summaries
-from chatsite.conversations.database.work import StorageThreads
+from chatsite import storage
+from chatsite.conversations import summaries
 from chatsite.conversations.models import Summary
 from chatsite.conversations.reads import summary_queries
+from chatsite.conversations.reads.queries import receipt_of
 from chatsite.conversations.upkeep import marks
+from chatsite.conversations.upkeep.imports import import_conversation
+from chatsite.conversations.upkeep.lifecycle import clear_conversation, delete_conversation
 from chatsite.conversations.values.summary_records import SummaryVersions
 from chatsite.errors import Refused
 from chatsite.events import SummaryChanged, TurnEnded
 from chatsite.history import show_receipt
 from chatsite.messages import Message
 from chatsite.providers.base.provider import Provider
+from chatsite.storage import reading
 from chatsite.turns.agents.resolved_agent import ResolvedAgent, missing_agent, resolve_agent
 from chatsite.turns.answer.feed import ConversationFeeds
 from chatsite.turns.context.decider import Decider
@@ -28,7 +32,6 @@ from chatsite.turns.context.turn_context import Contexts, PageRequest, TurnConte
 from chatsite.turns.evidence.running_summary import MOST_AT_ONCE, Summariser
 from chatsite.turns.running_turns import TurnLimits
 from chatsite.turns.turns import Turns
-from chatsite.wiring import storage_on
 from tests.conversations.builders import ADA, messages, new_id, run_in_threads, talk
 from tests.fakes.openai_provider import provider_at
 from tests.fakes.openai_server import FakeOpenAI
@@ -47,16 +50,14 @@ class SummaryWorld:
     chat_settings: dict[str, Any] = field(
         default_factory=lambda: {"historyPolicy": "summary", "historyTokens": 400}
     )
-    run: StorageThreads = field(default_factory=StorageThreads)
 
     def __post_init__(self) -> None:
         self.provider = provider_at(self.fake.base_url)
-        storage, feeds = storage_on(self.run), ConversationFeeds()
-        self.summariser = Summariser(storage=storage, publish=feeds.publish)
+        feeds = ConversationFeeds()
+        self.summariser = Summariser(publish=feeds.publish)
         self.turns = Turns(
-            storage=storage,
             contexts=Contexts(environment={}, resolve_agent=self.resolve_agent),
-            decider=Decider(storage=storage, gatherers={"summary": self.summariser}),
+            decider=Decider(gatherers={"summary": self.summariser}),
             describe=lambda slug, *, staff: missing_agent(slug),
             limits=TurnLimits(answers=5, per_owner=5),
             feeds=feeds,
@@ -78,8 +79,7 @@ class SummaryWorld:
         while not isinstance(event := await asyncio.wait_for(self.reader.read(), 20), TurnEnded):
             pass
         assert event.problem is None, event.problem
-        stored = await self.run(store.receipt_of, owner=ADA, turn=event.turn)
-        return show_receipt(stored or {})
+        return show_receipt(await receipt_of(owner=ADA, turn=event.turn) or {})
 
     async def run_turn(self, text: str, *, replies: Replies = (LONG,)) -> Any:
         """Run one turn, wait for the summary after it, and return the turn's receipt."""
@@ -97,8 +97,8 @@ class SummaryWorld:
         return self.turns.contexts.of(self.page_request)
 
     async def versions(self) -> SummaryVersions:
-        return await self.run(
-            summary_queries.summary_versions, owner=ADA, conversation=self.page_request.conversation
+        return await summary_queries.summary_versions(
+            owner=ADA, conversation=self.page_request.conversation
         )
 
     async def until_summarised(self) -> None:
@@ -117,7 +117,7 @@ async def summary_world(
         made = SummaryWorld(fake)
         yield made
         await made.provider.aclose()
-        made.run.close()
+        storage.close()
 
 
 @pytest.mark.slow
@@ -177,7 +177,7 @@ async def test_a_reply_that_is_too_long_is_asked_for_again_and_then_cut_at_a_sen
     newest = (await summary_world.versions()).versions[0]
     assert newest.shortened
     assert newest.text.endswith("about it. [...]")
-    assert await summary_world.run(lambda: Summary.objects.first().tokens) <= 64  # type: ignore[union-attr]
+    assert await reading(lambda: Summary.objects.first().tokens)() <= 64  # type: ignore[union-attr]
     assert "too long" in summary_world.fake.requests[-1]["messages"][-1]["content"]
 
 
@@ -197,7 +197,7 @@ async def test_a_long_path_takes_several_calls_and_a_failure_keeps_the_earlier_s
 ) -> None:
     monkeypatch.setattr("chatsite.turns.evidence.summary_fold.room_of", lambda model, most: 100)
     conversation = summary_world.page_request.conversation
-    await summary_world.run(talk, conversation, 40)
+    await reading(talk)(conversation, 40)
     replies = (LONG, "First notes.", "Second notes.", "Third notes. [[mode=401]]")
     await summary_world.run_turn("Where were we?", replies=replies)
     asked = [str(request["messages"][-1]["content"]) for request in summary_world.fake.requests[1:]]
@@ -275,7 +275,7 @@ async def test_a_local_summary_gives_way_to_the_next_answer_and_keeps_its_progre
 ) -> None:
     monkeypatch.setattr("chatsite.turns.evidence.summary_fold.room_of", lambda model, most: 100)
     monkeypatch.setattr(summary_world.provider, "kind", "embedded")
-    await summary_world.run(talk, summary_world.page_request.conversation, 40)
+    await reading(talk)(summary_world.page_request.conversation, 40)
     await summary_world.ask(
         "Where were we?", replies=(LONG, "First notes.", "More. [[mode=hang0]]")
     )
@@ -306,18 +306,18 @@ async def test_a_summary_cancelled_before_its_first_step_is_made_after_the_next_
 def changed(change: str, conversation: str, seq: int) -> None:
     match change:
         case "leave out":
-            marks.exclude_message(
+            marks.exclude_message.here(
                 owner=ADA, message=str(messages(conversation).get(seq=seq).id), on=True
             )
         case "forget above":
             below = messages(conversation).get(seq=seq + 2)
-            marks.forget_above_message(owner=ADA, message=str(below.id), on=True)
+            marks.forget_above_message.here(owner=ADA, message=str(below.id), on=True)
         case "clear":
-            store.clear_conversation(owner=ADA, conversation=conversation)
+            clear_conversation.here(owner=ADA, conversation=conversation)
         case "delete":
-            store.delete_conversation(owner=ADA, conversation=conversation)
+            delete_conversation.here(owner=ADA, conversation=conversation)
         case "switch off":
-            summaries.switch_summary(owner=ADA, conversation=conversation, on=False)
+            summaries.switch_summary.here(owner=ADA, conversation=conversation, on=False)
 
 
 def answering_after(change: Callable[[], None], text: str) -> Callable[[Mapping[str, Any]], str]:
@@ -350,11 +350,11 @@ async def test_words_removed_while_a_summary_is_made_are_not_sent_any_more(
 ) -> None:
     monkeypatch.setattr("chatsite.turns.evidence.summary_fold.room_of", lambda model, most: 100)
     conversation = summary_world.page_request.conversation
-    await summary_world.run(talk, conversation, 40)
+    await reading(talk)(conversation, 40)
     answer = answering_after(lambda: changed(change, conversation, 1), text)
     await summary_world.run_turn("Where were we?", replies=(LONG, answer))
     assert len(summary_world.fake.requests) == 2
-    assert not await summary_world.run(Summary.objects.exists)
+    assert not await reading(Summary.objects.exists)()
 
 
 async def test_a_summary_ends_before_a_message_that_is_left_out_meanwhile(
@@ -362,7 +362,7 @@ async def test_a_summary_ends_before_a_message_that_is_left_out_meanwhile(
 ) -> None:
     monkeypatch.setattr("chatsite.turns.evidence.summary_fold.room_of", lambda model, most: 100)
     conversation = summary_world.page_request.conversation
-    await summary_world.run(talk, conversation, 40)
+    await reading(talk)(conversation, 40)
     answer = answering_after(lambda: changed("leave out", conversation, 31), "Notes.")
     await summary_world.run_turn("Where were we?", replies=(LONG, answer))
     (made,) = (await summary_world.versions()).versions
@@ -375,19 +375,17 @@ async def test_only_a_few_summaries_are_made_at_the_same_time(summary_world: Sum
 
     def imported() -> str:
         said = [replace(message, id=new_id()) for message in texts]
-        view = store.import_conversation(owner=ADA, agent="demo", title="Long", messages=said)
+        view = import_conversation.here(owner=ADA, agent="demo", title="Long", messages=said)
         return view.id
 
     summary_world.fake.script.append(lambda body: "[[first=0.3;text=Notes.]]")
     for _ in range(2 * MOST_AT_ONCE):
-        page_request = replace(
-            summary_world.page_request, conversation=await summary_world.run(imported)
-        )
+        page_request = replace(summary_world.page_request, conversation=await reading(imported)())
         summary_world.summariser.after_turn(summary_world.turns.contexts.of(page_request))
     while summary_world.summary_tasks:
         await asyncio.wait(summary_world.summary_tasks)
     assert summary_world.fake.seen.max_in_flight <= MOST_AT_ONCE
-    assert await summary_world.run(Summary.objects.count) == 2 * MOST_AT_ONCE
+    assert await reading(Summary.objects.count)() == 2 * MOST_AT_ONCE
 
 
 async def test_the_receipt_says_that_another_model_than_the_named_one_wrote_the_summary(

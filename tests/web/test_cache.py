@@ -18,8 +18,8 @@ from django.contrib.sessions.backends.signed_cookies import SessionStore
 from django.test import AsyncRequestFactory
 
 from chatsite.channels.rooms import Rooms
-from chatsite.conversations import store
-from chatsite.conversations.database.work import StorageThreads
+from chatsite.conversations.cache.books import mark_turns, place_books
+from chatsite.conversations.cache.saved_sessions import drop_sessions, save_session
 from chatsite.errors import PromptTooLarge, ProviderError
 from chatsite.events import CacheChanged, Event
 from chatsite.kv import Book, Session, Span
@@ -151,9 +151,7 @@ class Engine:
         request.session = SessionStore()
         request.session["guest"] = ADA.guest
         request.auser = anonymous_user
-        run = StorageThreads()
         site = SimpleNamespace(
-            run=run,
             rooms=Rooms(),
             cache=self,
             cleanups=self,
@@ -163,10 +161,7 @@ class Engine:
             trim_ahead=SimpleNamespace(changed=self.changed.append),
         )
         request.scope["state"] = {"site": site}
-        try:
-            answer = await view(request, UUID(chat))
-        finally:
-            run.close()
+        answer = await view(request, UUID(chat))
         return answer.status_code, json.loads(answer.content)
 
 
@@ -180,11 +175,11 @@ def chat(transactional_db: None) -> str:
     conversation = new_id()
     talk(conversation, 3)
     ids = [str(id) for id in messages(conversation).order_by("seq").values_list("id", flat=True)]
-    store.mark_turns(conversation=conversation, turns=[1])
-    store.place_books(conversation=conversation, places={ids[4]: (20, 8), ids[5]: (28, 12)})
+    mark_turns.here(conversation=conversation, turns=[1])
+    place_books.here(conversation=conversation, places={ids[4]: (20, 8), ids[5]: (28, 12)})
     book = Book(tuple(range(30)), (Span("head", 20), Span(ids[4], 10)))
     saved = Session(key=conversation, fingerprint="x", book=book, file="a", size=900, digest="d")
-    store.save_session(conversation=conversation, session=saved)
+    save_session.here(conversation=conversation, session=saved)
     return conversation
 
 
@@ -237,7 +232,7 @@ async def test_a_conversation_in_no_slot_is_shown_as_saved_or_not_cached(chat: s
     engine = Engine(place="none")
     _, found = await engine.ask(views.cache_view, chat)
     assert (found["place"], found["used"], len(found["strip"])) == ("saved", 30, 4)
-    await sync_to_async(store.drop_sessions)(keys=[chat])
+    await drop_sessions(keys=[chat])
     _, found = await engine.ask(views.cache_view, chat)
     assert (found["place"], found["used"], len(found["strip"])) == ("none", 0, 2)
 

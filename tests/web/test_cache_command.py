@@ -8,7 +8,8 @@ import pytest
 from django.core.management import call_command
 from django.core.management.base import CommandError
 
-from chatsite.conversations import store
+from chatsite.conversations.cache.books import bring_back_turns, mark_turns, place_books
+from chatsite.conversations.cache.saved_sessions import save_session
 from chatsite.errors import ChatsiteError
 from chatsite.kv import Book, Session, Span
 from tests.conversations.builders import ADA, begin, end, messages, new_id, talk
@@ -36,12 +37,12 @@ def statuses(chat: str) -> list[int]:
 def test_the_command_prints_the_place_of_each_message_and_the_saved_session(
     chat: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    store.mark_turns(conversation=chat, turns=[1])
-    store.place_books(conversation=chat, places={at(chat, 3): (10, 7), at(chat, 4): (17, 5)})
-    store.mark_turns(conversation=chat, turns=[3])
+    mark_turns.here(conversation=chat, turns=[1])
+    place_books.here(conversation=chat, places={at(chat, 3): (10, 7), at(chat, 4): (17, 5)})
+    mark_turns.here(conversation=chat, turns=[3])
     book = Book((1,) * 12, (Span("head", 10), Span(at(chat, 7), 2)))
     saved = Session(key=chat, fingerprint="x", book=book, file="a", size=5_000, digest="d")
-    store.save_session(conversation=chat, session=saved)
+    save_session.here(conversation=chat, session=saved)
     call_command("cache", chat)
     lines = capsys.readouterr().out.splitlines()
     assert [line.split() for line in lines[:6]] == [
@@ -83,7 +84,7 @@ def test_a_cleanup_unloads_by_the_counts_that_are_stored(
     call_command("cache", chat, "--cleanup", strategy)
     assert f"{strategy}: {expected}" in capsys.readouterr().out
     assert statuses(chat) == [1 if seq in stay else -1 for seq in range(1, 9)]
-    store.bring_back_turns(owner=ADA, conversation=chat)
+    bring_back_turns.here(owner=ADA, conversation=chat)
     assert statuses(chat) == [1] * 8
 
 

@@ -21,6 +21,7 @@ from django.test import RequestFactory
 
 from chatsite.limits.limiter import Limiter
 from chatsite.limits.table import ROUTES
+from chatsite.storage import Unit
 from chatsite.web import health
 from chatsite.web.server.bodies import BodyLimits
 from chatsite.web.server.request_limits import route_of
@@ -189,11 +190,10 @@ class TestHealth:
     async def test_a_server_whose_disk_is_nearly_full_is_not_ready(
         self, monkeypatch: pytest.MonkeyPatch, rf: RequestFactory
     ) -> None:
-        async def stores(work: object) -> None: ...
+        async def stores(unit: object) -> None: ...
 
+        monkeypatch.setattr(Unit, "__call__", stores)
         monkeypatch.setattr(shutil, "disk_usage", lambda path: SimpleNamespace(free=0))
         monkeypatch.setattr(health, "_known", (0.0, ""))
-        asked = rf.get("/readyz")
-        asked.scope = {"state": {"site": SimpleNamespace(run=stores)}}  # type: ignore[attr-defined]
-        answer = await health.ready(asked)
+        answer = await health.ready(rf.get("/readyz"))
         assert answer.status_code == 503 and b"the disk is nearly full" in answer.content

@@ -22,12 +22,21 @@ from chatsite.channels.mail.incoming.threads import (
     subject_key,
 )
 from chatsite.channels.mail.outgoing.replies import notice
-from chatsite.channels.mail.ports import MailRows
+from chatsite.conversations.outside.mail_addresses import address_owner
+from chatsite.conversations.outside.mail_answers import notices_to
+from chatsite.conversations.outside.mails import (
+    hold_mail,
+    is_known_mail,
+    mailbox_account,
+    own_threads,
+    record_mail,
+    take_mail,
+    take_notice,
+)
 from chatsite.conversations.values.mail_records import ComingMail, TakenMail
 from chatsite.files.folder import Folder, opened
 from chatsite.files.intake import KEPT_FREE
 from chatsite.mail_account import MailAccount
-from chatsite.turns.ports import WorkRunner
 from chatsite.wording import say
 
 logger = logging.getLogger("chatsite.channels")
@@ -46,8 +55,6 @@ class Arrivals:
     """`folder` holds the bytes of mails with files until these were looked at."""
 
     account: MailAccount
-    run: WorkRunner
-    rows: MailRows
     folder: Folder
     reader: ContentsReader = field(default_factory=ContentsReader)
     _said: set[str] = field(default_factory=set)
@@ -63,7 +70,7 @@ class Arrivals:
         except (*BROKEN, MemoryError, Unreadable) as error:
             logger.error("a mail is refused: it can't be read (%s)", type(error).__name__)
             digest = sha256(head).hexdigest()
-            await self.run(self.rows.record_mail, _unreadable(digest), state="refused")
+            await record_mail(_unreadable(digest), state="refused")
             return None
 
     def _warn_of_two_verdicts(self, mail: MailHead) -> None:
@@ -78,10 +85,10 @@ class Arrivals:
             )
 
     async def _admitted(self, mail: MailHead, *, size: int, fetch: Fetch) -> TakenMail | None:
-        user = await self.run(self.rows.address_owner, address=mail.sender)
+        user = await address_owner(address=mail.sender)
         admission = admit(mail, self.account, owned=user is not None, size=size)
         coming = _coming(mail, user if admission.kind == "account" else None)
-        if await self.run(self.rows.is_known_mail, key=coming.key):
+        if await is_known_mail(key=coming.key):
             return None
         if admission.kind not in ("account", "external", "hold"):
             return await self._without_conversation(coming, admission)
@@ -105,15 +112,14 @@ class Arrivals:
             await self._held(coming, admission)
             return None
         if admission.kind == "external":
-            user = await self.run(self.rows.mailbox_account, address=self.account.address)
+            user = await mailbox_account(address=self.account.address)
         assert user is not None
         return await self._taken(coming, data, user=user, external=admission.kind == "external")
 
     async def _taken(
         self, coming: ComingMail, data: bytes, *, user: int, external: bool
     ) -> TakenMail | None:
-        threads = await self.run(
-            self.rows.own_threads,
+        threads = await own_threads(
             user=user,
             sender=coming.sender,
             external=external,
@@ -123,13 +129,8 @@ class Arrivals:
         )
         thread = chosen_thread(coming.ids, by_id=threads.by_id, by_subject=threads.by_subject)
         await self._keep_bytes(coming, data)
-        return await self.run(
-            self.rows.take_mail,
-            coming,
-            user=user,
-            agent=self.account.agent,
-            external=external,
-            conversation=thread,
+        return await take_mail(
+            coming, user=user, agent=self.account.agent, external=external, conversation=thread
         )
 
     async def _held(self, coming: ComingMail, admission: Admission) -> None:
@@ -138,7 +139,7 @@ class Arrivals:
         if len(coming.text) > LONGEST_HELD:
             notes.append(say("The end of this mail was not kept: it is very long."))
         kept = replace(coming, text=coming.text[:LONGEST_HELD], has_files=False)
-        full = await self.run(self.rows.hold_mail, kept, note=" ".join(notes))
+        full = await hold_mail(kept, note=" ".join(notes))
         if full:
             await self._without_conversation(coming, Admission("refuse", full))
         else:
@@ -150,11 +151,9 @@ class Arrivals:
         text = await self._notice(coming, admission)
         if text:
             reply = notice(coming, text, own=self.account.address, now=datetime.now(UTC))
-            return await self.run(
-                self.rows.take_notice, coming, outgoing=reply.data, answer_id=reply.id
-            )
+            return await take_notice(coming, outgoing=reply.data, answer_id=reply.id)
         ignored = admission.kind == "ignore"
-        if await self.run(self.rows.record_mail, coming, state="ignored" if ignored else "refused"):
+        if await record_mail(coming, state="ignored" if ignored else "refused"):
             logger.info(
                 "mail from %s is %s: %s",
                 coming.sender or "nobody",
@@ -187,7 +186,7 @@ class Arrivals:
         return ""
 
     async def _told(self, coming: ComingMail, within: timedelta) -> int:
-        return await self.run(self.rows.notices_to, sender=coming.sender, within=within)
+        return await notices_to(sender=coming.sender, within=within)
 
     async def _keep_bytes(self, coming: ComingMail, data: bytes) -> None:
         """Before the row: a mail that is stored has its files."""

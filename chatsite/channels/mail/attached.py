@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from chatsite.channels.channel import Trouble
 from chatsite.channels.mail.incoming.contents import AttachedFile
 from chatsite.channels.mail.incoming.contents_reader import ContentsReader, Unreadable
-from chatsite.channels.mail.ports import MailRows, MailUploads
+from chatsite.conversations.files.uploads import require_quota, store_upload
+from chatsite.conversations.outside.mail_answers import keep_mail_files, thread_has_file
 from chatsite.conversations.values.mail_records import TakenMail
 from chatsite.conversations.values.owners import Owner
 from chatsite.errors import ChatsiteError, TooMany
@@ -17,7 +18,6 @@ from chatsite.files.folder import Folder
 from chatsite.files.intake import Intake
 from chatsite.files.names import safe_name
 from chatsite.messages import MAX_ATTACHMENTS
-from chatsite.turns.ports import WorkRunner
 from chatsite.wording import say
 
 BLOCK = 1024 * 1024
@@ -35,9 +35,6 @@ class MailFiles:
 class AttachedFiles:
     """`folder` holds the bytes of the mails that wait."""
 
-    run: WorkRunner
-    rows: MailRows
-    uploads: MailUploads
     intake: Intake
     folder: Folder
     reader: ContentsReader = field(default_factory=ContentsReader)
@@ -58,7 +55,7 @@ class AttachedFiles:
                 raise Trouble("a mail's files wait for others", seconds=error.seconds) from None
             except ChatsiteError as error:
                 refused.append(say("{name} was not taken: {why}", name=name, why=error.message))
-        await self.run(self.rows.keep_mail_files, mail=mail.id, files=ids, refused=refused)
+        await keep_mail_files(mail=mail.id, files=ids, refused=refused)
         await asyncio.to_thread(self.folder.remove, mail.id)
         return MailFiles(tuple(ids), tuple(refused))
 
@@ -68,9 +65,7 @@ class AttachedFiles:
             file
             for file in await self._files(mail.id)
             if not file.is_shown
-            or not await self.run(
-                self.rows.thread_has_file, conversation=mail.conversation, data=file.data
-            )
+            or not await thread_has_file(conversation=mail.conversation, data=file.data)
         ]
 
     async def _files(self, id: str) -> tuple[AttachedFile, ...]:
@@ -81,9 +76,9 @@ class AttachedFiles:
             return ()  # they could be read when the mail came
 
     async def _upload(self, owner: Owner, name: str, file: AttachedFile) -> str:
-        await self.run(self.uploads.require_quota, owner, size=len(file.data))
+        await require_quota(owner, size=len(file.data))
         async with self.intake.taken(_blocks(file.data), owner=owner.key) as taken:
-            kept = await self.run(self.uploads.store_upload, owner, name=name, taken=taken)
+            kept = await store_upload(owner, name=name, taken=taken)
         return kept.id
 
 

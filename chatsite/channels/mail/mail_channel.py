@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
-from typing import ParamSpec, TypeVar
+from typing import ParamSpec, Protocol, TypeVar
 
 from chatsite.channels.channel import Answer, Question, Trouble
 from chatsite.channels.mail.arrivals import Arrivals
@@ -19,12 +19,25 @@ from chatsite.channels.mail.incoming.quotes.quoted import own_words
 from chatsite.channels.mail.mailbox import IDLE_SECONDS, POLL_SECONDS, OpenMailbox
 from chatsite.channels.mail.outgoing.replies import answer_reply, remembered_words
 from chatsite.channels.mail.outgoing.sending import Undeliverable, send
-from chatsite.channels.mail.ports import Ask, MailRows
+from chatsite.conversations.outside.mail_answers import (
+    answers_of_hour,
+    begin_sending,
+    finish_mail,
+    leave_unanswered,
+    replied_message,
+    thread_texts,
+)
+from chatsite.conversations.outside.mails import (
+    mailbox_place,
+    save_mailbox_place,
+    unfinished_mail,
+    unfinished_mails,
+)
 from chatsite.conversations.values.mail_records import MailboxPlace, TakenMail
 from chatsite.conversations.values.owners import Owner
 from chatsite.errors import NotFound, TurnRunning
 from chatsite.mail_account import MailAccount
-from chatsite.turns.ports import WorkRunner
+from chatsite.turns.context.turn_context import PageRequest
 
 logger = logging.getLogger("chatsite.channels")
 P = ParamSpec("P")
@@ -35,13 +48,17 @@ RELEASED_SECONDS = 2.0
 BUSY_SECONDS = 5.0
 
 
+class Ask(Protocol):
+    """Makes the request of an account in one of its conversations, with its rights."""
+
+    def __call__(self, *, user: int, conversation: str, agent: str) -> PageRequest: ...
+
+
 @dataclass(slots=True, kw_only=True)
 class MailChannel:
     """A `Channel` of `TakenMail`; lives as long as the server."""
 
     account: MailAccount
-    run: WorkRunner
-    rows: MailRows
     arrivals: Arrivals
     attached: AttachedFiles
     ask: Ask
@@ -81,7 +98,7 @@ class MailChannel:
 
     async def _unfinished(self) -> list[TakenMail]:
         """Those that weren't given yet."""
-        mails = await self.run(self.rows.unfinished_mails)
+        mails = await unfinished_mails()
         found = [mail for mail in mails if mail.id not in self._given]
         self._given.update(mail.id for mail in found)
         return found
@@ -91,7 +108,7 @@ class MailChannel:
         reading at its end, since the unseen ones may be anywhere."""
         name = f"{self.account.imap.user}@{self.account.imap.host}/{self.account.folder}"
         validity = await self._on_thread(box.validity)
-        place = await self.run(self.rows.mailbox_place, name=name)
+        place = await mailbox_place(name=name)
         if place is not None and place.validity != validity:
             place = None
         found = await self._on_thread(box.new, place)
@@ -104,7 +121,7 @@ class MailChannel:
                 await self._on_thread(box.mark_seen, one.number)
             if place is not None or one is found[-1]:
                 reached = MailboxPlace(validity=validity, last=one.number)
-                await self.run(self.rows.save_mailbox_place, name=name, place=reached)
+                await save_mailbox_place(name=name, place=reached)
             if mail is not None:
                 self._given.add(mail.id)
                 yield mail
@@ -135,7 +152,7 @@ class MailChannel:
 
     # ---- asking ------------------------------------------------------------------------------
     async def who(self, mail: TakenMail) -> Question | None:
-        current = await self.run(self.rows.unfinished_mail, mail=mail.id)
+        current = await unfinished_mail(mail=mail.id)
         if current is None:
             return None
         if current.outgoing is not None:
@@ -155,18 +172,14 @@ class MailChannel:
             source="email",
             speaker=external_speaker(sender) if sender else "",
             id=current.id,
-            reply_to=await self.run(
-                self.rows.replied_message, conversation=current.conversation, ids=current.ids
-            ),
+            reply_to=await replied_message(conversation=current.conversation, ids=current.ids),
             attachments=files.ids,
             person=f"mail:{sender}" if sender else "",
         )
 
     async def _words(self, mail: TakenMail) -> str:
         """What the sender wrote, without what the conversation holds already."""
-        texts = await self.run(
-            self.rows.thread_texts, conversation=mail.conversation, besides=mail.id
-        )
+        texts = await thread_texts(conversation=mail.conversation, besides=mail.id)
         footer = (f"{self.account.site}/chat/{mail.conversation}", remembered_words())
         return await asyncio.to_thread(
             lambda: own_words(mail.text, Held(texts, footer=footer), subject=mail.subject)
@@ -174,12 +187,11 @@ class MailChannel:
 
     async def _is_over(self, mail: TakenMail) -> bool:
         """Whether the thread has got its hour's answers: two robots would go on for ever."""
-        count = await self.run(self.rows.answers_of_hour, conversation=mail.conversation)
+        count = await answers_of_hour(conversation=mail.conversation)
         if count < self.account.hourly:
             return False
         try:
-            await self.run(
-                self.rows.leave_unanswered,
+            await leave_unanswered(
                 mail=mail.id,
                 conversation=mail.conversation,
                 text=asked_text(mail, await self._words(mail)) or mail.subject or "-",
@@ -201,7 +213,7 @@ class MailChannel:
 
     # ---- answering ---------------------------------------------------------------------------
     async def say(self, mail: TakenMail, answer: Answer) -> None:
-        current = await self.run(self.rows.unfinished_mail, mail=mail.id)
+        current = await unfinished_mail(mail=mail.id)
         if current is None:
             return  # the thread was deleted
         reply = await asyncio.to_thread(
@@ -213,12 +225,8 @@ class MailChannel:
             site=self.account.site,
             now=datetime.now(UTC),
         )
-        data = await self.run(
-            self.rows.begin_sending,
-            mail=mail.id,
-            outgoing=reply.data,
-            answer_id=reply.id,
-            answer=answer.message,
+        data = await begin_sending(
+            mail=mail.id, outgoing=reply.data, answer_id=reply.id, answer=answer.message
         )
         await self._send(current, data)
 
@@ -227,9 +235,9 @@ class MailChannel:
             await send(self.account.smtp, data, sender=self.account.address, to=mail.sender)
         except Undeliverable as error:
             logger.warning("mail: the answer to %s isn't taken: %s", mail.sender, error.message)
-            await self.run(self.rows.finish_mail, mail=mail.id, state="undeliverable")
+            await finish_mail(mail=mail.id, state="undeliverable")
         else:
-            await self.run(self.rows.finish_mail, mail=mail.id, state="answered")
+            await finish_mail(mail=mail.id, state="answered")
 
     async def close(self) -> None:
         if self._thread is not None:

@@ -7,8 +7,9 @@ from contextlib import aclosing
 from dataclasses import dataclass
 
 from chatsite.channels.talk.api import TalkApi
-from chatsite.channels.talk.ports import Surroundings, TalkRoom
 from chatsite.channels.talk.refusals import TalkTrouble
+from chatsite.channels.talk.surroundings import Surroundings, TalkRoom
+from chatsite.conversations.files.uploads import require_quota, store_upload
 from chatsite.conversations.values.room_records import RoomFile
 from chatsite.errors import BadCommand, ChatsiteError
 from chatsite.files.intake import too_large
@@ -70,9 +71,9 @@ async def _take(
         raise BadCommand(too_large(), code="too_large")
     if not await api.is_shared(room.entry.token, file):
         raise BadCommand(say("This file isn't shared with this room."))
-    await around.run(around.store.require_quota, owner, size=file.size)
+    await require_quota(owner, size=file.size)
     async with (
         aclosing(api.download(file.path)) as blocks,
         around.intake.taken(blocks, owner=owner.key) as received,
     ):
-        return await around.run(around.store.store_upload, owner, name=name, taken=received)
+        return await store_upload(owner, name=name, taken=received)

@@ -11,12 +11,12 @@ from chatsite.channels.channel import Answer, Question, Trouble
 from chatsite.channels.talk.api import TalkApi
 from chatsite.channels.talk.attachments import take_files
 from chatsite.channels.talk.health import ACCOUNT, Health
-from chatsite.channels.talk.placing import Placing, open_room
-from chatsite.channels.talk.ports import Surroundings, TalkRoom
+from chatsite.channels.talk.placing import Placing, enter_room
 from chatsite.channels.talk.posting import Posting
 from chatsite.channels.talk.reader import RoomReader
 from chatsite.channels.talk.refusals import TalkTrouble
 from chatsite.channels.talk.rooms_file import RoomsFile
+from chatsite.channels.talk.surroundings import Surroundings, TalkRoom
 from chatsite.channels.talk.text.messages import id_of_actor, is_message, named_ids
 from chatsite.channels.talk.text.rules import FORGET, POLICY
 from chatsite.channels.talk.text.words import (
@@ -26,6 +26,13 @@ from chatsite.channels.talk.text.words import (
     forgotten,
     why_words,
 )
+from chatsite.conversations.outside.talk_path import (
+    finish_question,
+    is_to_be_answered,
+    skip_messages,
+    take_question,
+)
+from chatsite.conversations.outside.talk_rooms import last_receipt
 from chatsite.conversations.values.room_records import (
     RoomArrival,
     RoomMessage,
@@ -54,7 +61,7 @@ class TalkChannel:
     async def receive(self) -> AsyncIterator[RoomArrival]:
         arrivals: asyncio.Queue[RoomArrival] = asyncio.Queue()
         for entry in self._file.rooms:
-            room = await open_room(entry, server=self._file.server, around=self._around)
+            room = await enter_room(entry, server=self._file.server, around=self._around)
             self._readers[entry.token] = RoomReader(
                 room,
                 api=self._api,
@@ -110,12 +117,11 @@ class TalkChannel:
         if arrival.kind == "settles":
             await self._placing.settle(room, up_to=arrival.id)
             return None
-        run, store = self._around.run, self._around.store
         asked = {"room": room.row.key, "number": arrival.id}
-        if not await run(store.is_to_be_answered, **asked):
+        if not await is_to_be_answered(**asked):
             return None  # what takes its place is behind it, and reads it
         await self._placing.settle(room, up_to=arrival.id - 1)
-        taken = await run(store.take_question, **asked)
+        taken = await take_question(**asked)
         if taken is None:
             return None
         if taken.message.kind == "deleted":
@@ -184,31 +190,27 @@ class TalkChannel:
         return stored_id(self._file.server, arrival.token, arrival.id)
 
     async def _finish(self, room: TalkRoom, arrival: RoomArrival, *, asked: str) -> None:
-        await self._around.run(
-            self._around.store.finish_question,
-            room=room.row.key,
-            number=arrival.id,
-            asked=asked,
-            keep=self._around.keep,
+        await finish_question(
+            room=room.row.key, number=arrival.id, asked=asked, keep=self._around.keep
         )
         await self._placing.settle(room, up_to=arrival.id)
 
     # ---- commands ------------------------------------------------------------------------------
     async def _follow_command(self, arrival: RoomArrival, room: TalkRoom) -> None:
-        run, store, row = self._around.run, self._around.store, room.row
+        row = room.row
         about = self._stored_id(arrival)
         text = await self._words(arrival, room)
         reference = Reference(about, "progress")
         await self._posting.say(room, text, reference, reply_to=arrival.id)
         keep = self._around.keep
-        await run(store.skip_messages, room=row.key, numbers=[arrival.id], keep=keep)
+        await skip_messages(room=row.key, numbers=[arrival.id], keep=keep)
 
     async def _words(self, arrival: RoomArrival, room: TalkRoom) -> str:
-        run, store, row = self._around.run, self._around.store, room.row
+        row = room.row
         if arrival.command == POLICY:
             return await self._around.policy(room.request())
         if arrival.command != FORGET:
-            receipt = await run(store.last_receipt, owner=row.owner, conversation=row.conversation)
+            receipt = await last_receipt(owner=row.owner, conversation=row.conversation)
             return why_words(receipt)
         await self._placing.settle(room, up_to=arrival.id)
         return forgotten(await self._placing.forget(room))

@@ -8,8 +8,19 @@ from chatsite.channels.channel import Trouble
 from chatsite.channels.rooms import OpenRoom
 from chatsite.channels.talk.api import TalkApi
 from chatsite.channels.talk.attachments import take_files
-from chatsite.channels.talk.ports import Surroundings, TalkRoom
 from chatsite.channels.talk.rooms_file import RoomEntry
+from chatsite.channels.talk.surroundings import Surroundings, TalkRoom
+from chatsite.conversations.outside.talk_path import (
+    caught_up,
+    lag,
+    place_messages,
+    skip_messages,
+    waiting_messages,
+)
+from chatsite.conversations.outside.talk_rooms import forget_all, has_begun, open_room
+from chatsite.conversations.upkeep.deletions import delete_message
+from chatsite.conversations.upkeep.edits import edit_message
+from chatsite.conversations.upkeep.lifecycle import clear_conversation
 from chatsite.conversations.values.room_records import LaggingMessage, PlacedMessage, RoomRow
 from chatsite.errors import BadCommand, NotFound, Refused, TurnRunning
 from chatsite.turns.context.turn_context import Room
@@ -20,11 +31,9 @@ BUSY_SECONDS = 2.0
 FULL_SECONDS = 60.0
 
 
-async def open_room(entry: RoomEntry, *, server: str, around: Surroundings) -> TalkRoom:
+async def enter_room(entry: RoomEntry, *, server: str, around: Surroundings) -> TalkRoom:
     """The room with its conversation; its readers find it in the page from now on."""
-    row = await around.run(
-        around.store.open_room, server=server, token=entry.token, agent=entry.agent
-    )
+    row = await open_room(server=server, token=entry.token, agent=entry.agent)
     room = TalkRoom(entry=entry, row=row, opened=_opened(entry, row))
     around.opened(room.opened)
     return room
@@ -32,7 +41,7 @@ async def open_room(entry: RoomEntry, *, server: str, around: Surroundings) -> T
 
 async def reopen_room(room: TalkRoom, *, server: str, around: Surroundings) -> None:
     """Begin a new conversation where the room's was deleted."""
-    fresh = await open_room(room.entry, server=server, around=around)
+    fresh = await enter_room(room.entry, server=server, around=around)
     room.row, room.opened = fresh.row, fresh.opened
 
 
@@ -74,8 +83,8 @@ class Placing:
             ) from None
 
     async def _place(self, room: TalkRoom, up_to: int) -> None:
-        run, store, key = self.around.run, self.around.store, room.row.key
-        while waiting := await run(store.waiting_messages, room=key, up_to=up_to):
+        key = room.row.key
+        while waiting := await waiting_messages(room=key, up_to=up_to):
             placed, empty = [], []
             for one in waiting:
                 files = await take_files(one.message.files, room, api=self.api, around=self.around)
@@ -85,48 +94,46 @@ class Placing:
                     empty.append(one.message.id)
             keep = self.around.keep
             if empty:
-                await run(store.skip_messages, room=key, numbers=empty, keep=keep)
-            came = await run(
-                store.place_messages, room=key, agent=room.entry.agent, placed=placed, keep=keep
-            )
+                await skip_messages(room=key, numbers=empty, keep=keep)
+            came = await place_messages(room=key, agent=room.entry.agent, placed=placed, keep=keep)
             if came is not None:
                 self.around.came(room.row.conversation, came)
 
     # ---- changes -------------------------------------------------------------------------------
     async def _carry_changes(self, room: TalkRoom) -> None:
-        run, store, row = self.around.run, self.around.store, room.row
-        behind = await run(store.lag, room=row.key)
+        row = room.row
+        behind = await lag(room=row.key)
         if behind.to_clear:
             await self._clear(room)
         for one in behind.messages:
             await self._carry(room, one)
-            await run(store.caught_up, room=row.key, carried=one)
+            await caught_up(room=row.key, carried=one)
 
     async def _clear(self, room: TalkRoom) -> None:
-        run, store, row = self.around.run, self.around.store, room.row
+        row = room.row
         owner, conversation = row.owner, row.conversation
-        if await run(store.has_begun, owner=owner, conversation=conversation):
-            await run(store.clear_conversation, owner=owner, conversation=conversation)
+        if await has_begun(owner=owner, conversation=conversation):
+            await clear_conversation(owner=owner, conversation=conversation)
             await self.around.cleared(owner, conversation)
-        await run(store.caught_up, room=row.key, cleared=True)
+        await caught_up(room=row.key, cleared=True)
 
     async def _carry(self, room: TalkRoom, one: LaggingMessage) -> None:
-        run, store, owner = self.around.run, self.around.store, room.row.owner
+        owner = room.row.owner
         try:
             if one.text is None:
-                changed = await run(store.delete_message, owner=owner, message=one.id)
+                changed = await delete_message(owner=owner, message=one.id)
             else:
-                changed = await run(store.edit_message, owner=owner, message=one.id, text=one.text)
+                changed = await edit_message(owner=owner, message=one.id, text=one.text)
         except (NotFound, BadCommand):
             return  # it is gone there already, or nothing of its text is left
         await self.around.changed(owner, room.row.conversation, changed)
 
     async def forget(self, room: TalkRoom) -> bool:
         """Forget all that was said; False where nothing was."""
-        run, store, row = self.around.run, self.around.store, room.row
+        row = room.row
         owner, conversation = row.owner, row.conversation
-        if not await run(store.has_begun, owner=owner, conversation=conversation):
+        if not await has_begun(owner=owner, conversation=conversation):
             return False
-        changed = await run(store.forget_all, owner=owner, conversation=conversation)
+        changed = await forget_all(owner=owner, conversation=conversation)
         await self.around.changed(owner, conversation, changed)
         return True

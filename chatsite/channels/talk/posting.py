@@ -8,11 +8,12 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from chatsite.channels.talk.api import TalkApi
-from chatsite.channels.talk.ports import Surroundings, TalkRoom
 from chatsite.channels.talk.reader import RoomReader
 from chatsite.channels.talk.refusals import TalkTrouble
+from chatsite.channels.talk.surroundings import Surroundings, TalkRoom
 from chatsite.channels.talk.text.parts import Part, cut
 from chatsite.channels.talk.text.words import not_posted, rings
+from chatsite.conversations.outside.talk_cache import posted
 from chatsite.conversations.values.room_references import Reference
 
 logger = logging.getLogger("chatsite.channels")
@@ -63,15 +64,15 @@ class Posting:
         rest, smaller = text, 0
         while True:
             parts = cut(rest, max(await self._longest() >> smaller, LEAST))
-            posted = await self._parts(said, parts, smaller)
-            if posted == len(parts):
+            taken = await self._parts(said, parts, smaller)
+            if taken == len(parts):
                 return
-            refused = len(parts[posted].text)
+            refused = len(parts[taken].text)
             if refused <= LEAST:
                 await self._give_up(said)
                 return
             self._say_smaller()
-            rest = "".join([parts[posted].opening, *(one.body for one in parts[posted:])])
+            rest = "".join([parts[taken].opening, *(one.body for one in parts[taken:])])
             while await self._longest() >> smaller >= refused:
                 smaller += 1
 
@@ -132,7 +133,7 @@ class Posting:
         if room.unsure:
             await self._readers[room.entry.token].read_up(0)
             room.unsure = False
-        return await self._around.run(self._around.store.posted, room=room.row.key, about=about)
+        return await posted(room=room.row.key, about=about)
 
     async def _longest(self) -> int:
         """How many characters a post may have."""

@@ -10,8 +10,8 @@ from chatsite.channels.supervisor import Backoff
 from chatsite.channels.talk.api import PAGE, TalkApi
 from chatsite.channels.talk.contents import Page, within
 from chatsite.channels.talk.health import ACCOUNT, SERVER, Health
-from chatsite.channels.talk.ports import Surroundings, TalkRoom
 from chatsite.channels.talk.refusals import TalkTrouble
+from chatsite.channels.talk.surroundings import Surroundings, TalkRoom
 from chatsite.channels.talk.text.messages import (
     number,
     read_change,
@@ -19,6 +19,8 @@ from chatsite.channels.talk.text.messages import (
     read_reaction,
 )
 from chatsite.channels.talk.text.rules import is_stop, is_stop_sign, judge, withdrawal
+from chatsite.conversations.outside.talk_cache import take_messages, unfinished
+from chatsite.conversations.outside.talk_rooms import begin_room
 from chatsite.conversations.values.room_records import (
     RoomArrival,
     RoomMessage,
@@ -88,17 +90,17 @@ class RoomReader:
                 await asyncio.sleep(backoff.next())
 
     async def _begin(self) -> None:
-        run, store, row = self._around.run, self._around.store, self.room.row
+        row = self.room.row
         said = await self._api.described(self.room.entry.token)
         self.room.one_to_one = number(said.get("type")) == ONE_TO_ONE
         if self._known is None:
             seen = number(within(said, "lastMessage", "id"))
             newest = max(await self._api.newest(self.room.entry.token), seen)
-            begun = await run(store.begin_room, room=row.key, newest=newest)
+            begun = await begin_room(room=row.key, newest=newest)
             self._known = begun.last_known or 0
         await self._read(0, [])
         # In their order: what was being answered comes before what was said since.
-        for arrival in await run(store.unfinished, room=row.key):
+        for arrival in await unfinished(room=row.key):
             self._announce(arrival)
 
     async def read_up(self, seconds: int) -> bool:
@@ -148,8 +150,7 @@ class RoomReader:
         changes += [withdrawal(message) for message in messages]
         known = max(page.last_given, *(message.id for message in messages), before)
         await self._stop(page, messages, before)
-        found = await self._around.run(
-            self._around.store.take_messages,
+        found = await take_messages(
             room=self.room.row.key,
             messages=messages,
             changes=[one for one in changes if one is not None],
@@ -165,12 +166,7 @@ class RoomReader:
         if own is None:
             self.room.unsure = True
             return
-        await self._around.run(
-            self._around.store.take_messages,
-            room=self.room.row.key,
-            messages=[own],
-            keep=self._around.keep,
-        )
+        await take_messages(room=self.room.row.key, messages=[own], keep=self._around.keep)
 
     async def _stop(self, page: Page, messages: list[RoomMessage], before: int) -> None:
         """What stops an answer acts at once; the answers of the room wait for nothing else."""

@@ -23,12 +23,12 @@ from chatsite.conversations.database.statements import (
     OF_TURNS,
     SAVE_CACHE_PLACE,
 )
-from chatsite.conversations.database.work import writing
 from chatsite.conversations.models import Conversation, Turn
 from chatsite.conversations.reads.loading import in_batches
 from chatsite.conversations.values.owners import Owner
 from chatsite.errors import TurnRunning
 from chatsite.kv import LOADED, MARKED, UNLOADED
+from chatsite.storage import writing
 from chatsite.wording import later, say
 
 CachePlace = tuple[int, int, int]  # kv_size, kv_start_position, kv_status

@@ -20,12 +20,14 @@ from chatsite.conversations.values.cache_records import (
     message_totals,
 )
 from chatsite.conversations.values.owners import Owner
+from chatsite.storage import reading
 
 TURNS = 20
 LABEL = 80
 REUSE = ("expected", "reused", "evaluated", "origin")
 
 
+@reading
 def cache_books(*, owner: Owner, conversation: str) -> CacheBooks:
     """Raises NotFound unless the conversation is this owner's."""
     row = owned_conversation(owner, conversation)
@@ -45,6 +47,7 @@ def cache_books(*, owner: Owner, conversation: str) -> CacheBooks:
     )
 
 
+@reading
 def totals_of(*, owner: Owner, conversation: str, ids: Sequence[str]) -> dict[str, Any]:
     """Totals of these messages, as far as they are on the path: `turns` are the sequence numbers
     of their user messages, `messages` and `tokens` are counts. Raises NotFound."""

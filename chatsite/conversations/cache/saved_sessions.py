@@ -10,11 +10,12 @@ from datetime import datetime
 
 from django.utils import timezone
 
-from chatsite.conversations.database.work import writing
 from chatsite.conversations.models import Conversation, KvSession
 from chatsite.kv import Book, Session, SessionFile, Span
+from chatsite.storage import reading, writing
 
 
+@reading
 def read_session(*, key: str) -> Session | None:
     """None where nothing is saved under this key, or the row contradicts itself."""
     row = KvSession.objects.filter(key=key).first()
@@ -74,12 +75,14 @@ def drop_sessions(*, keys: Iterable[str]) -> tuple[str, ...]:
     return files
 
 
+@reading
 def list_sessions() -> list[SessionFile]:
     """Key, size and last use of every saved slot, for `kv.outdated`."""
     rows = KvSession.objects.values_list("key", "size", "used")
     return [SessionFile(key, size, used.timestamp()) for key, size, used in rows]
 
 
+@reading
 def session_files() -> frozenset[str]:
     """The names of the files that have a row."""
     return frozenset(KvSession.objects.values_list("file", flat=True))

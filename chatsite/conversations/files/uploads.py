@@ -23,6 +23,7 @@ from chatsite.errors import NotFound, Refused
 from chatsite.files.folder import Folder
 from chatsite.files.intake import ReceivedFile
 from chatsite.messages import Attachment
+from chatsite.storage import reading, writing
 from chatsite.wording import later, say
 
 GONE = later("This file isn't stored any more.")
@@ -34,6 +35,7 @@ def upload_folder() -> Folder:
 
 
 # ---- adding and removing ---------------------------------------------------------------------
+@reading
 def require_quota(owner: Owner, *, size: int) -> None:
     """Raise Refused where `size` more bytes exceed the owner's quota."""
     quota = settings.FILES_QUOTA_MB * MEGABYTE
@@ -55,6 +57,7 @@ def _megabytes(size: int) -> str:
     return f"{max(0, size) / MEGABYTE:.1f}"
 
 
+@writing
 def store_upload(owner: Owner, *, name: str, taken: ReceivedFile) -> Attachment:
     """Store a checked upload: a row, and its bytes under the row's id.
 
@@ -62,24 +65,23 @@ def store_upload(owner: Owner, *, name: str, taken: ReceivedFile) -> Attachment:
     SQLite, so that two simultaneous files can't both use the last space.
     """
     id = str(uuid.uuid4())
-    with transaction.atomic():
-        require_quota(owner, size=taken.size)
-        row = Upload.objects.create(
-            id=id,
-            user_id=owner.user,
-            guest=owner.guest,
-            name=name,
-            size=taken.size,
-            modality=taken.kind.modality,
-            mime_type=taken.kind.mime_type,
-            width=taken.width,
-            height=taken.height,
-            text=taken.text,
-            created=timezone.now(),
-        )
-        # Within the transaction: a crash then leaves a file without a row, which is purged, and
-        # not a row without a file.
-        upload_folder().keep(taken.path, id)
+    require_quota.here(owner, size=taken.size)
+    row = Upload.objects.create(
+        id=id,
+        user_id=owner.user,
+        guest=owner.guest,
+        name=name,
+        size=taken.size,
+        modality=taken.kind.modality,
+        mime_type=taken.kind.mime_type,
+        width=taken.width,
+        height=taken.height,
+        text=taken.text,
+        created=timezone.now(),
+    )
+    # Within the transaction: a crash then leaves a file without a row, which is purged, and
+    # not a row without a file.
+    upload_folder().keep(taken.path, id)
     return _attachment(row, characters=len(taken.text))
 
 
@@ -97,17 +99,17 @@ def copy_uploads(owner: Owner, ids: Sequence[str], row: Conversation) -> dict[st
     return found
 
 
+@writing
 def discard_upload(owner: Owner, *, id: str) -> None:
     """Delete a file that wasn't sent. Raises NotFound, Refused for one that was sent."""
-    with transaction.atomic():
-        row = _theirs(owner).filter(id=uuid.UUID(id)).first()
-        if row is None:
-            raise NotFound(say(GONE))
-        if row.conversation_id is not None:
-            raise Refused(
-                say("This file was sent with a message, and stays with it."), code="file_sent"
-            )
-        row.delete()
+    row = _theirs(owner).filter(id=uuid.UUID(id)).first()
+    if row is None:
+        raise NotFound(say(GONE))
+    if row.conversation_id is not None:
+        raise Refused(
+            say("This file was sent with a message, and stays with it."), code="file_sent"
+        )
+    row.delete()
 
 
 def remove_bytes(instance: Upload, **said: Any) -> None:
@@ -116,6 +118,7 @@ def remove_bytes(instance: Upload, **said: Any) -> None:
 
 
 # ---- sending with a message ------------------------------------------------------------------
+@reading
 def attachments_of(
     owner: Owner, ids: Sequence[str], *, conversation: str
 ) -> tuple[Attachment, ...]:
@@ -173,6 +176,7 @@ def move_uploads(*, guest: str, user: int, most: int) -> int:
 
 
 # ---- reading ---------------------------------------------------------------------------------
+@reading
 def find_upload(owner: Owner, *, id: str) -> tuple[Attachment, Path]:
     """A file with the path of its bytes. Raises NotFound."""
     row = _listed(_theirs(owner).filter(id=uuid.UUID(id))).first()
@@ -181,9 +185,10 @@ def find_upload(owner: Owner, *, id: str) -> tuple[Attachment, Path]:
     return _attachment(row, characters=row.characters), upload_folder().path(id)
 
 
+@reading
 def upload_content(owner: Owner, *, id: str) -> tuple[bytes, str]:
     """The bytes that a provider gets, and their type. Raises NotFound."""
-    attachment, path = find_upload(owner, id=id)
+    attachment, path = find_upload.here(owner, id=id)
     sent, mime_type = upload_folder().sent(id) or (path, attachment.mime_type or "")
     try:
         return sent.read_bytes(), mime_type
@@ -191,6 +196,7 @@ def upload_content(owner: Owner, *, id: str) -> tuple[bytes, str]:
         raise NotFound(say(GONE)) from None
 
 
+@reading
 def upload_text(owner: Owner, *, id: str) -> str:
     """The text of a file, "" where none can be extracted. Raises NotFound."""
     texts = _theirs(owner).filter(id=uuid.UUID(id)).values_list("text", flat=True)
@@ -200,26 +206,27 @@ def upload_text(owner: Owner, *, id: str) -> str:
     return known
 
 
+@reading
 def provider_reference(owner: Owner, *, id: str, at: str) -> str | None:
     """The file's id at the provider account `at`, None where it isn't stored there."""
     kept = FileReference.objects.filter(upload__in=_theirs(owner).filter(id=uuid.UUID(id)), at=at)
     return kept.values_list("reference", flat=True).first()
 
 
+@writing
 def save_reference(owner: Owner, *, id: str, at: str, reference: str | None) -> None:
     """Store the file's id at the provider account `at`; None deletes it. Raises NotFound."""
-    with transaction.atomic():
-        row = _theirs(owner).only("id").filter(id=uuid.UUID(id)).first()
-        if row is None:
-            raise NotFound(say(GONE))
-        if reference is None:
-            FileReference.objects.filter(upload=row, at=at).delete()
-        else:
-            FileReference.objects.update_or_create(
-                upload=row,
-                at=at,
-                defaults={"reference": reference, "created": timezone.now()},
-            )
+    row = _theirs(owner).only("id").filter(id=uuid.UUID(id)).first()
+    if row is None:
+        raise NotFound(say(GONE))
+    if reference is None:
+        FileReference.objects.filter(upload=row, at=at).delete()
+    else:
+        FileReference.objects.update_or_create(
+            upload=row,
+            at=at,
+            defaults={"reference": reference, "created": timezone.now()},
+        )
 
 
 def _theirs(owner: Owner) -> QuerySet[Upload]:

@@ -8,9 +8,11 @@ from chatsite.conversations.models import Message, Turn
 from chatsite.conversations.reads.tree import user_message_of
 from chatsite.conversations.values.owners import Owner
 from chatsite.conversations.values.records import Answer
+from chatsite.storage import reading
 from chatsite.views import Problem
 
 
+@reading
 def answer_of(*, owner: Owner, conversation: str, client_id: str) -> Answer | None:
     """The turn that this client id began, as far as it has come; None where it began none."""
     turn = Turn.objects.filter(

@@ -5,16 +5,17 @@ from __future__ import annotations
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
-from chatsite.conversations.database.work import writing
 from chatsite.conversations.tables.mail import MailAddress
 from chatsite.conversations.values.mail_records import AccountAddress
 from chatsite.errors import Refused
+from chatsite.storage import reading, writing
 from chatsite.wording import say
 
 # Somebody who adds more has another purpose.
 MOST_ADDRESSES = 10
 
 
+@reading
 def address_owner(*, address: str) -> int | None:
     """The account that has verified this address; None for a disabled one."""
     found = MailAddress.objects.filter(
@@ -23,6 +24,7 @@ def address_owner(*, address: str) -> int | None:
     return found.values_list("user", flat=True).first()
 
 
+@reading
 def addresses_of(*, user: int) -> list[AccountAddress]:
     rows = MailAddress.objects.filter(user=user).order_by("address")
     return [

@@ -10,12 +10,12 @@ from datetime import timedelta
 from django.db.models import Max, Q
 from django.utils import timezone
 
-from chatsite.conversations.database.work import writing
 from chatsite.conversations.files.uploads import upload_folder
 from chatsite.conversations.models import Message, Upload
 from chatsite.conversations.outside.outside_messages import add_message
 from chatsite.conversations.tables.mail import Mail
 from chatsite.conversations.values.mail_records import MailState
+from chatsite.storage import reading, writing
 
 # Its answer was sent, or is on its way.
 ANSWERED = ("sending", "answered", "undeliverable")
@@ -25,6 +25,7 @@ MOST_TEXTS = 200
 MOST_SAME = 10
 
 
+@reading
 def answers_of_hour(*, conversation: str) -> int:
     """How many answers a thread got within the last hour."""
     since = timezone.now() - timedelta(hours=1)
@@ -33,6 +34,7 @@ def answers_of_hour(*, conversation: str) -> int:
     ).count()
 
 
+@reading
 def notices_to(*, sender: str, within: timedelta) -> int:
     """How many answers somebody got without a conversation."""
     since = timezone.now() - within
@@ -40,6 +42,7 @@ def notices_to(*, sender: str, within: timedelta) -> int:
     return sent.filter(received__gte=since).count()
 
 
+@reading
 def thread_texts(*, conversation: str, besides: str) -> list[str]:
     """What a conversation holds besides this mail, the newest first: what was said, and its mails
     as they came, with what was said about their files."""
@@ -52,6 +55,7 @@ def thread_texts(*, conversation: str, besides: str) -> list[str]:
     return [text for text in texts if text]
 
 
+@reading
 def thread_has_file(*, conversation: str, data: bytes) -> bool:
     """Whether these very bytes came with an earlier message."""
     same = Upload.objects.filter(conversation=uuid.UUID(conversation), size=len(data))
@@ -62,6 +66,7 @@ def thread_has_file(*, conversation: str, data: bytes) -> bool:
     return False
 
 
+@reading
 def replied_message(*, conversation: str, ids: Sequence[str]) -> str | None:
     """The message of the path that these Message-IDs name; None for the newest one, to which every
     message replies, and where none is named."""
@@ -86,7 +91,9 @@ def keep_mail_files(*, mail: str, files: Sequence[str], refused: Sequence[str]) 
 def leave_unanswered(*, mail: str, conversation: str, text: str, speaker: str) -> None:
     """Put a mail into the conversation without an answer. Raises TurnRunning, NotFound."""
     if not Message.objects.filter(id=mail).exists():
-        add_message(conversation=conversation, source="email", text=text, speaker=speaker, id=mail)
+        add_message.here(
+            conversation=conversation, source="email", text=text, speaker=speaker, id=mail
+        )
     Mail.objects.filter(id=mail).update(state="over", ended=timezone.now())
 
 

@@ -11,6 +11,7 @@ from django.utils import timezone
 from chatsite.conversations.models import Message
 from chatsite.conversations.tables.mail import UNFINISHED, Mail
 from chatsite.files.folder import Folder
+from chatsite.storage import tidying
 
 # A mail that is delivered again after so long is taken again.
 RECORDS_KEPT = timedelta(days=90)
@@ -25,6 +26,7 @@ def mail_folder() -> Folder:
     return Folder(settings.VAR_DIR / "mail")
 
 
+@tidying
 def purge_mails() -> int:
     """Old records; the whole text of mails whose message was removed for good; bytes that no mail
     waits for. How many rows."""

@@ -10,7 +10,6 @@ from django.db.models import Q, QuerySet, Sum
 from django.db.models.functions import Length
 from django.utils import timezone
 
-from chatsite.conversations.database.work import writing
 from chatsite.conversations.models import Conversation
 from chatsite.conversations.tables.mail import UNFINISHED, Mail, Mailbox
 from chatsite.conversations.turn.begin import title_from
@@ -21,6 +20,7 @@ from chatsite.conversations.values.mail_records import (
     OwnThreads,
     TakenMail,
 )
+from chatsite.storage import reading, writing
 
 # Of what strangers write and nobody has looked at.
 MOST_HELD_OF_SENDER = 20
@@ -28,6 +28,7 @@ MOST_HELD_CHARACTERS = 50_000_000  # at most 200 MB
 
 
 # ---- the mailbox -----------------------------------------------------------------------------
+@reading
 def mailbox_place(*, name: str) -> MailboxPlace | None:
     row = Mailbox.objects.filter(name=name).first()
     return MailboxPlace(validity=row.validity, last=row.last) if row else None
@@ -52,10 +53,12 @@ def mailbox_account(*, address: str) -> int:
 
 
 # ---- what comes in ---------------------------------------------------------------------------
+@reading
 def is_known_mail(*, key: str) -> bool:
     return Mail.objects.filter(key=key).exists()
 
 
+@reading
 def own_threads(
     *,
     user: int,
@@ -156,11 +159,13 @@ def drop_held(ids: list[str]) -> int:
     return held.update(state="dropped", text="", subject="", ended=timezone.now())
 
 
+@reading
 def unfinished_mails() -> list[TakenMail]:
     """The oldest first."""
     return [_taken(row) for row in _unfinished().order_by("received")]
 
 
+@reading
 def unfinished_mail(*, mail: str) -> TakenMail | None:
     """None where it is finished, its conversation deleted, or its account disabled."""
     row = _unfinished().filter(id=mail).first()

@@ -10,11 +10,11 @@ from django.utils import timezone
 
 from chatsite.conversations.active_path import append_to_path, estimated_tokens
 from chatsite.conversations.database.rows import view_of
-from chatsite.conversations.database.work import writing
 from chatsite.conversations.models import Conversation, Turn
 from chatsite.errors import BadCommand, NotFound, TurnRunning
 from chatsite.history import BACKGROUND
 from chatsite.messages import UNSOUND, Message, Role, Source
+from chatsite.storage import writing
 from chatsite.views import MessageView
 from chatsite.wording import say
 

@@ -9,7 +9,6 @@ from typing import Any
 
 from django.db.models import Min, QuerySet
 
-from chatsite.conversations.database.work import writing
 from chatsite.conversations.models import Message
 from chatsite.conversations.tables.talk import UNFINISHED, TalkMessage, TalkRoom
 from chatsite.conversations.values.room_names import (
@@ -28,6 +27,7 @@ from chatsite.conversations.values.room_records import (
     stored_id,
 )
 from chatsite.conversations.values.room_references import read_reference
+from chatsite.storage import reading, writing
 
 # What is refreshed where a message comes again.
 _REFRESHED = ("name", "kind", "text", "edited", "reference", "files", "state", "changed", "stored")
@@ -181,6 +181,7 @@ def _trimmed(room: TalkRoom, change: RoomChange) -> TalkMessage | None:
 
 
 # ---- what is to be done ----------------------------------------------------------------------
+@reading
 def unfinished(*, room: int) -> tuple[RoomArrival, ...]:
     """All that is still to be done in the room."""
     return arrivals_of(room)
@@ -213,6 +214,7 @@ def _arrival(row: TalkMessage, kind: ArrivalKind) -> RoomArrival:
     return RoomArrival(token=row.room.token, id=row.number, kind=kind, command=command)
 
 
+@reading
 def posted(*, room: int, about: str) -> frozenset[str]:
     """The reference ids of what was posted about a turn or a message."""
     rows = TalkMessage.objects.filter(room=room, reference__startswith=f"chatsite:{about}:")

@@ -11,7 +11,6 @@ from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from chatsite.conversations.active_path import append_to_path, estimated_tokens
-from chatsite.conversations.database.work import writing
 from chatsite.conversations.files.quota import characters_of, require_words
 from chatsite.conversations.files.uploads import claim_uploads
 from chatsite.conversations.models import ON_PATH, Conversation, Message
@@ -32,6 +31,7 @@ from chatsite.conversations.values.room_records import (
 from chatsite.conversations.values.room_references import read_reference
 from chatsite.events import MessagesChanged
 from chatsite.messages import Message as DomainMessage
+from chatsite.storage import reading, writing
 
 # How many messages one transaction places.
 BATCH = 50
@@ -45,6 +45,7 @@ class Lag(NamedTuple):
 
 
 # ---- what goes into the conversation ---------------------------------------------------------
+@reading
 def waiting_messages(*, room: int, up_to: int) -> tuple[WaitingMessage, ...]:
     """The oldest messages up to this one that go into the conversation without being answered by
     themselves: of each speaker the newest that is addressed to the agent is."""
@@ -54,6 +55,7 @@ def waiting_messages(*, room: int, up_to: int) -> tuple[WaitingMessage, ...]:
     return tuple(_waiting_message(one) for one in plain.select_related("room")[:BATCH])
 
 
+@reading
 def is_to_be_answered(*, room: int, number: int) -> bool:
     """Whether the message is still to be answered by itself: it was not deleted or withdrawn, and
     its speaker has asked nothing since."""
@@ -68,7 +70,7 @@ def is_to_be_answered(*, room: int, number: int) -> bool:
 def take_question(*, room: int, number: int) -> WaitingMessage | None:
     """The message, which is being answered from now on, also after a crash. None where it isn't to
     be answered any more."""
-    if not is_to_be_answered(room=room, number=number):
+    if not is_to_be_answered.here(room=room, number=number):
         return None
     row = TalkMessage.objects.select_related("room").get(room=room, number=number)
     row.state = "asked"
@@ -197,6 +199,7 @@ def finish_question(*, room: int, number: int, asked: str, keep: int) -> None:
 
 
 # ---- what changed in the room ----------------------------------------------------------------
+@reading
 def lag(*, room: int) -> Lag:
     """What was edited, deleted or cleared in the room and not yet in the conversation."""
     rows = TalkMessage.objects.filter(UNFINISHED, room=room, changed=True)

@@ -8,7 +8,6 @@ from typing import Any
 from django.contrib.auth.models import User
 
 from chatsite.conversations.active_path import locked_conversation
-from chatsite.conversations.database.work import writing
 from chatsite.conversations.models import Conversation, Turn
 from chatsite.conversations.reads.ownership import owned_conversation
 from chatsite.conversations.tables.talk import TalkRoom
@@ -16,6 +15,7 @@ from chatsite.conversations.upkeep.edits import TextChange
 from chatsite.conversations.values.owners import Owner
 from chatsite.conversations.values.room_records import RoomRow
 from chatsite.events import MessagesChanged
+from chatsite.storage import reading, writing
 
 
 @writing
@@ -61,6 +61,7 @@ def begin_room(*, room: int, newest: int) -> RoomRow:
 
 
 # ---- commands in the room --------------------------------------------------------------------
+@reading
 def last_receipt(*, owner: Owner, conversation: str) -> dict[str, Any] | None:
     """The receipt of the newest answer that has one, as it is stored."""
     answered = Turn.objects.filter(
@@ -84,6 +85,7 @@ def forget_all(*, owner: Owner, conversation: str) -> TextChange:
     return TextChange(conversation=str(row.id), changed=changed)
 
 
+@reading
 def has_begun(*, owner: Owner, conversation: str) -> bool:
     """Whether anything was said in the room since it is read. Raises NotFound for another's."""
     if not Conversation.objects.filter(id=uuid.UUID(conversation)).exists():

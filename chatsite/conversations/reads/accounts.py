@@ -11,11 +11,13 @@ from chatsite.conversations.models import Conversation, Message, Upload
 from chatsite.conversations.reads.ownership import owned_conversation
 from chatsite.conversations.values.owners import Owner
 from chatsite.conversations.values.rights import Rights
+from chatsite.storage import reading
 
 # SQLite takes 32,766 values in a statement.
 ASKED = 5_000
 
 
+@reading
 def rights_of(users: Collection[int]) -> dict[int, Rights]:
     """The rights of these accounts; disabled and deleted ones are missing. One indexed query for
     5,000 accounts: 1,000 take 3 ms."""
@@ -33,18 +35,21 @@ def _parts(users: list[int]) -> Iterator[list[int]]:
         yield users[start : start + ASKED]
 
 
+@reading
 def conversations_of(owner: Owner) -> list[str]:
     """The ids of all conversations that aren't deleted, the oldest first."""
     rows = Conversation.objects.filter(owner.filter(), deleted=None).order_by("created")
     return [str(id) for id in rows.values_list("id", flat=True)]
 
 
+@reading
 def files_of(owner: Owner) -> list[tuple[str, str]]:
     """Id and name of all files, the oldest first."""
     rows = Upload.objects.filter(owner.filter(), conversation__deleted=None).order_by("created")
     return [(str(id), name) for id, name in rows.values_list("id", "name")]
 
 
+@reading
 def messages_aside(*, owner: Owner, conversation: str) -> list[dict[str, Any]]:
     """Messages that a conversation's file doesn't hold: other versions, and what was cleared away.
     Raises NotFound."""

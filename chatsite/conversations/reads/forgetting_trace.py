@@ -18,6 +18,7 @@ from chatsite.conversations.values.owners import Owner
 from chatsite.errors import NotFound
 from chatsite.history import BACKGROUND, show_receipt
 from chatsite.history.records.forgetting import MessageTrail, TrailMessage, was_sent
+from chatsite.storage import reading
 from chatsite.wording import say
 
 # Receipts have a few KB each, and the change is mostly near: read few first. More than the last
@@ -45,6 +46,7 @@ class TracedMessage:
     asked: int
 
 
+@reading
 def trace_message(*, owner: Owner, message: str) -> TracedMessage:
     """Raises NotFound unless it is on the path of a conversation of this owner."""
     found = (
@@ -88,6 +90,7 @@ def _questions(conversation: uuid.UUID) -> QuerySet[Message]:
     return rows.exclude(source__in=BACKGROUND)
 
 
+@reading
 def questions_since(*, found: TracedMessage, coming: Mapping[str, Any] | None) -> MessageTrail:
     """The questions from the message on, back to where its verdict differs from the coming one."""
     rows = (

@@ -38,6 +38,7 @@ from chatsite.history import (
     Users,
 )
 from chatsite.kv import LOADED
+from chatsite.storage import reading
 from chatsite.wording import say
 
 V = TypeVar("V")
@@ -50,6 +51,7 @@ SHORT = 2_000
 BATCH = 300
 
 
+@reading
 def load_path(
     *,
     owner: Owner,
@@ -97,6 +99,7 @@ def load_at_once(row: Conversation, reach: Reach, *, reply_to: str | None) -> Lo
     return load_stored_path(row, reach, reply_to=reply_to)
 
 
+@reading
 def load_turns(*, owner: Owner, conversation: str, seqs: Sequence[int]) -> tuple[Entry, ...]:
     """The whole turns of these messages of the path, in path order."""
     row = totals_of_owned(owner, conversation)

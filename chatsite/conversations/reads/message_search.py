@@ -11,14 +11,24 @@ from chatsite.conversations.database.columns import fetch, key
 from chatsite.conversations.database.statements import FOUND_FOR_MODELS
 from chatsite.conversations.database.word_index import numbers_of
 from chatsite.conversations.models import ON_PATH, Conversation, Message
+from chatsite.conversations.upkeep.word_indexing import index_words, words_waiting
 from chatsite.conversations.values.owners import Owner
 from chatsite.conversations.values.text_query import match_any
+from chatsite.storage import reading
 from chatsite.tools.search_history import FoundMessage, SearchResult
 
 CANDIDATES = 300
 CHARACTERS = 20_000  # Of one message.
 
 
+async def search_messages(*, owner: Owner, without: str, words: Sequence[str]) -> SearchResult:
+    """`older_messages`, once the index of words has what was said in the last seconds."""
+    if await words_waiting():
+        await index_words()
+    return await older_messages(owner=owner, without=without, words=words)
+
+
+@reading
 def older_messages(*, owner: Owner, without: str, words: Sequence[str]) -> SearchResult:
     """The newest messages with a word that begins as one of these, in three queries.
 

@@ -38,6 +38,7 @@ from chatsite.conversations.reads.tree import (
 from chatsite.conversations.values.owners import Owner
 from chatsite.conversations.values.records import OpenConversation, WholePath
 from chatsite.errors import NotFound
+from chatsite.storage import reading
 from chatsite.views import ConversationView, MessageView, Version
 from chatsite.wording import say
 
@@ -51,11 +52,13 @@ REACH_CHARACTERS = 10_000_000
 LISTED = 100
 
 
+@reading
 def agent_of(*, owner: Owner, conversation: str) -> str:
     """The conversation's agent. Raises NotFound unless it is this owner's."""
     return owned_conversation(owner, conversation).agent
 
 
+@reading
 def kept_choice(*, owner: Owner, conversation: str) -> dict[str, str] | None:
     """What was chosen in the page for this conversation, by the names of a link's parameters; None
     where it hasn't begun. Raises NotFound where it is another owner's.
@@ -70,6 +73,7 @@ def kept_choice(*, owner: Owner, conversation: str) -> dict[str, str] | None:
     return choice_of(row)
 
 
+@reading
 def current_owner(*, conversation: str) -> Owner:
     """The conversation's owner now, who may have signed in during a turn. Raises NotFound."""
     row = Conversation.objects.filter(id=conversation, deleted=None).only("user_id", "guest")
@@ -79,6 +83,7 @@ def current_owner(*, conversation: str) -> Owner:
     return Owner(user=found.user_id, guest=found.guest)
 
 
+@reading
 def open_conversation(*, owner: Owner, conversation: str) -> OpenConversation:
     """The newest messages of the path and the running turn, for a page that opens."""
     row = free_or_owned(owner, conversation)
@@ -178,6 +183,7 @@ def _page(
     return path_views(rows[::-1], last=before is None), False
 
 
+@reading
 def earlier_messages(
     *, owner: Owner, conversation: str, before: int, until: int | None = None
 ) -> tuple[tuple[MessageView, ...], bool]:
@@ -191,6 +197,7 @@ def earlier_messages(
     return _page(row, before=before, size=size, characters=characters)
 
 
+@reading
 def list_conversations(
     *, owner: Owner, after: tuple[datetime, uuid.UUID] | None = None
 ) -> tuple[list[ConversationView], bool]:
@@ -207,6 +214,7 @@ def list_conversations(
     return [conversation_view(row) for row in found[:LISTED]], len(found) > LISTED
 
 
+@reading
 def whole_path(*, owner: Owner, conversation: str) -> WholePath:
     """The path for saving to a file, without the running answer. An unfinished tool call has its
     preliminary result, which says so."""
@@ -227,6 +235,7 @@ def whole_path(*, owner: Owner, conversation: str) -> WholePath:
     )
 
 
+@reading
 def receipt_of(*, owner: Owner, turn: str) -> Mapping[str, Any] | None:
     """The receipt of an answer as it is stored; None where there is none yet. Raises NotFound."""
     return owned_turn(owner, turn).whole_receipt

@@ -21,12 +21,14 @@ from chatsite.history import AddedMessage, RunningSummary, StoredRun, Transcript
 from chatsite.history.policies.summary import SUMMARY
 from chatsite.history.policies.table import needed_evidence
 from chatsite.history.records.replay import StoredRequest, layout_of
+from chatsite.storage import reading
 from chatsite.wording import say
 
 # SQLite takes an expression of about a thousand terms; a range of numbers has three.
 RANGES = 100
 
 
+@reading
 def request_parts(
     *, turn: str, owner: Owner | None = None, receipt: Mapping[str, Any] | None = None
 ) -> StoredRequest:
@@ -67,12 +69,14 @@ def request_parts(
     )
 
 
+@reading
 def turn_owner(turn: str) -> Owner:
     """The owner of any turn, for the administrator. Raises NotFound."""
     conversation = _any_turn(turn).conversation
     return Owner(user=conversation.user_id, guest=conversation.guest)
 
 
+@reading
 def list_all_conversations(
     *, agent: str = "", conversation: str = "", limit: int | None = None
 ) -> tuple[StoredConversation, ...]:
@@ -93,6 +97,7 @@ def list_all_conversations(
     )
 
 
+@reading
 def valid_summaries(*, owner: Owner, conversation: str) -> tuple[RunningSummary, ...]:
     """The versions of a conversation's running summary that hold, the newest first."""
     return tuple(
@@ -100,6 +105,7 @@ def valid_summaries(*, owner: Owner, conversation: str) -> tuple[RunningSummary,
     )
 
 
+@reading
 def past_turn(*, owner: Owner, turn: str) -> PastTurn:
     """A turn's user message and the path above it, with today's marks. Raises NotFound."""
     row = owned_turn(owner, turn)

@@ -18,10 +18,12 @@ from chatsite.conversations.values.owners import Owner
 from chatsite.conversations.values.records import IndexLines, IndexProgress
 from chatsite.history import BACKGROUND
 from chatsite.history.lexical.index import Line
+from chatsite.storage import reading
 
 LOOKED_AT = 50
 
 
+@reading
 def index_progress(*, owner: Owner, conversation: str, last: int) -> IndexProgress:
     """For an index that ends at the message `last`. Raises NotFound for another owner's."""
     row = totals_of_owned(owner, conversation)
@@ -40,6 +42,7 @@ def index_progress(*, owner: Owner, conversation: str, last: int) -> IndexProgre
     )
 
 
+@reading
 def lines_between(
     *, owner: Owner, conversation: str, after: int, before: int, most: int
 ) -> IndexLines:

@@ -33,6 +33,7 @@ from chatsite.errors import NotFound
 from chatsite.history import Entry, RunningSummary
 from chatsite.history.values.sendable import BACKGROUND
 from chatsite.messages import TokenCount
+from chatsite.storage import reading
 from chatsite.wording import later, say
 
 LISTED = 50
@@ -43,12 +44,14 @@ REMEMBERS_ELSE = later("What is remembered of this conversation now begins elsew
 TEXT_DELETED = later("A message it covers was deleted, and its text with it.")
 
 
+@reading
 def summary_state(*, owner: Owner, conversation: str) -> SummaryState:
     """The summary that holds now; a new chat has none."""
     row = free_or_owned(owner, conversation)
     return SummaryState(on=True, summary=None) if row is None else summary_state_of(row)
 
 
+@reading
 def unsummarised_path(*, owner: Owner, conversation: str) -> UnsummarisedPath:
     """The messages to summarise next, and the summary so far. Raises NotFound."""
     row = owned_conversation(owner, conversation)
@@ -63,6 +66,7 @@ def unsummarised_path(*, owner: Owner, conversation: str) -> UnsummarisedPath:
     )
 
 
+@reading
 def still_holds(
     *, owner: Owner, conversation: str, start: UnsummarisedPath, entries: Sequence[Entry]
 ) -> bool:
@@ -74,6 +78,7 @@ def still_holds(
     return is_unchanged(row, start, entries)
 
 
+@reading
 def summary_versions(*, owner: Owner, conversation: str) -> SummaryVersions:
     row = owned_conversation(owner, conversation)
     current = holding_summaries(row).first()
@@ -91,6 +96,7 @@ def summary_versions(*, owner: Owner, conversation: str) -> SummaryVersions:
     )
 
 
+@reading
 def summary_text(*, owner: Owner, conversation: str, version: int) -> str:
     """Raises NotFound where there is no such version."""
     found = Summary.objects.filter(

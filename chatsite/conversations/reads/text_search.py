@@ -17,6 +17,7 @@ from chatsite.conversations.database.word_index import Kind, numbers_of
 from chatsite.conversations.models import Conversation, Message
 from chatsite.conversations.values.owners import Owner
 from chatsite.conversations.values.text_query import TextQuery, parse_query
+from chatsite.storage import reading
 from chatsite.views import SearchHit, SearchPage
 
 # Up to so many messages are weighed; of more there are pages of so many.
@@ -27,6 +28,7 @@ READ_CHARACTERS = 20_000
 NO_WORDS = TextQuery(())
 
 
+@reading
 def search_text(*, owner: Owner, text: str, before: int | None = None) -> SearchPage:
     """The first page: titles that were found, the newest first, then messages. Further ones:
     messages `before` a page's `more`. At most `TITLES` and `FEW`."""
@@ -52,6 +54,7 @@ def search_text(*, owner: Owner, text: str, before: int | None = None) -> Search
     )
 
 
+@reading
 def bookmarked_messages(*, owner: Owner, after: int = 0) -> SearchPage:
     """Bookmarks in what is shown now, the newest messages first, without the first `after`."""
     theirs = owner.filter("conversation__")

@@ -20,7 +20,6 @@ from chatsite.conversations.database.statements import (
     TURN_KEYS,
     TURNS,
 )
-from chatsite.conversations.database.work import writing
 from chatsite.conversations.files import uploads
 from chatsite.conversations.files.quota import characters_of, require_words
 from chatsite.conversations.models import Conversation, Message, Turn
@@ -33,6 +32,7 @@ from chatsite.conversations.values.records import StartedTurn
 from chatsite.errors import BadCommand, Refused, TurnRunning
 from chatsite.history import Reach
 from chatsite.messages import Message as DomainMessage
+from chatsite.storage import writing
 from chatsite.wording import later, say
 
 TITLE_LENGTH = 60

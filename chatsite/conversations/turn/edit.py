@@ -10,7 +10,6 @@ from django.utils import timezone
 from chatsite.conversations.active_path import locked_conversation, place_at_end, reroute
 from chatsite.conversations.database.rows import conversation_view
 from chatsite.conversations.database.statements import MESSAGES
-from chatsite.conversations.database.work import writing
 from chatsite.conversations.files import uploads
 from chatsite.conversations.files.quota import characters_of, require_words
 from chatsite.conversations.models import Conversation, Message
@@ -29,6 +28,7 @@ from chatsite.conversations.values.records import StartedTurn
 from chatsite.errors import NotFound, Refused
 from chatsite.history import BACKGROUND, Reach
 from chatsite.messages import Message as DomainMessage
+from chatsite.storage import writing
 from chatsite.wording import say
 
 

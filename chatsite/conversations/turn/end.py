@@ -21,7 +21,6 @@ from chatsite.conversations.database.statements import (
     TURN_END,
     TURN_END_WITH_RECEIPT,
 )
-from chatsite.conversations.database.work import Pieces, in_pieces, writing
 from chatsite.conversations.files.quota import characters_of_texts
 from chatsite.conversations.models import UNANSWERED, Message, Turn
 from chatsite.conversations.reads.ownership import messages_on_path
@@ -35,6 +34,7 @@ from chatsite.conversations.turn.versions import (
 from chatsite.conversations.values.records import FinishedTurn
 from chatsite.history import BACKGROUND
 from chatsite.messages import TokenCount
+from chatsite.storage import Pieces, in_pieces, writing
 from chatsite.views import MessageView, Problem, State
 from chatsite.wording import say
 
@@ -211,7 +211,7 @@ def end_interrupted(*, conversation: str | None = None, turn: str | None = None)
         message=say("The server stopped while this answer was written. What was written is kept."),
     )
     for id, _ in left:
-        end_turn(turn=str(id), state="interrupted", problem=problem)
+        end_turn.here(turn=str(id), state="interrupted", problem=problem)
         yield
     wanted = {str(of) for _, of in left} if conversation or turn else (None,)
     for of in wanted:

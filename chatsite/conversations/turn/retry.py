@@ -17,7 +17,6 @@ from chatsite.conversations.active_path import (
 )
 from chatsite.conversations.cache.books import mark_loaded
 from chatsite.conversations.database.rows import conversation_view
-from chatsite.conversations.database.work import writing
 from chatsite.conversations.files.quota import require_words
 from chatsite.conversations.models import Conversation, Message, Turn
 from chatsite.conversations.reads import loading
@@ -32,6 +31,7 @@ from chatsite.conversations.values.records import StartedTurn
 from chatsite.errors import NotFound, Refused
 from chatsite.history import BACKGROUND, Reach
 from chatsite.messages import Message as DomainMessage
+from chatsite.storage import writing
 from chatsite.wording import later, say
 
 GONE = later("This message isn't shown here any more. Open the conversation anew to see it.")

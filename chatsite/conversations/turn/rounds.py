@@ -11,7 +11,6 @@ from chatsite.conversations.active_path import add_to_totals, place_at_end, with
 from chatsite.conversations.database.columns import execute_many, key, to_json
 from chatsite.conversations.database.rows import message_columns, view_of
 from chatsite.conversations.database.statements import SAVE_RECEIPT, SAVE_TEXT
-from chatsite.conversations.database.work import writing
 from chatsite.conversations.files.quota import characters_of, require_words
 from chatsite.conversations.models import Conversation, Message
 from chatsite.conversations.turn.versions import versions_beside
@@ -19,6 +18,7 @@ from chatsite.conversations.values.owners import Owner
 from chatsite.conversations.values.records import Checkpoint
 from chatsite.errors import Refused
 from chatsite.messages import Message as DomainMessage
+from chatsite.storage import writing
 from chatsite.views import MessageView
 
 # Of an answer with so many characters it is asked whether there is room for more.

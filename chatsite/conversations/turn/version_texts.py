@@ -11,6 +11,7 @@ from chatsite.conversations.reads.tree import branch_below
 from chatsite.conversations.values.owners import Owner
 from chatsite.encoding import Record
 from chatsite.errors import NotFound
+from chatsite.storage import reading
 from chatsite.wording import say
 
 
@@ -33,6 +34,7 @@ class VersionText(Record):
     answer: Said | None
 
 
+@reading
 def version_text(*, owner: Owner, message: str) -> VersionText:
     """The question and the answer that a message belongs to, as they stand on the branch that
     would be shown with it. Reads four columns of all newer messages off the path.

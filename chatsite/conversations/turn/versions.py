@@ -18,7 +18,6 @@ from chatsite.conversations.active_path import (
 )
 from chatsite.conversations.database.columns import fetch, key
 from chatsite.conversations.database.statements import OFF_PATH_AFTER, TOTALS
-from chatsite.conversations.database.work import Pieces, in_pieces
 from chatsite.conversations.models import Conversation, Message, Turn
 from chatsite.conversations.reads.ownership import messages_on_path
 from chatsite.conversations.reads.queries import path_views
@@ -26,6 +25,7 @@ from chatsite.conversations.reads.tree import below, newest_branch, versions_of
 from chatsite.conversations.turn.begin import path_title
 from chatsite.conversations.values.owners import Owner
 from chatsite.errors import NotFound, TurnRunning
+from chatsite.storage import Pieces, in_pieces
 from chatsite.views import MessageView, Version
 from chatsite.wording import later, say
 

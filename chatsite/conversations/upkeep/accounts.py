@@ -14,9 +14,9 @@ from django.db.models import Q
 from django.utils import timezone
 
 from chatsite.conversations.cache.saved_sessions import delete_saved_sessions
-from chatsite.conversations.database.work import writing
 from chatsite.conversations.models import Conversation, Upload
 from chatsite.conversations.reads import loading
+from chatsite.storage import tidying, writing
 
 # 500 rows take some 10 ms of the writing thread.
 PIECE = 500
@@ -59,6 +59,7 @@ def release(theirs: Q, *, as_guest: str) -> list[str]:
     return [str(id) for id in (*conversations, *files)]
 
 
+@tidying
 def remove_lost_sessions() -> int:
     """Remove the sessions of accounts that don't exist any more; how many. Each is decoded, at 30
     to 50 microseconds: nothing else says whose it is."""

@@ -20,15 +20,16 @@ from django.db.models import F, Max, QuerySet
 from django.utils import timezone
 
 from chatsite.conversations.database.versions import migrating
-from chatsite.conversations.database.work import writing
 from chatsite.conversations.models import Clock, Conversation, Guest, Message, Upload
 from chatsite.conversations.tables.mail import Mail
+from chatsite.storage import tidying, writing
 
 logger = logging.getLogger("chatsite")
 # The server looks more often than that; what is less counts as seen.
 JUMP = timedelta(hours=1)
 
 
+@tidying
 def bring_up_to_date(folder: Path) -> None:
     """Migrate the database, after a copy of it as it was into `folder`, and follow the clock before
     the first request asks for its session. Raises Refused as `migrating`."""
@@ -36,7 +37,7 @@ def bring_up_to_date(folder: Path) -> None:
         if copy:
             logger.info("The database is brought up to date; as it was: %s", copy)
         call_command("migrate", verbosity=0, interactive=False)
-        follow_clock()
+        follow_clock.here()
 
 
 @writing

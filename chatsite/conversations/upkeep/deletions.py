@@ -29,7 +29,6 @@ from chatsite.conversations.active_path import (
     subtract_from_totals,
 )
 from chatsite.conversations.database.rows import message_of
-from chatsite.conversations.database.work import Pieces, in_pieces, writing
 from chatsite.conversations.files.quota import characters_of
 from chatsite.conversations.models import Conversation, Message, Summary, Turn, Upload
 from chatsite.conversations.reads import loading
@@ -54,6 +53,7 @@ from chatsite.errors import NotFound, Refused
 from chatsite.events import MessagesChanged
 from chatsite.history import BACKGROUND
 from chatsite.history.lexical.sharing import NEAR, SHARES
+from chatsite.storage import Pieces, in_pieces, writing
 from chatsite.views import MessageView
 from chatsite.wording import later, say
 

@@ -17,7 +17,6 @@ from chatsite.conversations import search_indexes, summaries
 from chatsite.conversations.active_path import estimated_tokens
 from chatsite.conversations.cache import saved_sessions
 from chatsite.conversations.database.rows import message_of
-from chatsite.conversations.database.work import writing
 from chatsite.conversations.files.quota import characters_of, require_words
 from chatsite.conversations.models import Conversation, Message
 from chatsite.conversations.reads import loading
@@ -29,6 +28,7 @@ from chatsite.errors import BadCommand, NotFound, Refused
 from chatsite.events import MessagesChanged
 from chatsite.kv import LOADED, UNLOADED
 from chatsite.messages import TokenCount
+from chatsite.storage import writing
 from chatsite.wording import say
 
 # How many rows with their texts are read and written at once.

@@ -10,10 +10,10 @@ from django.contrib.sessions.models import Session
 from django.db.models import Q
 from django.utils import timezone
 
-from chatsite.conversations.database.work import ROWS, Pieces, in_pieces, writing
 from chatsite.conversations.models import Conversation, Guest, Upload
 from chatsite.conversations.upkeep.accounts import release
 from chatsite.conversations.values.owners import Owner
+from chatsite.storage import ROWS, Pieces, in_pieces, reading, writing
 
 # An upload of 50 MB may take two hours. In memory: what is under way ends with the server.
 SIGN_IN_SECONDS = 3 * 3600.0
@@ -35,6 +35,7 @@ def owner_now(owner: Owner) -> Owner:
     return owner if user is None else Owner(user=user)
 
 
+@reading
 def strays() -> list[tuple[str, int]]:
     """Guests who have signed in and were left something since, with their account."""
     accounts = {key: user for key, (user, _) in list(_signed_in.items())}

@@ -16,10 +16,10 @@ from dataclasses import dataclass, field
 from typing import IO
 
 from chatsite.child_process import child_process
-from chatsite.conversations.database.work import ROWS
 from chatsite.conversations.files.export_format import KEPT, SavedMessage, SavedSettings
 from chatsite.conversations.files.import_check import lines_of
 from chatsite.errors import BadRestore
+from chatsite.storage import ROWS
 from chatsite.wording import say
 
 # A file of this size is checked in 20 ms, and a process takes 500 ms to start.

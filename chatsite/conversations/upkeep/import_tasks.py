@@ -10,7 +10,6 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import IO, Any
 
-from chatsite.conversations.database.work import ROWS, StorageThreads
 from chatsite.conversations.files.export import import_part
 from chatsite.conversations.files.export_format import KEPT, SavedMessage
 from chatsite.conversations.upkeep.guests import owner_now
@@ -21,6 +20,7 @@ from chatsite.conversations.values.owners import Owner
 from chatsite.errors import BadRestore, ChatsiteError
 from chatsite.limits.limiter import Limiter
 from chatsite.limits.table import RESTORES
+from chatsite.storage import ROWS
 from chatsite.views import ConversationView
 from chatsite.wording import say
 
@@ -63,8 +63,7 @@ class Imports:
     """Lives as long as the server. `limiter` says how many there may be at the same time: each
     takes a process for some seconds, and a share of the writing thread."""
 
-    def __init__(self, run: StorageThreads, limiter: Limiter) -> None:
-        self._run = run
+    def __init__(self, limiter: Limiter) -> None:
         self._limiter = limiter
         self._imports: dict[str, Import] = {}
 
@@ -141,8 +140,7 @@ class Imports:
         parts: AsyncIterator[Sequence[SavedMessage]],
         found: Import,
     ) -> ConversationView:
-        id = await self._run(
-            begin_import,
+        id = await begin_import(
             owner=owner_now(owner),
             agent=header.agent,
             title=header.title,
@@ -153,8 +151,7 @@ class Imports:
             async for saved in parts:
                 part = import_part(saved)
                 began = time.monotonic()
-                await self._run(
-                    add_imported,
+                await add_imported(
                     conversation=id,
                     messages=part.messages,
                     pinned=part.pinned,
@@ -172,7 +169,7 @@ class Imports:
                 raise BadRestore(
                     say("The file takes too much time or memory. {kept}", kept=say(KEPT))
                 )
-            return await self._run(finish_import, conversation=id, forget_above=header.forget_above)
+            return await finish_import(conversation=id, forget_above=header.forget_above)
         except BaseException:
-            await asyncio.shield(self._run(remove_imports, conversation=id))
+            await asyncio.shield(remove_imports(conversation=id))
             raise

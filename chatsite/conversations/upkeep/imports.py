@@ -11,12 +11,12 @@ from django.utils import timezone
 from chatsite.conversations.active_path import place_at_end, with_token_count
 from chatsite.conversations.database.rows import conversation_view
 from chatsite.conversations.database.statements import CONVERSATION_TOTALS, MESSAGES
-from chatsite.conversations.database.work import ROWS, Pieces, in_pieces, writing
 from chatsite.conversations.files.quota import characters_of, require_words
 from chatsite.conversations.models import UNANSWERED, Conversation
 from chatsite.conversations.values.owners import Owner
 from chatsite.errors import NotFound
 from chatsite.messages import Message
+from chatsite.storage import ROWS, Pieces, in_pieces, writing
 from chatsite.views import ConversationView
 from chatsite.wording import say
 
@@ -115,9 +115,9 @@ def import_conversation(
     `quoted` are the places in the file, from 0, of those that were quoted before the question of a
     message, by its id. `history` is the choice to keep with it.
     """
-    id = begin_import(owner=owner, agent=agent, title=title, history=history)
+    id = begin_import.here(owner=owner, agent=agent, title=title, history=history)
     for start in range(0, len(messages), ROWS):
-        add_imported(
+        add_imported.here(
             conversation=id,
             messages=messages[start : start + ROWS],
             pinned=pinned,
@@ -127,7 +127,7 @@ def import_conversation(
             quoted=quoted,
         )
         yield
-    return finish_import(conversation=id, forget_above=forget_above)
+    return finish_import.here(conversation=id, forget_above=forget_above)
 
 
 def _importing(id: str) -> Conversation:

@@ -16,7 +16,6 @@ from chatsite.conversations.cache import saved_sessions
 from chatsite.conversations.database.columns import execute_many, key
 from chatsite.conversations.database.rows import conversation_view
 from chatsite.conversations.database.statements import SAVE_COUNT
-from chatsite.conversations.database.work import ROWS, Pieces, in_pieces, writing
 from chatsite.conversations.files import uploads
 from chatsite.conversations.models import Conversation, Message, Turn
 from chatsite.conversations.reads import loading
@@ -25,6 +24,7 @@ from chatsite.conversations.upkeep.word_indexing import index_again
 from chatsite.conversations.values.owners import Owner
 from chatsite.errors import NotFound, TurnRunning
 from chatsite.messages import TokenCount
+from chatsite.storage import ROWS, Pieces, in_pieces, writing
 from chatsite.views import ConversationView
 from chatsite.wording import say
 
@@ -52,6 +52,7 @@ def save_counts(*, conversation: str, counts: Mapping[str, TokenCount]) -> Piece
         yield
 
 
+@writing
 def rename_conversation(*, owner: Owner, conversation: str, title: str) -> ConversationView:
     row = owned_conversation(owner, conversation)
     row.title = title[:200]
@@ -68,6 +69,7 @@ def choose_history(*, owner: Owner, conversation: str, history: Mapping[str, str
     row.save(update_fields=["history"])
 
 
+@writing
 def delete_conversation(*, owner: Owner, conversation: str) -> None:
     """Hide it at once; `undelete_conversation` undoes this until it is purged."""
     row = owned_conversation(owner, conversation)
@@ -76,6 +78,7 @@ def delete_conversation(*, owner: Owner, conversation: str) -> None:
     loading.forget_entries(row.id)
 
 
+@writing
 def undelete_conversation(*, owner: Owner, conversation: str) -> ConversationView:
     row = owned_conversation(owner, conversation, deleted=True)
     if row.importing:

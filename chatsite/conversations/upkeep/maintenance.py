@@ -20,13 +20,6 @@ from django.db import transaction
 from django.db.models import Max, Q
 from django.utils import timezone
 
-from chatsite.conversations.database.work import (
-    ROWS,
-    Pieces,
-    StorageThreads,
-    flush_write_log,
-    in_pieces,
-)
 from chatsite.conversations.files.uploads import upload_folder
 from chatsite.conversations.models import Conversation, Message, Summary, Turn, Upload
 from chatsite.conversations.upkeep.accounts import remove_lost_sessions
@@ -35,6 +28,13 @@ from chatsite.conversations.upkeep.deletions import DELETED_AFTER, purge_message
 from chatsite.conversations.upkeep.guests import expire_guests, remove_old_sessions, strays
 from chatsite.conversations.upkeep.lifecycle import move_to_account
 from chatsite.conversations.upkeep.word_indexing import index_words, words_waiting
+from chatsite.storage import (
+    ROWS,
+    Pieces,
+    flush_write_log,
+    in_pieces,
+    tidying,
+)
 
 logger = logging.getLogger("chatsite")
 PURGE_SECONDS = 3_600.0
@@ -62,8 +62,8 @@ class Purged:
 
 def purge(*, now: datetime | None = None) -> Purged:
     """Everything at once, for the command: it may take seconds, in many short transactions."""
-    conversations, messages = purge_conversations(now=now), purge_messages(now=now)
-    return replace(purge_files(now=now), conversations=conversations, messages=messages)
+    conversations, messages = purge_conversations.here(now=now), purge_messages.here(now=now)
+    return replace(purge_files.here(now=now), conversations=conversations, messages=messages)
 
 
 @in_pieces
@@ -91,6 +91,7 @@ def remove_imports(*, conversation: str | None = None) -> Pieces[int]:
     return len(ids)
 
 
+@tidying
 def purge_files(*, now: datetime | None = None) -> Purged:
     """Remove files that were never sent, and what has no counterpart."""
     now = now or timezone.now()
@@ -168,8 +169,7 @@ def _ids(which: Q) -> list[uuid.UUID]:
 class Maintenance:
     """The tasks of the running server. `sweep` removes leftover files beside the database."""
 
-    def __init__(self, run: StorageThreads, sweep: Callable[[], Awaitable[None]]) -> None:
-        self.run = run
+    def __init__(self, sweep: Callable[[], Awaitable[None]]) -> None:
         self.sweep = sweep
         self._tasks: list[asyncio.Task[None]] = []
         self._ahead = self._look_at = 0.0  # of the clock before the process's own time
@@ -188,15 +188,15 @@ class Maintenance:
             task.cancel()
 
     async def flush_write_log(self) -> None:
-        await self.run(flush_write_log)
+        await flush_write_log()
 
     async def index_words(self) -> None:
         """Make the titles and messages of meanwhile searchable. The next ones wait for the next
         time: few at once cost more each."""
-        more = await self.run(words_waiting)
+        more = await words_waiting()
         while more:
             began = time.monotonic()
-            more = await self.run(index_words)
+            more = await index_words()
             # Half of the time belongs to the others.
             await asyncio.sleep(time.monotonic() - began)
 
@@ -207,27 +207,27 @@ class Maintenance:
         jumped = abs(ahead - self._ahead) > JUMP.total_seconds()
         if jumped or time.monotonic() >= self._look_at:
             self._ahead, self._look_at = ahead, time.monotonic() + NOTE_SECONDS
-            await self.run(follow_clock)
+            await follow_clock()
 
     async def move_strays(self) -> None:
         """What a turn, an import or an upload of a guest stored while they signed in."""
-        for guest, user in await self.run(strays):
-            await self.run(move_to_account, guest=guest, user=user)
+        for guest, user in await strays():
+            await move_to_account(guest=guest, user=user)
 
     async def purge(self) -> None:
-        now = await self.run(follow_clock)
+        now = await follow_clock()
         if settings.GUEST_DAYS:
-            gone = await self.run(expire_guests, before=now - timedelta(days=settings.GUEST_DAYS))
+            gone = await expire_guests(before=now - timedelta(days=settings.GUEST_DAYS))
             if gone:
                 logger.info("Guests who expired: %d", gone)
-        await self.run(remove_old_sessions, now=now)
-        conversations = await self.run(purge_conversations, now=now)
-        messages = await self.run(purge_messages, now=now)
-        files = await self.run(purge_files, now=now)
+        await remove_old_sessions(now=now)
+        conversations = await purge_conversations(now=now)
+        messages = await purge_messages(now=now)
+        files = await purge_files(now=now)
         purged = replace(files, conversations=conversations, messages=messages)
         if any(astuple(purged)):
             logger.info("Removed for good: %s", purged)
-        await self.run(remove_lost_sessions)
+        await remove_lost_sessions()
         await self.sweep()
 
 

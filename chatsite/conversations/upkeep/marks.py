@@ -13,7 +13,6 @@ from dataclasses import dataclass, field, replace
 
 from chatsite.conversations.cache.books import mark_loaded
 from chatsite.conversations.database.rows import is_unanswered
-from chatsite.conversations.database.work import writing
 from chatsite.conversations.models import UNANSWERED, Conversation, Message
 from chatsite.conversations.reads.ownership import messages_on_path
 from chatsite.conversations.reads.summary_queries import summary_state_of
@@ -22,6 +21,7 @@ from chatsite.conversations.values.owners import Owner
 from chatsite.errors import NotFound, Refused
 from chatsite.events import Marked
 from chatsite.history import BACKGROUND
+from chatsite.storage import writing
 from chatsite.views import SummaryView
 from chatsite.wording import say
 

@@ -19,10 +19,10 @@ from chatsite.conversations.database.statements import (
     WAITING,
 )
 from chatsite.conversations.database.word_index import Kind, merge_words, numbers_of
-from chatsite.conversations.database.work import ROWS, Pieces, in_pieces
 from chatsite.conversations.models import Conversation, Message
 from chatsite.conversations.values.owners import Owner
 from chatsite.conversations.values.words import MOST_CHARACTERS
+from chatsite.storage import ROWS, Pieces, in_pieces, reading
 
 # Of one piece: 20 ms.
 PIECE_CHARACTERS = 100_000
@@ -30,6 +30,7 @@ PIECE_CHARACTERS = 100_000
 _Row = tuple[str, int | None, str, int | None]
 
 
+@reading
 def words_waiting() -> bool:
     """Whether there are titles or messages that aren't in the index yet."""
     return bool(fetch(WAITING)[0][0])

@@ -8,9 +8,9 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import Protocol
 
+from chatsite.conversations.turn.rounds import save_checkpoints
 from chatsite.conversations.values.records import Checkpoint
 from chatsite.errors import Refused
-from chatsite.turns.ports import Storage
 
 logger = logging.getLogger("chatsite.turns")
 # What a killed process loses is at most a second of text: saved a little more often than that.
@@ -36,8 +36,7 @@ class UnsavedAnswer(Protocol):
 class CheckpointSaver:
     """Works while something is being written. A killed server leaves texts and receipts."""
 
-    def __init__(self, storage: Storage) -> None:
-        self._storage = storage
+    def __init__(self) -> None:
         self._written: set[UnsavedAnswer] = set()
         self._task: asyncio.Task[None] | None = None
 
@@ -71,8 +70,7 @@ class CheckpointSaver:
         full: Mapping[str, Refused] = {}
         try:
             if news:
-                save = self._storage.writes.save_checkpoints
-                full = await self._storage.run(save, list(news.values()))
+                full = await save_checkpoints(list(news.values()))
         except Exception:
             if len(answers) == 1:
                 raise

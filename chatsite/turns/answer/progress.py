@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from chatsite.conversations.values.owners import Owner
 from chatsite.conversations.values.records import StartedTurn
 from chatsite.errors import ProviderError
 from chatsite.history import Decision, tokens_of
@@ -27,7 +28,6 @@ from chatsite.turns.answer.server_cuts import (
 )
 from chatsite.turns.context.decider import Decider
 from chatsite.turns.context.turn_context import TurnContext
-from chatsite.turns.ports import Storage, TurnOwner
 from chatsite.wording import later, say
 
 NO_TOOLS = later("This model can't use tools, so it was asked without them.")
@@ -37,7 +37,6 @@ NO_TOOLS = later("This model can't use tools, so it was asked without them.")
 class TurnServices:
     """What every turn of the process uses. A tool may take `tool_seconds`."""
 
-    storage: Storage
     decider: Decider
     checkpoints: CheckpointSaver
     breaker: CircuitBreaker
@@ -113,7 +112,7 @@ class TurnProgress:
         return self.generation.length > 0 or any(round.calls for round in self.rounds)
 
     # ---- what changes while it runs ----------------------------------------------------------
-    def change_owner(self, owner: TurnOwner) -> None:
+    def change_owner(self, owner: Owner) -> None:
         """A guest signed in while the turn ran: the conversation is the account's now."""
         self.context = self.context.with_owner(owner)
 

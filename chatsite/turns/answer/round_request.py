@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import takewhile
 
+from chatsite.conversations.cache.books import mark_turns
+from chatsite.conversations.reads.loading import load_path
 from chatsite.conversations.values.records import LoadedPath
 from chatsite.errors import PromptTooLarge
 from chatsite.events import CacheChanged, Decided
@@ -98,8 +100,7 @@ async def _path(turn: TurnProgress, services: TurnServices, number: int) -> Load
     results of the tools."""
     if number == 1 and turn.started.loaded is not None:
         return turn.started.loaded
-    return await services.storage.run(
-        services.storage.paths.load_path,
+    return await load_path(
         owner=turn.context.owner,
         conversation=turn.context.conversation,
         reach=turn.context.reach,
@@ -136,11 +137,7 @@ def continued(decision: Decision, *, place: int, above: int) -> Decision:
 
 async def _unload(turn: TurnProgress, services: TurnServices, turns: Sequence[int]) -> None:
     """Keep what the cleanup left out of later requests, too."""
-    changed = await services.storage.run(
-        services.storage.writes.mark_turns,
-        conversation=turn.context.conversation,
-        turns=turns,
-    )
+    changed = await mark_turns(conversation=turn.context.conversation, turns=turns)
     turn.feed.publish(CacheChanged(status=changed))
 
 

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from chatsite.conversations.reads.queries import current_owner
 from chatsite.errors import ProviderError
 from chatsite.events import Calling, Reading, Waiting
 from chatsite.history import Decision
@@ -93,10 +94,7 @@ class Rounds:
 
     async def _follow_owner(self) -> None:
         """A guest may have signed in while the tools ran: the conversation is the account's now."""
-        storage = self.services.storage
-        owner = await storage.run(
-            storage.reads.current_owner, conversation=self.turn.context.conversation
-        )
+        owner = await current_owner(conversation=self.turn.context.conversation)
         self.turn.change_owner(owner)
 
     async def _ask(self, request: RoundRequest, *, may_call: bool) -> Finished:

@@ -10,6 +10,7 @@ from collections.abc import Coroutine, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
+from chatsite.conversations.turn.rounds import begin_calls, end_call
 from chatsite.errors import ProviderError
 from chatsite.events import CallEnded, CallsStarted
 from chatsite.messages import Message, ToolCall
@@ -82,14 +83,8 @@ class ToolRound:
         results = [Message.tool(NO_RESULT, id=_new_id(), call_id=call.id) for call in calls]
         counted, *places = await self._counted([message, *results])
         answer = _new_id()
-        storage = self.services.storage
-        views = await storage.run(
-            storage.writes.begin_calls,
-            turn=turn.id,
-            message=counted,
-            results=places,
-            answer=answer,
-            quoted=self.quoted,
+        views = await begin_calls(
+            turn=turn.id, message=counted, results=places, answer=answer, quoted=self.quoted
         )
         if views is None:
             raise ProviderError(say("This answer was ended elsewhere."), code="interrupted")
@@ -133,13 +128,12 @@ class ToolRound:
 
     async def _stored(self, message: Message) -> MessageView | None:
         """Tried again once: without its result a round is lost, and the tool has run already."""
-        storage = self.services.storage
         try:
-            return await storage.run(storage.writes.end_call, turn=self.turn.id, message=message)
+            return await end_call(turn=self.turn.id, message=message)
         except Exception:
             logger.exception("turn %s: the result of a call couldn't be stored", self.turn.id)
         await asyncio.sleep(AGAIN_SECONDS)
-        return await storage.run(storage.writes.end_call, turn=self.turn.id, message=message)
+        return await end_call(turn=self.turn.id, message=message)
 
     async def _counted(self, messages: list[Message]) -> list[Message]:
         counter = self.services.decider.counter(self.turn.context)

@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from chatsite.conversations.turn.end import end_turn
+from chatsite.conversations.turn.versions import finish_branches
 from chatsite.conversations.values.records import Checkpoint, FinishedTurn
 from chatsite.errors import ChatsiteError, ProviderError, Refused
 from chatsite.events import PathChanged, TurnEnded
@@ -158,8 +160,8 @@ class AnswerWriter:
                 )
             )
             if ended.below is not None:
-                storage, of = self.services.storage, self.turn.context.conversation
-                await storage.run(storage.writes.finish_branches, conversation=of)
+                of = self.turn.context.conversation
+                await finish_branches(conversation=of)
                 self.turn.feed.publish(PathChanged(below=ended.below))
 
     async def _stored_end(self, state: State, problem: Problem | None) -> FinishedTurn | None:
@@ -189,9 +191,7 @@ class AnswerWriter:
             reasoning=generation.reasoning or None,
             metadata=finished.metadata if finished else "",
         )
-        storage = self.services.storage
-        return await storage.run(
-            storage.writes.end_turn,
+        return await end_turn(
             turn=self.turn.id,
             state=state,
             text=generation.text,

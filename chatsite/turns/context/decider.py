@@ -9,6 +9,8 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
+from chatsite.conversations.reads.loading import load_turns
+from chatsite.conversations.upkeep.lifecycle import save_counts
 from chatsite.conversations.values.records import LoadedPath
 from chatsite.history import (
     NO_EVIDENCE,
@@ -29,9 +31,9 @@ from chatsite.messages import Message
 from chatsite.turns.agents.resolved_agent import ResolvedAgent
 from chatsite.turns.context.decision_inputs import DecisionInputs, Gatherer
 from chatsite.turns.context.loaded_path import with_entries
+from chatsite.turns.context.stored_files import StoredFiles
 from chatsite.turns.context.token_counts import CountCache, TokenCounter
 from chatsite.turns.context.turn_context import DRAFT, TurnContext
-from chatsite.turns.ports import Storage, StoredFiles
 
 LONG = 1_000
 
@@ -53,14 +55,13 @@ class Decider:
     previewing with a model that won't answer the next turn: its counts would replace those that
     are needed then. `cache_cleanup` is the environment's CACHE_CLEANUP."""
 
-    storage: Storage
     gatherers: Mapping[str, Gatherer] = field(default_factory=dict)
     counts: CountCache = field(default_factory=CountCache)
     stores_counts: bool = True
     cache_cleanup: str = ""
 
     def counter(self, context: TurnContext) -> TokenCounter:
-        files = StoredFiles(self.storage, context.owner)
+        files = StoredFiles(context.owner)
         return TokenCounter(context.agent, files, self.counts)
 
     def cleanup(self, agent: ResolvedAgent) -> Cleanup:
@@ -185,11 +186,8 @@ class Decider:
         seqs = sorted((hits | quoted) - known)
         if not seqs:
             return transcript
-        found: Sequence[Entry] = await self.storage.run(
-            self.storage.paths.load_turns,
-            owner=inputs.context.owner,
-            conversation=inputs.context.conversation,
-            seqs=seqs,
+        found: Sequence[Entry] = await load_turns(
+            owner=inputs.context.owner, conversation=inputs.context.conversation, seqs=seqs
         )
         wider = with_entries(transcript, [entry for entry in found if entry.seq not in known])
         return await self._count(inputs.context, wider)
@@ -199,9 +197,5 @@ class Decider:
         counted, made = await self.counter(context).complete(transcript)
         stored = {id: count for id, count in made.items() if not id.startswith(DRAFT)}
         if stored and self.stores_counts:
-            await self.storage.run(
-                self.storage.writes.save_counts,
-                conversation=context.conversation,
-                counts=stored,
-            )
+            await save_counts(conversation=context.conversation, counts=stored)
         return counted

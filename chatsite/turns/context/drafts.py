@@ -6,6 +6,9 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from chatsite.conversations.files.uploads import attachments_of
+from chatsite.conversations.reads.loading import load_path
+from chatsite.conversations.reads.queries import kept_choice
 from chatsite.conversations.values.records import LoadedPath
 from chatsite.errors import BadCommand
 from chatsite.history import Decision, Entry, Reach
@@ -13,7 +16,6 @@ from chatsite.messages import Attachment, Message
 from chatsite.turns.context.decider import Decider
 from chatsite.turns.context.file_forms import draft_file_notes, needs_another_model
 from chatsite.turns.context.turn_context import DRAFT, Contexts, PageRequest, TurnContext
-from chatsite.turns.ports import Storage
 from chatsite.wording import say
 
 
@@ -33,7 +35,6 @@ EMPTY = Draft()
 class Drafts:
     """Decides on drafts. Nothing is stored but token counts, and no model is asked."""
 
-    storage: Storage
     contexts: Contexts
     decider: Decider
 
@@ -106,9 +107,7 @@ class Drafts:
     async def with_kept_choice(self, request: PageRequest) -> PageRequest:
         """With the choice that is kept with the conversation; until it has begun, the page's own
         holds. Raises NotFound for another owner's conversation."""
-        kept = await self.storage.run(
-            self.storage.reads.kept_choice, owner=request.owner, conversation=request.conversation
-        )
+        kept = await kept_choice(owner=request.owner, conversation=request.conversation)
         return request if kept is None else replace(request, history=kept)
 
     async def as_now(self, context: TurnContext) -> TurnContext:
@@ -120,12 +119,7 @@ class Drafts:
         """Raises NotFound or Refused for what can't be attached here by this owner."""
         if not ids:
             return ()
-        return await self.storage.run(
-            self.storage.uploads.attachments_of,
-            request.owner,
-            ids,
-            conversation=request.conversation,
-        )
+        return await attachments_of(request.owner, ids, conversation=request.conversation)
 
     async def decide(self, context: TurnContext, draft: Draft = EMPTY) -> Decision:
         """The decision as it would be for the draft, even an empty one."""
@@ -134,8 +128,7 @@ class Drafts:
 
     async def load(self, context: TurnContext, draft: Draft, wanted: Reach) -> LoadedPath:
         """The stored path, with the draft as its current message."""
-        loaded: LoadedPath = await self.storage.run(
-            self.storage.paths.load_path,
+        loaded: LoadedPath = await load_path(
             owner=context.owner,
             conversation=context.conversation,
             reach=wanted,

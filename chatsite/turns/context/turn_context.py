@@ -8,12 +8,12 @@ from functools import lru_cache
 from typing import Any, Protocol
 
 from chatsite.agents.template import Template
+from chatsite.conversations.values.owners import Owner
 from chatsite.history import Reach, Settings, first_values, reach
 from chatsite.history.settings.choosers import Choice
 from chatsite.history.settings.offers import SettingSources, offers
 from chatsite.messages import Message
 from chatsite.turns.agents.resolved_agent import ResolvedAgent
-from chatsite.turns.ports import TurnOwner
 from chatsite.wording import TRANSLATE
 
 DRAFT = "draft"
@@ -49,7 +49,7 @@ class PageRequest:
     room that the conversation is held in.
     """
 
-    owner: TurnOwner
+    owner: Owner
     conversation: str
     agent: str
     query: str
@@ -70,7 +70,7 @@ class TurnContext:
     place that replaces it.
     """
 
-    owner: TurnOwner
+    owner: Owner
     conversation: str
     query: str
     url_allowed: bool
@@ -113,7 +113,7 @@ class TurnContext:
         texts = enumerate(self.agent.template.greeting)
         return [Message.assistant(text, id=f"{DRAFT}-greeting-{index}") for index, text in texts]
 
-    def with_owner(self, owner: TurnOwner) -> TurnContext:
+    def with_owner(self, owner: Owner) -> TurnContext:
         return replace(self, owner=owner)
 
     def with_settings(self, settings: Settings) -> TurnContext:

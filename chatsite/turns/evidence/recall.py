@@ -7,9 +7,12 @@ import logging
 import time
 from collections.abc import Coroutine, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, Protocol
 
-from chatsite.conversations.values.records import IndexProgress
+from chatsite.conversations.reads import search_index
+from chatsite.conversations.search_indexes import load_index, save_index_part
+from chatsite.conversations.values.owners import Owner
+from chatsite.conversations.values.records import IndexLines, IndexProgress
 from chatsite.errors import Refused
 from chatsite.history import Evidence
 from chatsite.history.lexical.ranking import question_in_chat, recall_messages
@@ -26,7 +29,6 @@ from chatsite.history.values.transcript import Entry, split_turns
 from chatsite.providers.tokens.sentence_vectors import SentenceVectors
 from chatsite.turns.context.decision_inputs import DecisionInputs
 from chatsite.turns.evidence.index_cache import MEMORY, CachedIndex, IndexCache
-from chatsite.turns.ports import Storage, TurnOwner
 from chatsite.wording import later, say
 
 logger = logging.getLogger("chatsite.turns")
@@ -49,19 +51,31 @@ _COLD_NOTE = later(
 _FAILED_NOTE = later("The older messages couldn't be searched, so the newest turns are sent.")
 
 
+class IndexReader(Protocol):
+    """What an index is made of: `conversations.reads.search_index`, or a path as it once was."""
+
+    async def index_progress(
+        self, *, owner: Owner, conversation: str, last: int
+    ) -> IndexProgress: ...
+
+    async def lines_between(
+        self, *, owner: Owner, conversation: str, after: int, before: int, most: int
+    ) -> IndexLines: ...
+
+
 class Recaller:
     """The gatherer for the policy `relevant` with the selector `lexical`."""
 
     def __init__(
         self,
         *,
-        storage: Storage,
         vectors: SentenceVectors | None = None,
+        index: IndexReader = search_index,
         memory: int = MEMORY,
         saves: bool = True,
     ) -> None:
         """`saves`: indexes are loaded from disk and saved there."""
-        self._storage = storage
+        self._index = index
         self._saves = saves
         self.indexes = IndexCache(vectors, memory)
         self._tasks: set[asyncio.Task[Any]] = set()
@@ -141,9 +155,8 @@ class Recaller:
             return 0
         return await self._add(cached, owner, id, before=before, most=COLD)
 
-    async def _load(self, cached: CachedIndex, owner: TurnOwner, conversation: str) -> None:
-        load = self._storage.stored_indexes.load_index
-        parts = await self._storage.run(load, owner=owner, conversation=conversation)
+    async def _load(self, cached: CachedIndex, owner: Owner, conversation: str) -> None:
+        parts = await load_index(owner=owner, conversation=conversation)
         try:
             await asyncio.to_thread(cached.load, parts)
         except Refused as error:
@@ -152,13 +165,12 @@ class Recaller:
     async def _save(self, cached: CachedIndex, conversation: str) -> None:
         """Store what the index has and the disk hasn't, a part at a time. A failure costs no turn:
         the next turn tries again."""
-        save = self._storage.stored_indexes.save_index_part
         try:
             async with cached.lock:
                 changes = cached.text_changes or 0
                 for part in await asyncio.to_thread(list, cached.unsaved()):
-                    if not await self._storage.run(
-                        save, conversation=conversation, text_changes=changes, part=part
+                    if not await save_index_part(
+                        conversation=conversation, text_changes=changes, part=part
                     ):
                         return
                     cached.saved.append(part.end)
@@ -166,13 +178,10 @@ class Recaller:
             logger.exception("the index of %s couldn't be saved", conversation)
 
     async def _progress(
-        self, cached: CachedIndex, owner: TurnOwner, conversation: str
+        self, cached: CachedIndex, owner: Owner, conversation: str
     ) -> IndexProgress:
-        return await self._storage.run(
-            self._storage.index.index_progress,
-            owner=owner,
-            conversation=conversation,
-            last=cached.index.last,
+        return await self._index.index_progress(
+            owner=owner, conversation=conversation, last=cached.index.last
         )
 
     def _holds(self, cached: CachedIndex, now: IndexProgress) -> bool:
@@ -189,10 +198,9 @@ class Recaller:
         return False
 
     async def _add(
-        self, cached: CachedIndex, owner: TurnOwner, conversation: str, *, before: int, most: int
+        self, cached: CachedIndex, owner: Owner, conversation: str, *, before: int, most: int
     ) -> int:
-        found = await self._storage.run(
-            self._storage.index.lines_between,
+        found = await self._index.lines_between(
             owner=owner,
             conversation=conversation,
             after=cached.index.last,
@@ -207,7 +215,7 @@ class Recaller:
         return len(found.lines)
 
     async def _complete(
-        self, cached: CachedIndex, owner: TurnOwner, conversation: str, before: int
+        self, cached: CachedIndex, owner: Owner, conversation: str, before: int
     ) -> None:
         try:
             while await self._add(cached, owner, conversation, before=before, most=CHUNK):

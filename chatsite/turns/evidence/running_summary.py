@@ -8,6 +8,9 @@ from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import replace
 
+from chatsite.conversations.reads.summary_queries import summary_state, summary_text
+from chatsite.conversations.summaries import rewrite_summary, switch_summary
+from chatsite.conversations.values.owners import Owner
 from chatsite.conversations.values.summary_records import SummaryState
 from chatsite.errors import NotFound, ProviderError, Refused
 from chatsite.events import Event, SummaryChanged
@@ -23,7 +26,6 @@ from chatsite.turns.evidence.summary_fold import (
     writing_model,
 )
 from chatsite.turns.evidence.summary_writer import summary_tokens
-from chatsite.turns.ports import Storage, TurnOwner
 from chatsite.wording import later, say
 
 logger = logging.getLogger("chatsite.turns")
@@ -44,10 +46,8 @@ class Summariser:
     def __init__(
         self,
         *,
-        storage: Storage,
         publish: Callable[[str, Event], None],
     ) -> None:
-        self.storage = storage
         self.publish = publish
         self._making: dict[str, tuple[SummaryFold, asyncio.Task[None]]] = {}
         self._at_once = asyncio.Semaphore(MOST_AT_ONCE)
@@ -73,10 +73,8 @@ class Summariser:
             summary=replace(summary, tokens=tokens), notes=notes, reports={SUMMARY.evidence: report}
         )
 
-    async def state(self, owner: TurnOwner, conversation: str) -> SummaryState:
-        return await self.storage.run(
-            self.storage.summaries.summary_state, owner=owner, conversation=conversation
-        )
+    async def state(self, owner: Owner, conversation: str) -> SummaryState:
+        return await summary_state(owner=owner, conversation=conversation)
 
     # ---- after an answer ---------------------------------------------------------------------
     def after_turn(self, context: TurnContext) -> None:
@@ -85,7 +83,7 @@ class Summariser:
         evidence = context.settings.active_policy.evidence
         if evidence != SUMMARY.evidence or self._draining or conversation in self._making:
             return
-        fold = SummaryFold(context, self.storage)
+        fold = SummaryFold(context)
         task = asyncio.create_task(self._make(fold))
         self._making[conversation] = (fold, task)
         # Not in `_make`: a task that is cancelled before its first step never gets there.
@@ -151,12 +149,7 @@ class Summariser:
         )
         new_text = text
         if new_text is None:
-            new_text = await self.storage.run(
-                self.storage.summaries.summary_text,
-                owner=owner,
-                conversation=conversation,
-                version=version,
-            )
+            new_text = await summary_text(owner=owner, conversation=conversation, version=version)
         tokens = await _count(new_text, agent.provider.tokenizer(agent.model))
         most = context.limit // PARTS_OF_LIMIT
         if text is not None and tokens.count > most:
@@ -169,25 +162,15 @@ class Summariser:
                 ),
                 code="summary_too_long",
             )
-        state = await self.storage.run(
-            self.storage.summary_writes.rewrite_summary,
-            owner=owner,
-            conversation=conversation,
-            version=version,
-            text=text,
-            tokens=tokens,
+        state = await rewrite_summary(
+            owner=owner, conversation=conversation, version=version, text=text, tokens=tokens
         )
         self.publish(conversation, SummaryChanged(summary=state.view))
         return state
 
-    async def switch(self, *, owner: TurnOwner, conversation: str, on: bool) -> SummaryState:
+    async def switch(self, *, owner: Owner, conversation: str, on: bool) -> SummaryState:
         """Whether the summary is sent, and made, in this conversation."""
-        state = await self.storage.run(
-            self.storage.summary_writes.switch_summary,
-            owner=owner,
-            conversation=conversation,
-            on=on,
-        )
+        state = await switch_summary(owner=owner, conversation=conversation, on=on)
         self.publish(conversation, SummaryChanged(summary=state.view))
         return state
 

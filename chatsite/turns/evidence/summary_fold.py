@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
+from chatsite.conversations.reads.summary_queries import still_holds, unsummarised_path
+from chatsite.conversations.summaries import fold_summary
 from chatsite.conversations.values.summary_records import SummaryState, UnsummarisedPath
 from chatsite.errors import ProviderError
 from chatsite.history.summary_plan import (
@@ -20,7 +22,6 @@ from chatsite.providers.base.model import Model
 from chatsite.turns.context.turn_context import TurnContext
 from chatsite.turns.evidence.completion import side_model
 from chatsite.turns.evidence.summary_writer import Outdated, SummaryDraft, SummaryWriter, room_of
-from chatsite.turns.ports import Storage
 from chatsite.wording import say
 
 # A run that needs more calls stores what it has; the next turn's end goes on from there.
@@ -40,7 +41,6 @@ class SummaryFold:
     """Makes one conversation's next summary."""
 
     context: TurnContext
-    storage: Storage
 
     async def make(self) -> FoldResult:
         """Empty where no fold is needed, or the conversation changed meanwhile.
@@ -50,11 +50,7 @@ class SummaryFold:
         ProviderError where no model can be asked.
         """
         context = self.context
-        start = await self.storage.run(
-            self.storage.summaries.unsummarised_path,
-            owner=context.owner,
-            conversation=context.conversation,
-        )
+        start = await unsummarised_path(owner=context.owner, conversation=context.conversation)
         if not start.state.on:
             return FoldResult()
         load = await self._load(start)
@@ -98,8 +94,7 @@ class SummaryFold:
 
     async def _still_holds(self, start: UnsummarisedPath, parts: Sequence[SummaryPiece]) -> bool:
         """A person may change a lot in the minutes that many calls take. One read a call."""
-        return await self.storage.run(
-            self.storage.summaries.still_holds,
+        return await still_holds(
             owner=self.context.owner,
             conversation=self.context.conversation,
             start=start,
@@ -110,8 +105,7 @@ class SummaryFold:
         self, start: UnsummarisedPath, made: SummaryDraft, model: Model
     ) -> SummaryState | None:
         assert made.tokens is not None
-        return await self.storage.run(
-            self.storage.summary_writes.fold_summary,
+        return await fold_summary(
             owner=self.context.owner,
             conversation=self.context.conversation,
             start=start,

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
+from chatsite.conversations.reads.queries import agent_of
 from chatsite.errors import BadCommand, Refused
 from chatsite.history import (
     Decision,
@@ -27,7 +28,6 @@ from chatsite.kv.cleanup import STRATEGIES, OlderTurn, unload
 from chatsite.kv.cleanup_setting import Cleanup, unknown_strategy
 from chatsite.turns.context.drafts import EMPTY, Drafts
 from chatsite.turns.context.turn_context import PageRequest
-from chatsite.turns.ports import Storage
 from chatsite.wording import later, say
 
 NO_CACHE = later("Not available for this model: {label} doesn't keep its cache on this machine.")
@@ -87,15 +87,12 @@ class _Older:
 class CleanupPreview:
     """Nothing is stored but token counts: what is to be unloaded is marked by the store."""
 
-    storage: Storage
     drafts: Drafts
 
     async def offers(self, request: PageRequest) -> CleanupOffers:
         """The history settings of the query and the conversation count, as for the next message.
         Raises NotFound, or PromptTooLarge where not even an empty message has room."""
-        slug = await self.storage.run(
-            self.storage.reads.agent_of, owner=request.owner, conversation=request.conversation
-        )
+        slug = await agent_of(owner=request.owner, conversation=request.conversation)
         context = await self.drafts.context(replace(request, agent=slug))
         decider = self.drafts.decider
         cleanup, window = decider.cleanup(context.agent), context.agent.window

@@ -6,6 +6,8 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+from chatsite.conversations.reads.queries import agent_of
+from chatsite.conversations.reads.receipts import past_turn
 from chatsite.conversations.values.records import LoadedPath, PastTurn
 from chatsite.errors import PromptTooLarge
 from chatsite.history import Everything, Settings
@@ -19,7 +21,6 @@ from chatsite.turns.context.decider import Decider
 from chatsite.turns.context.drafts import Draft, Drafts
 from chatsite.turns.context.loaded_path import as_storage_loads
 from chatsite.turns.context.turn_context import PageRequest, TurnContext
-from chatsite.turns.ports import Storage
 from chatsite.turns.what_if.past_evidence import decider_of_turn
 from chatsite.wording import later, say
 
@@ -36,15 +37,12 @@ Read = Callable[[Settings], Awaitable[LoadedPath]]
 class PolicyComparison:
     """Nothing is stored but token counts. `vectors` are those that the recaller searches with."""
 
-    storage: Storage
     drafts: Drafts
     vectors: SentenceVectors | None = None
 
     async def of_draft(self, request: PageRequest, draft: Draft) -> dict[str, Any]:
         """The next message of a conversation that has begun. Raises NotFound or ProviderError."""
-        agent = await self.storage.run(
-            self.storage.reads.agent_of, owner=request.owner, conversation=request.conversation
-        )
+        agent = await agent_of(owner=request.owner, conversation=request.conversation)
         context = await self.drafts.context(replace(request, agent=agent))
         whole = await self.drafts.load(context, draft, Everything())
         whole = await self.drafts.decider.with_counts(context, whole)
@@ -62,9 +60,7 @@ class PolicyComparison:
         """A turn that was answered, under the settings it had and with the evidence that could be
         had then, as the model that answered would be asked; the agent and the marks are as they
         are now."""
-        past = await self.storage.run(
-            self.storage.receipts.past_turn, owner=request.owner, turn=turn
-        )
+        past = await past_turn(owner=request.owner, turn=turn)
         request = replace(request, conversation=past.conversation, agent=past.loaded.agent)
         request = await self.drafts.with_kept_choice(request)
         now = self.drafts.contexts.resolve_agent(request.agent, past.model, staff=request.staff)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ParamSpec, TypeVar
+from typing import Any
 
+from chatsite.conversations.values.owners import Owner
 from chatsite.conversations.values.records import IndexLines, IndexProgress, PastTurn
 from chatsite.history import BACKGROUND, Entry, Evidence, RunningSummary, split_turns
 from chatsite.history.lexical.index import Line
@@ -20,8 +21,6 @@ from chatsite.turns.evidence.recall import COLD, Recaller
 from chatsite.turns.evidence.summary_writer import summary_tokens
 from chatsite.wording import later
 
-P = ParamSpec("P")
-T = TypeVar("T")
 # As many of the newest as `conversations.reads.search_index` looks at.
 LOOKED_AT = 50
 TOO_LONG = later(
@@ -78,17 +77,11 @@ def decider_of_path(
 ) -> Decider:
     """A decider for one path's turns, from the oldest on; `summaries` are the versions that are
     stored of it."""
-    storage = replace(decider.storage, run=run_inline, index=reader)
     past: dict[str, Gatherer] = {
-        LEXICAL.evidence: Recaller(storage=storage, vectors=vectors, saves=False),
+        LEXICAL.evidence: Recaller(vectors=vectors, index=reader, saves=False),
         SUMMARY.evidence: PastSummaries(summaries),
     }
     return replace(decider, gatherers={**decider.gatherers, **past})
-
-
-async def run_inline(work: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
-    """Runs what needs no storage."""
-    return work(*args, **kwargs)
 
 
 class PathIndexReader:
@@ -104,7 +97,7 @@ class PathIndexReader:
         """The turn of this message is the current one now."""
         self.until = seq
 
-    def index_progress(self, *, owner: Any, conversation: str, last: int) -> IndexProgress:
+    async def index_progress(self, *, owner: Owner, conversation: str, last: int) -> IndexProgress:
         held = bisect_right(self._seqs, last)
         newest = self._line_seqs[: bisect_right(self._line_seqs, last)][-LOOKED_AT:]
         return IndexProgress(
@@ -113,8 +106,8 @@ class PathIndexReader:
             waiting=bisect_right(self._seqs, self.until) - held,
         )
 
-    def lines_between(
-        self, *, owner: Any, conversation: str, after: int, before: int, most: int
+    async def lines_between(
+        self, *, owner: Owner, conversation: str, after: int, before: int, most: int
     ) -> IndexLines:
         first = bisect_right(self._line_seqs, after)
         lines = self._lines[first : bisect_left(self._line_seqs, before)][:most]

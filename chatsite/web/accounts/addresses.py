@@ -22,7 +22,12 @@ from django.views.generic import FormView, View
 from chatsite.channels.channel import Trouble
 from chatsite.channels.mail.outgoing.replies import verification
 from chatsite.channels.mail.outgoing.sending import Undeliverable, send
-from chatsite.conversations import store
+from chatsite.conversations.outside.mail_addresses import (
+    add_address,
+    addresses_of,
+    remove_address,
+    verify_address,
+)
 from chatsite.errors import Refused
 from chatsite.limits.table import MAILED_LINKS
 from chatsite.mail_account import MailAccount
@@ -79,7 +84,7 @@ class Addresses(WithMail, FormView):  # type: ignore[type-arg]
 
     def get_context_data(self, **context: Any) -> dict[str, Any]:
         return super().get_context_data(**context) | {
-            "addresses": store.addresses_of(user=self.user.pk),
+            "addresses": addresses_of.here(user=self.user.pk),
             "agent_address": mail_account().address,
         }
 
@@ -87,7 +92,7 @@ class Addresses(WithMail, FormView):  # type: ignore[type-arg]
         address = form.cleaned_data["address"]
         async_to_sync(_count)(self.request, f"user:{self.user.pk}", address)
         try:
-            store.add_address(user=self.user.pk, address=address)
+            add_address.here(user=self.user.pk, address=address)
             async_to_sync(_mail_link)(self.user, address)
         except Refused as error:
             form.add_error("address", error.message)
@@ -107,7 +112,7 @@ class RemoveAddress(WithMail, View):
     http_method_names = ("post",)
 
     def post(self, request: HttpRequest, id: int) -> HttpResponse:
-        store.remove_address(user=self.user.pk, id=id)
+        remove_address.here(user=self.user.pk, id=id)
         return redirect("mail-addresses")
 
 
@@ -135,7 +140,7 @@ class VerifyAddress(WithMail, View):
             raise Refused(
                 say("This link is for another account. Sign in to that one, and open it again.")
             )
-        store.verify_address(user=self.user.pk, address=said["address"])
+        verify_address.here(user=self.user.pk, address=said["address"])
 
 
 async def _count(request: HttpRequest, person: str, address: str) -> None:

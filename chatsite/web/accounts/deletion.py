@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from chatsite.conversations import store
+from chatsite.conversations.upkeep.accounts import release_piece, remove_account
 from chatsite.conversations.values.owners import Owner
 from chatsite.wiring import Site
 
@@ -11,8 +11,8 @@ async def delete_account(site: Site, user: int) -> None:
     """Everything is hidden at once; the next purge, within the hour, removes it from the disk. The
     account's sockets end because it isn't there any more."""
     site.turns.running.stop_all(Owner(user=user).key)
-    while ids := await site.run(store.release_piece, user=user):
+    while ids := await release_piece(user=user):
         for id in ids:
             site.recaller.forget(id)
             site.cache.forget(id)
-    await site.run(store.remove_account, user=user)
+    await remove_account(user=user)

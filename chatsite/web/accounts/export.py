@@ -18,8 +18,11 @@ from django.http import Http404, HttpRequest, StreamingHttpResponse
 from django.utils.text import slugify
 from django.views.decorators.http import require_GET
 
-from chatsite.conversations import store
 from chatsite.conversations.files.export import write_export
+from chatsite.conversations.files.uploads import find_upload
+from chatsite.conversations.outside.mail_addresses import addresses_of
+from chatsite.conversations.reads.accounts import conversations_of, files_of, messages_aside
+from chatsite.conversations.reads.queries import whole_path
 from chatsite.conversations.values.owners import Owner
 from chatsite.errors import NotFound
 from chatsite.web.api.resume import cleanup_strategy
@@ -49,7 +52,7 @@ async def export_all(request: HttpRequest) -> StreamingHttpResponse:
     now = datetime.now(UTC)
     account = _account(user if owner.user else None)
     if owner.user is not None:
-        addresses = await site_of(request).run(store.addresses_of, user=owner.user)
+        addresses = await addresses_of(user=owner.user)
         account["mail_addresses"] = [one.address for one in addresses]
     pieces = _archive(site_of(request), owner, account, now)
     return StreamingHttpResponse(
@@ -98,16 +101,16 @@ async def _archive(
 
     add("README.txt", say(README, now=f"{now:%Y-%m-%d %H:%M} UTC").encode())
     add("account.json", _json(account))
-    for number, id in enumerate(await site.run(store.conversations_of, owner), start=1):
+    for number, id in enumerate(await conversations_of(owner), start=1):
         try:
             for name, content in await _conversation(site, owner, id):
                 await asyncio.to_thread(add, f"conversations/{number:05} {name}", content)
         except NotFound:
             continue  # deleted meanwhile
         yield sink.take()
-    for id, name in await site.run(store.files_of, owner):
+    for id, name in await files_of(owner):
         try:
-            attachment, path = await site.run(store.find_upload, owner, id=id)
+            attachment, path = await find_upload(owner, id=id)
             source = await asyncio.to_thread(open, path, "rb")
         except (NotFound, FileNotFoundError):
             continue
@@ -123,8 +126,8 @@ async def _archive(
 
 async def _conversation(site: Site, owner: Owner, id: str) -> list[tuple[str, bytes]]:
     """Names and contents of a conversation's files. Raises NotFound."""
-    whole = await site.run(store.whole_path, owner=owner, conversation=id)
-    aside = await site.run(store.messages_aside, owner=owner, conversation=id)
+    whole = await whole_path(owner=owner, conversation=id)
+    aside = await messages_aside(owner=owner, conversation=id)
     cleanup = cleanup_strategy(site, whole.conversation.agent)
     name = slugify(whole.conversation.title)[:80] or "conversation"
     content = await asyncio.to_thread(write_export, whole, cleanup=cleanup)

@@ -7,7 +7,8 @@ from typing import Any
 from django.contrib.auth.models import User
 from django.http import HttpRequest
 
-from chatsite.conversations import store
+from chatsite.conversations.upkeep.guests import note_sign_in
+from chatsite.conversations.upkeep.lifecycle import move_to_account
 from chatsite.conversations.values.owners import Owner
 
 
@@ -16,8 +17,8 @@ def move_guest_conversations(request: HttpRequest, user: User, **kwargs: Any) ->
     guest = request.session.pop("guest", "")
     if guest:
         # First: an upload that ends now is the account's, or is moved.
-        store.note_sign_in(guest=guest, user=user.pk)
-        store.move_to_account(guest=guest, user=user.pk)
+        note_sign_in(guest=guest, user=user.pk)
+        move_to_account.here(guest=guest, user=user.pk)
         end_sockets(request, Owner(guest=guest))
 
 

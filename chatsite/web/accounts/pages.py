@@ -18,7 +18,7 @@ from django.http.response import HttpResponseBase
 from django.urls import reverse_lazy
 from django.views.generic import FormView, TemplateView
 
-from chatsite.conversations import store
+from chatsite.conversations.reads.queries import list_conversations
 from chatsite.conversations.values.owners import Owner
 from chatsite.web.accounts.deletion import delete_account
 from chatsite.web.accounts.gate import CHECKS, count_new_password, is_own_password
@@ -45,7 +45,7 @@ class SignUp(RedirectURLMixin, FormView):  # type: ignore[type-arg]
 
     def get_context_data(self, **context: Any) -> dict[str, Any]:
         guest = self.request.session.get("guest", "")
-        found = store.list_conversations(owner=Owner(guest=guest))[0] if guest else ()
+        found = list_conversations.here(owner=Owner(guest=guest))[0] if guest else ()
         titles = [one.title for one in found]
         chats = {"titles": titles[:SHOWN_TITLES], "more": len(titles) > SHOWN_TITLES}
         return super().get_context_data(**context) | chats | {"next": self.get_redirect_url()}

@@ -11,7 +11,8 @@ from django.conf import settings
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.views.decorators.http import require_GET, require_POST
 
-from chatsite.conversations import store
+from chatsite.conversations.cache.books import bring_back_turns, mark_for_cleanup
+from chatsite.conversations.cache.panel_view import cache_books, totals_of
 from chatsite.conversations.values.cache_records import CacheBooks
 from chatsite.conversations.values.owners import Owner
 from chatsite.errors import BadCommand, ChatsiteError, NotFound, PromptTooLarge
@@ -34,7 +35,7 @@ async def cache_view(request: HttpRequest, id: UUID) -> HttpResponse:
     """What the cache holds. `query` is the page's query string: it determines what the next message
     is sent with, and so what a cleanup would unload."""
     site, owner, page = await _page_request(request, id, request.GET.get("query", ""), panel=True)
-    books = await site.run(store.cache_books, owner=owner, conversation=page.conversation)
+    books = await cache_books(owner=owner, conversation=page.conversation)
     page = replace(page, agent=books.agent, model=books.model)
     available, offered = await _offered(site, page)
     return JsonResponse(_cache_fields(site, page, books, offered, available=available))
@@ -51,16 +52,11 @@ async def clean_cache(request: HttpRequest, id: UUID) -> HttpResponse:
     if problem := unknown_strategy(strategy):
         raise BadCommand(problem)
     site, owner, page = await _page_request(request, id, body.get("query", ""), panel=True)
-    books = await site.run(store.cache_books, owner=owner, conversation=page.conversation)
+    books = await cache_books(owner=owner, conversation=page.conversation)
     turns = await site.cleanups.choose(
         replace(page, agent=books.agent, model=books.model), strategy
     )
-    status = await site.run(
-        store.mark_for_cleanup,
-        owner=owner,
-        conversation=page.conversation,
-        turns=turns,
-    )
+    status = await mark_for_cleanup(owner=owner, conversation=page.conversation, turns=turns)
     return await _answer_change(site, owner, page, status)
 
 
@@ -72,9 +68,7 @@ async def bring_back_unloaded(request: HttpRequest, id: UUID) -> HttpResponse:
     body = json_fields(request)
     turns = _turn_numbers(body["turns"]) if "turns" in body else None
     site, owner, page = await _page_request(request, id, "", panel=False)
-    status = await site.run(
-        store.bring_back_turns, owner=owner, conversation=page.conversation, turns=turns
-    )
+    status = await bring_back_turns(owner=owner, conversation=page.conversation, turns=turns)
     return await _answer_change(site, owner, page, status)
 
 
@@ -153,12 +147,7 @@ async def _answer_change(
     if status:
         site.trim_ahead.changed(page.conversation)
         site.feeds.publish(page.conversation, CacheChanged(status=status))
-    totals = await site.run(
-        store.totals_of,
-        owner=owner,
-        conversation=page.conversation,
-        ids=list(status),
-    )
+    totals = await totals_of(owner=owner, conversation=page.conversation, ids=list(status))
     return JsonResponse({**totals, "status": status})
 
 

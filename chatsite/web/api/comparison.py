@@ -7,7 +7,7 @@ from uuid import UUID
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.views.decorators.http import require_POST
 
-from chatsite.conversations import store
+from chatsite.conversations.reads.queries import receipt_of
 from chatsite.conversations.values.owners import Owner
 from chatsite.errors import BadCommand, NotFound
 from chatsite.turns.context.drafts import Draft
@@ -43,9 +43,7 @@ async def compare_draft(request: HttpRequest, id: UUID) -> HttpResponse:
 async def compare_turn(request: HttpRequest, id: UUID) -> HttpResponse:
     """An answered turn, with the page's `{query}`."""
     site = site_of(request)
-    owner, _ = await read_for(
-        request, lambda owner: site.run(store.receipt_of, owner=owner, turn=str(id))
-    )
+    owner, _ = await read_for(request, lambda owner: receipt_of(owner=owner, turn=str(id)))
     room = site.rooms.owned_by(owner)
     page = await _page_request(
         request, json_fields(request), owner=owner, conversation=room.conversation if room else ""

@@ -10,14 +10,28 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.utils.text import slugify
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from chatsite.conversations import store
 from chatsite.conversations.files.export import write_export
 from chatsite.conversations.files.readable import write_readable
+from chatsite.conversations.reads.queries import (
+    earlier_messages,
+    list_conversations,
+    receipt_of,
+    whole_path,
+)
+from chatsite.conversations.reads.receipts import request_parts
+from chatsite.conversations.reads.text_search import bookmarked_messages, search_text
+from chatsite.conversations.upkeep.lifecycle import (
+    clear_conversation,
+    delete_conversation,
+    rename_conversation,
+    undelete_conversation,
+)
+from chatsite.conversations.upkeep.word_indexing import index_words, words_waiting
 from chatsite.errors import BadCommand, NotFound
 from chatsite.events import Cleared, Deleted, Renamed
 from chatsite.history import show_receipt
 from chatsite.turns.answer.sent_requests import rebuild_request
-from chatsite.turns.ports import StoredFiles
+from chatsite.turns.context.stored_files import StoredFiles
 from chatsite.web.api.requests import answers_errors, json_fields, storable
 from chatsite.web.api.resume import cleanup_strategy
 from chatsite.web.people import is_staff, read_for, reading_owner, request_owner, site_of
@@ -35,10 +49,8 @@ READABLE = {"markdown": ("md", "text/markdown"), "text": ("txt", "text/plain")}
 @answers_errors
 async def conversations(request: HttpRequest) -> HttpResponse:
     """A page of them; `?after=` is the last one of the page before, as `updated,id`."""
-    found, more = await site_of(request).run(
-        store.list_conversations,
-        owner=await request_owner(request),
-        after=_place(request.GET.get("after", "")),
+    found, more = await list_conversations(
+        owner=await request_owner(request), after=_place(request.GET.get("after", ""))
     )
     rows = [conversation.to_dict() for conversation in found]
     return JsonResponse({"conversations": rows, "count": len(rows), "more": more})
@@ -49,15 +61,12 @@ async def conversations(request: HttpRequest) -> HttpResponse:
 async def search(request: HttpRequest) -> HttpResponse:
     """`?q=` is what to look for, in titles and messages; `?before=` a page's `more`. `waiting`:
     messages of an older database are still being made searchable."""
-    site, owner = site_of(request), await request_owner(request)
+    owner = await request_owner(request)
     text = storable(request.GET.get("q", "").strip()[:200])
     # Little is waiting, except where a database older than the index is read in.
-    more = await site.run(store.words_waiting) and await site.run(store.index_words)
-    page = await site.run(
-        store.search_text,
-        owner=owner,
-        text=text,
-        before=_number(request, "before", SEARCH, digits=10),
+    more = await words_waiting() and await index_words()
+    page = await search_text(
+        owner=owner, text=text, before=_number(request, "before", SEARCH, digits=10)
     )
     return JsonResponse(page.to_dict() | {"waiting": more})
 
@@ -66,10 +75,8 @@ async def search(request: HttpRequest) -> HttpResponse:
 @answers_errors
 async def bookmarks(request: HttpRequest) -> HttpResponse:
     """Bookmarked messages, as a search shows them; `?before=` is a page's `more`."""
-    page = await site_of(request).run(
-        store.bookmarked_messages,
-        owner=await request_owner(request),
-        after=_number(request, "before", BOOKMARKS) or 0,
+    page = await bookmarked_messages(
+        owner=await request_owner(request), after=_number(request, "before", BOOKMARKS) or 0
     )
     return JsonResponse(page.to_dict() | {"waiting": False})
 
@@ -104,7 +111,7 @@ async def conversation(request: HttpRequest, id: UUID) -> HttpResponse:
     if request.method == "DELETE":
         # What would still be written is paid for, and nobody would read it.
         await site.turns.stop_for(owner, str(id))
-        await site.run(store.delete_conversation, owner=owner, conversation=str(id))
+        await delete_conversation(owner=owner, conversation=str(id))
         site.recaller.forget(str(id))
         site.cache.forget(str(id))
         site.feeds.publish(str(id), Deleted())
@@ -113,8 +120,8 @@ async def conversation(request: HttpRequest, id: UUID) -> HttpResponse:
     if not isinstance(title, str) or not title.strip():
         raise BadCommand(say("A title needs at least one character."))
     storable(title)
-    renamed = await site.run(
-        store.rename_conversation, owner=owner, conversation=str(id), title=" ".join(title.split())
+    renamed = await rename_conversation(
+        owner=owner, conversation=str(id), title=" ".join(title.split())
     )
     site.feeds.publish(str(id), Renamed(title=renamed.title))
     return JsonResponse({"conversation": renamed.to_dict()})
@@ -123,9 +130,7 @@ async def conversation(request: HttpRequest, id: UUID) -> HttpResponse:
 @require_POST
 @answers_errors
 async def restore(request: HttpRequest, id: UUID) -> HttpResponse:
-    found = await site_of(request).run(
-        store.undelete_conversation, owner=await request_owner(request), conversation=str(id)
-    )
+    found = await undelete_conversation(owner=await request_owner(request), conversation=str(id))
     return JsonResponse({"conversation": found.to_dict()})
 
 
@@ -133,9 +138,7 @@ async def restore(request: HttpRequest, id: UUID) -> HttpResponse:
 @answers_errors
 async def clear(request: HttpRequest, id: UUID) -> HttpResponse:
     site = site_of(request)
-    await site.run(
-        store.clear_conversation, owner=await request_owner(request), conversation=str(id)
-    )
+    await clear_conversation(owner=await request_owner(request), conversation=str(id))
     site.recaller.forget(str(id))
     await site.cache.drop(str(id))
     site.feeds.publish(str(id), Cleared())
@@ -149,8 +152,7 @@ async def messages(request: HttpRequest, id: UUID) -> HttpResponse:
     before = _number(request, "before", MESSAGE)
     if before is None:
         raise BadCommand(say(MESSAGE, name="before"))
-    found, earlier = await site_of(request).run(
-        store.earlier_messages,
+    found, earlier = await earlier_messages(
         owner=await reading_owner(request, str(id)),
         conversation=str(id),
         before=before,
@@ -163,9 +165,7 @@ async def messages(request: HttpRequest, id: UUID) -> HttpResponse:
 @answers_errors
 async def export(request: HttpRequest, id: UUID) -> HttpResponse:
     site = site_of(request)
-    whole = await site.run(
-        store.whole_path, owner=await reading_owner(request, str(id)), conversation=str(id)
-    )
+    whole = await whole_path(owner=await reading_owner(request, str(id)), conversation=str(id))
     name = slugify(whole.conversation.title) or "conversation"
     form = request.GET.get("format", "json")
     if form in READABLE:
@@ -194,9 +194,7 @@ async def receipt(request: HttpRequest, id: UUID) -> HttpResponse:
     site = site_of(request)
     if not site.may_debug(staff=await is_staff(request)):
         raise NotFound(say("There is no such answer."))
-    _, stored = await read_for(
-        request, lambda owner: site.run(store.receipt_of, owner=owner, turn=str(id))
-    )
+    _, stored = await read_for(request, lambda owner: receipt_of(owner=owner, turn=str(id)))
     found = site.turns.running.receipt_of(str(id)) or stored
     if found is None:
         raise NotFound(say("This answer has no receipt."))
@@ -210,11 +208,9 @@ async def sent_request(request: HttpRequest, id: UUID) -> HttpResponse:
     site, staff = site_of(request), await is_staff(request)
     if not (site.may_debug(staff=staff) and site.may_see_request(staff=staff)):
         raise NotFound(say("There is no such answer."))
-    owner, kept = await read_for(
-        request, lambda owner: site.run(store.request_parts, owner=owner, turn=str(id))
-    )
+    owner, kept = await read_for(request, lambda owner: request_parts(owner=owner, turn=str(id)))
     head = site.agents.resolve_without_start(kept.agent).head
-    rebuilt = await rebuild_request(kept, head, StoredFiles(site.storage, owner))
+    rebuilt = await rebuild_request(kept, head, StoredFiles(owner))
     return JsonResponse(rebuilt.to_dict())
 
 

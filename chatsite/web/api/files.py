@@ -12,7 +12,13 @@ from django.urls import reverse
 from django.utils.http import content_disposition_header
 from django.views.decorators.http import require_http_methods, require_POST
 
-from chatsite.conversations import store
+from chatsite.conversations.files.uploads import (
+    discard_upload,
+    find_upload,
+    require_quota,
+    store_upload,
+)
+from chatsite.conversations.upkeep.guests import owner_now
 from chatsite.conversations.values.owners import Owner
 from chatsite.errors import BadCommand
 from chatsite.files.intake import ReceivedFile
@@ -23,7 +29,6 @@ from chatsite.web.api.requests import answers_errors
 from chatsite.web.people import read_for, request_owner, site_of
 from chatsite.web.server.bodies import StreamedBody
 from chatsite.web.server.static_files import read_blocks
-from chatsite.wiring import Site
 from chatsite.wording import say
 
 LONGEST_HEADER = 4096
@@ -44,11 +49,11 @@ async def files(request: HttpRequest) -> HttpResponse:
     site, owner = site_of(request), await request_owner(request)
     name = _name(request)
     body: StreamedBody = cast(Any, request).scope["chatsite.body"]
-    await site.run(store.require_quota, owner, size=body.length)
+    await require_quota(owner, size=body.length)
     try:
         coming = site.intake.taken(body.blocks(), owner=owner.key, guest=bool(owner.guest))
         async with coming as taken:
-            kept = await _store_file(site, store.owner_now(owner), name, taken)
+            kept = await _store_file(owner_now(owner), name, taken)
     except ConnectionError:
         return HttpResponse(status=400)  # the client is gone
     return JsonResponse({"attachment": attachment_view(kept) | {"note": taken.note}})
@@ -67,26 +72,23 @@ def _name(request: HttpRequest) -> str:
     return safe_name(unquote(said, errors="replace"))
 
 
-async def _store_file(site: Site, owner: Owner, name: str, taken: ReceivedFile) -> Attachment:
+async def _store_file(owner: Owner, name: str, taken: ReceivedFile) -> Attachment:
     """A client that disconnects now never learns the file's id, so the file is deleted again."""
-    keeping = asyncio.ensure_future(site.run(store.store_upload, owner, name=name, taken=taken))
+    keeping = asyncio.ensure_future(store_upload(owner, name=name, taken=taken))
     try:
         return await asyncio.shield(keeping)
     except asyncio.CancelledError:
-        await site.run(store.discard_upload, owner, id=(await keeping).id)
+        await discard_upload(owner, id=(await keeping).id)
         raise
 
 
 @require_http_methods(["GET", "HEAD", "DELETE"])
 @answers_errors
 async def file(request: HttpRequest, id: UUID) -> HttpResponse | StreamingHttpResponse:
-    site = site_of(request)
     if request.method == "DELETE":
-        await site.run(store.discard_upload, await request_owner(request), id=str(id))
+        await discard_upload(await request_owner(request), id=str(id))
         return JsonResponse({"deleted": str(id)})
-    _, (attachment, path) = await read_for(
-        request, lambda owner: site.run(store.find_upload, owner, id=str(id))
-    )
+    _, (attachment, path) = await read_for(request, lambda owner: find_upload(owner, id=str(id)))
     headers = SAFE_HEADERS | {"ETag": f'"{id}"'}
     if request.headers.get("If-None-Match") == headers["ETag"]:
         return HttpResponse(status=304, headers=headers)

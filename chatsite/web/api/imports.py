@@ -11,7 +11,7 @@ from typing import IO
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.views.decorators.http import require_http_methods, require_POST
 
-from chatsite.conversations import store
+from chatsite.conversations.upkeep.import_reader import ImportHeader
 from chatsite.errors import BadRestore
 from chatsite.web.api.requests import answers_errors, request_body
 from chatsite.web.api.resume import resume_settings
@@ -36,7 +36,7 @@ async def import_file(request: HttpRequest) -> HttpResponse:
     site.imports.require_place(owner)
     content = await asyncio.to_thread(_on_disk, request)
 
-    def accept(header: store.ImportHeader) -> tuple[Mapping[str, str], str]:
+    def accept(header: ImportHeader) -> tuple[Mapping[str, str], str]:
         template = site.catalogue.get(header.agent)
         resumed = resume_settings(
             header.settings, header.history, template.chat_settings, staff=staff

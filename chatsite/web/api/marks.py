@@ -7,7 +7,14 @@ from uuid import UUID
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.views.decorators.http import require_GET, require_http_methods
 
-from chatsite.conversations import store
+from chatsite.conversations.reads.forgetting_trace import questions_since, trace_message
+from chatsite.conversations.upkeep.marks import (
+    bookmark_message,
+    exclude_message,
+    forget_above_message,
+    leave_unanswered_message,
+    pin_message,
+)
 from chatsite.errors import BadCommand, ChatsiteError
 from chatsite.events import CacheChanged, SummaryChanged
 from chatsite.history.records.forgetting import explain_forgetting
@@ -16,11 +23,11 @@ from chatsite.web.people import is_staff, read_for, request_owner, site_of
 from chatsite.wording import say
 
 MARKS = {
-    "pinned": store.pin_message,
-    "excluded": store.exclude_message,
-    "bookmarked": store.bookmark_message,
-    "forget_above": store.forget_above_message,
-    "unanswered": store.leave_unanswered_message,
+    "pinned": pin_message,
+    "excluded": exclude_message,
+    "bookmarked": bookmark_message,
+    "forget_above": forget_above_message,
+    "unanswered": leave_unanswered_message,
 }
 MAX_QUERY = 4096
 MAX_DRAFT = 2000
@@ -37,7 +44,7 @@ async def mark_message(request: HttpRequest, id: UUID) -> HttpResponse:
     if name not in MARKS:
         raise BadCommand(say("There is no such mark; there are {marks}.", marks=", ".join(MARKS)))
     site, owner = site_of(request), await request_owner(request)
-    change = await site.run(MARKS[name], owner=owner, message=str(id), on=on)
+    change = await MARKS[name](owner=owner, message=str(id), on=on)
     if name == "forget_above" and on:
         # The cells below the marker were computed after the messages above it.
         await site.cache.drop(change.conversation)
@@ -67,7 +74,7 @@ async def why_forgotten(request: HttpRequest, id: UUID) -> HttpResponse:
     chosen = model_name(request.GET["model"]) if "model" in request.GET else None
     site = site_of(request)
     owner, found = await read_for(
-        request, lambda owner: site.run(store.trace_message, owner=owner, message=str(id))
+        request, lambda owner: trace_message(owner=owner, message=str(id))
     )
     page = site.page_request(
         owner=owner,
@@ -82,7 +89,7 @@ async def why_forgotten(request: HttpRequest, id: UUID) -> HttpResponse:
         coming = await site.drafts.preview(page, draft, reply_to=reply_to, attachments=attached)
     except ChatsiteError as error:
         problem = error.message
-    trail = await site.run(store.questions_since, found=found, coming=coming)
+    trail = await questions_since(found=found, coming=coming)
     explanation = explain_forgetting(
         found.seq, trail=trail, coming=coming, problem=problem, pinned=found.pinned
     )

@@ -8,7 +8,10 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.http.response import HttpResponseBase
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from chatsite.conversations import store
+from chatsite.conversations.copies import copy_path, read_for_copy
+from chatsite.conversations.turn.version_texts import version_text
+from chatsite.conversations.turn.versions import show_version
+from chatsite.conversations.upkeep import deletions, edits
 from chatsite.conversations.values.owners import Owner
 from chatsite.errors import BadCommand
 from chatsite.events import MessagesChanged, PathChanged, SummaryChanged
@@ -28,7 +31,7 @@ async def message(request: HttpRequest, id: UUID) -> HttpResponseBase:
 @answers_errors
 async def delete_message(request: HttpRequest, id: UUID) -> HttpResponse:
     site, owner = site_of(request), await request_owner(request)
-    change = await site.run(store.delete_message, owner=owner, message=str(id))
+    change = await deletions.delete_message(owner=owner, message=str(id))
     return await _answer(site, owner, change)
 
 
@@ -36,7 +39,7 @@ async def delete_message(request: HttpRequest, id: UUID) -> HttpResponse:
 @answers_errors
 async def restore_message(request: HttpRequest, id: UUID) -> HttpResponse:
     site, owner = site_of(request), await request_owner(request)
-    change = await site.run(store.restore_message, owner=owner, message=str(id))
+    change = await deletions.restore_message(owner=owner, message=str(id))
     return await _answer(site, owner, change)
 
 
@@ -48,7 +51,7 @@ async def edit_message(request: HttpRequest, id: UUID) -> HttpResponse:
     if not isinstance(text, str):
         raise BadCommand(say("text is the new text of the message."))
     site, owner = site_of(request), await request_owner(request)
-    change = await site.run(store.edit_message, owner=owner, message=str(id), text=storable(text))
+    change = await edits.edit_message(owner=owner, message=str(id), text=storable(text))
     return await _answer(site, owner, change)
 
 
@@ -56,10 +59,7 @@ async def edit_message(request: HttpRequest, id: UUID) -> HttpResponse:
 @answers_errors
 async def version(request: HttpRequest, id: UUID) -> HttpResponse:
     """The question and the answer that this version belongs to, also where it isn't on the path."""
-    site = site_of(request)
-    _, found = await read_for(
-        request, lambda owner: site.run(store.version_text, owner=owner, message=str(id))
-    )
+    _, found = await read_for(request, lambda owner: version_text(owner=owner, message=str(id)))
     return JsonResponse(found.to_dict())
 
 
@@ -69,7 +69,7 @@ async def show(request: HttpRequest, id: UUID) -> HttpResponse:
     """Put this version of a message on the path, with the newest branch below it; the response is
     its sequence number."""
     site, owner = site_of(request), await request_owner(request)
-    changed = await site.run(store.show_version, owner=owner, message=str(id))
+    changed = await show_version(owner=owner, message=str(id))
     if changed.below is not None:
         site.recaller.forget(changed.conversation)
         await _publish(site, owner, changed.conversation, PathChanged(below=changed.below))
@@ -85,13 +85,13 @@ async def copy(request: HttpRequest, id: UUID) -> HttpResponse:
         new = str(UUID(json_fields(request).get("conversation")))
     except (ValueError, TypeError, AttributeError):
         raise BadCommand(say("conversation is the id of the new conversation.")) from None
-    site, owner = site_of(request), await request_owner(request)
-    path = await site.run(store.read_for_copy, owner=owner, message=str(id))
-    made = await site.run(store.copy_path, owner=owner, copy=path, id=new)
+    owner = await request_owner(request)
+    path = await read_for_copy(owner=owner, message=str(id))
+    made = await copy_path(owner=owner, copy=path, id=new)
     return JsonResponse({"conversation": made.to_dict()})
 
 
-async def _answer(site: Site, owner: Owner, change: store.TextChange) -> HttpResponse:
+async def _answer(site: Site, owner: Owner, change: edits.TextChange) -> HttpResponse:
     """Tell all pages; the response is the event that they get."""
     site.recaller.forget(change.conversation)
     await site.cache.drop(change.conversation)

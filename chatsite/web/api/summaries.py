@@ -7,7 +7,8 @@ from uuid import UUID
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.views.decorators.http import require_http_methods, require_POST
 
-from chatsite.conversations import store
+from chatsite.conversations.reads.queries import agent_of
+from chatsite.conversations.reads.summary_queries import summary_versions
 from chatsite.errors import BadCommand
 from chatsite.web.api.requests import answers_errors, json_fields, storable
 from chatsite.web.people import is_staff, reading_owner, request_owner, site_of
@@ -31,14 +32,14 @@ async def summary(request: HttpRequest, id: UUID) -> HttpResponse:
             owner=owner,
             staff=await is_staff(request),
             conversation=conversation,
-            agent=await site.run(store.agent_of, owner=owner, conversation=conversation),
+            agent=await agent_of(owner=owner, conversation=conversation),
             query=_query(body),
         )
         context = await site.drafts.context(page)
         await site.summariser.rewrite(context, version=version, text=text)
     else:
         owner = await reading_owner(request, conversation)
-    found = await site.run(store.summary_versions, owner=owner, conversation=conversation)
+    found = await summary_versions(owner=owner, conversation=conversation)
     return JsonResponse(found.to_dict())
 
 
@@ -51,7 +52,7 @@ async def switch(request: HttpRequest, id: UUID) -> HttpResponse:
         raise BadCommand(say("on is true or false."))
     site, owner, conversation = site_of(request), await request_owner(request), str(id)
     await site.summariser.switch(owner=owner, conversation=conversation, on=on)
-    found = await site.run(store.summary_versions, owner=owner, conversation=conversation)
+    found = await summary_versions(owner=owner, conversation=conversation)
     return JsonResponse(found.to_dict())
 
 

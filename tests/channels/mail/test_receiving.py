@@ -15,8 +15,9 @@ from chatsite.channels.channel import Trouble
 from chatsite.channels.mail.arrivals import LONGEST_HELD, STRANGERS_FREE, Arrivals
 from chatsite.channels.mail.attached import AttachedFiles
 from chatsite.channels.mail.mail_channel import MailChannel, asked_text
-from chatsite.conversations import store
 from chatsite.conversations.models import Mail
+from chatsite.conversations.outside.mail_addresses import add_address, verify_address
+from chatsite.conversations.outside.mail_answers import finish_mail
 from chatsite.conversations.values.mail_records import TakenMail
 from chatsite.conversations.values.owners import Owner
 from chatsite.files.folder import Folder
@@ -36,19 +37,13 @@ def ask(*, user: int, conversation: str, agent: str) -> PageRequest:
 
 @pytest.fixture
 async def make(tmp_path: Path) -> AsyncIterator[Make]:
-    run = store.StorageThreads()
     folder = Folder(tmp_path / "mail")
 
     def channel(account: MailAccount) -> MailChannel:
         return MailChannel(
             account=account,
-            run=run,
-            rows=store,
-            arrivals=Arrivals(account=account, run=run, rows=store, folder=folder),
+            arrivals=Arrivals(account=account, folder=folder),
             attached=AttachedFiles(
-                run=run,
-                rows=store,
-                uploads=store,
                 intake=Intake(tmp_path / "files"),
                 folder=folder,
             ),
@@ -57,14 +52,13 @@ async def make(tmp_path: Path) -> AsyncIterator[Make]:
         )
 
     yield channel
-    run.close()
 
 
 @pytest.fixture
 async def ada() -> int:
     user = await sync_to_async(User.objects.create_user)("ada")
-    await sync_to_async(store.add_address)(user=user.pk, address="ada@example.org")
-    await sync_to_async(store.verify_address)(user=user.pk, address="ada@example.org")
+    await add_address(user=user.pk, address="ada@example.org")
+    await verify_address(user=user.pk, address="ada@example.org")
     return user.pk
 
 
@@ -87,7 +81,7 @@ async def test_it_goes_on_where_it_stopped_with_what_is_unfinished_first(
         mailbox.deliver(written(f"{number}", subject=f"{number}"))
     first = await received(make(account), 3)
     assert [mail.text for mail in first] == ["0", "1", "2"]
-    await sync_to_async(store.finish_mail)(mail=first[0].id, state="answered")
+    await finish_mail(mail=first[0].id, state="answered")
     mailbox.deliver(written("3", subject="3"))
     again = await received(make(account), 3)
     assert [mail.text for mail in again] == ["1", "2", "3"]

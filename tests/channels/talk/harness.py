@@ -13,10 +13,9 @@ from chatsite.channels.rooms import Rooms
 from chatsite.channels.supervisor import Channels
 from chatsite.channels.talk.api import TalkApi
 from chatsite.channels.talk.channel import TalkChannel
-from chatsite.channels.talk.ports import Pace, Surroundings
 from chatsite.channels.talk.rooms_file import RoomEntry, RoomsFile
+from chatsite.channels.talk.surroundings import Pace, Surroundings
 from chatsite.channels.talk.text.words import policy_words
-from chatsite.conversations import store
 from chatsite.conversations.models import Message
 from chatsite.conversations.tables.talk import TalkMessage
 from chatsite.conversations.values.owners import Owner
@@ -56,8 +55,6 @@ class Running:
             server=talk.url, user=BOT, password=PASSWORD, rooms=tuple(rooms) or (entry(),)
         )
         around = Surroundings(
-            run=world.run,
-            store=store,
             intake=Intake(folder, kept_free=0),
             stop=self._stop,
             policy=self._policy,

@@ -7,7 +7,8 @@ from pathlib import Path
 from django.contrib.auth.models import User
 
 from chatsite.channels.desk import Desk
-from chatsite.conversations import store
+from chatsite.conversations.outside.talk_rooms import open_room
+from chatsite.conversations.upkeep.lifecycle import delete_conversation
 from tests.channels.talk.harness import TOKEN, Running, entry
 from tests.fakes.talk_server import FakeTalk
 from tests.turns.conftest import World, endless_script, reply_script
@@ -177,7 +178,7 @@ async def test_an_account_that_was_there_before_never_gets_a_room(
         assert owner is not None and owner.owner.user != mallory.pk
         account = await world.run(User.objects.get, pk=owner.owner.user)
         assert not account.has_usable_password()
-        again = await world.run(store.open_room, server=talk.url, token=TOKEN, agent="demo")
+        again = await open_room(server=talk.url, token=TOKEN, agent="demo")
         assert again.owner == owner.owner and again.conversation == rooms.conversation()
 
 
@@ -203,7 +204,7 @@ async def test_where_the_conversation_was_deleted_a_new_one_begins(
     first = rooms.conversation()
     room = rooms.rooms.of(first)
     assert room is not None
-    await world.run(store.delete_conversation, owner=room.owner, conversation=first)
+    await delete_conversation(owner=room.owner, conversation=first)
     talk.say(TOKEN, "ada", "Are you there?")
     talk.say(TOKEN, "ada", "@assistant: hello again")
     await rooms.answered(2)

@@ -22,8 +22,8 @@ from chatsite.history import (
 )
 from chatsite.history.policies.triage import plan_triage
 from chatsite.history.records.forgetting import MessageTrail, TrailMessage, explain_forgetting
-from tests.conformance.built_in.variants import cleaner
 from chatsite.history.values.sendable import selectable_entries
+from tests.conformance.built_in.variants import cleaner
 from tests.history.decision.test_decide import HEAD, WIDE, answer, reasons, sent, user
 from tests.history.older_turns import firsts, triage_terms, turn
 

@@ -9,55 +9,43 @@ from __future__ import annotations
 import asyncio
 import logging
 import uuid
-from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
-from typing import ParamSpec, Protocol, TypeVar
+from typing import Protocol
 
 from chatsite.kv import Book, Session, SessionFile, outdated
 from chatsite.providers.embedded.client import ENGINE_ERRORS, EngineRefused
 from chatsite.providers.embedded.engine import RunningEngine
 from chatsite.providers.embedded.session_files import SessionFolder, UnusableFile
 
-P = ParamSpec("P")
-T = TypeVar("T")
-
 log = logging.getLogger("chatsite.engine")
 _FAILURES = (*ENGINE_ERRORS, OSError)
 
 
-class RunUnit(Protocol):
-    """Runs a unit of work of the store in one of its threads."""
-
-    def __call__(
-        self, work: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs
-    ) -> Awaitable[T]: ...
-
-
 class SessionRecords(Protocol):
-    """The rows of the files, as units of work of the store."""
+    """The rows of the files: `conversations.cache.saved_sessions`."""
 
-    def read_session(self, *, key: str) -> Session | None: ...
+    async def read_session(self, *, key: str) -> Session | None: ...
 
-    def save_session(self, *, conversation: str | None, session: Session) -> bool:
+    async def save_session(self, *, conversation: str | None, session: Session) -> bool:
         """False where words in it were deleted meanwhile: its file must be removed."""
 
-    def touch_session(self, *, key: str) -> None: ...
+    async def touch_session(self, *, key: str) -> None: ...
 
-    def drop_sessions(self, *, keys: Iterable[str]) -> Sequence[str]:
+    async def drop_sessions(self, *, keys: Iterable[str]) -> Sequence[str]:
         """Returns the names of their files."""
 
-    def list_sessions(self) -> Sequence[SessionFile]: ...
+    async def list_sessions(self) -> Sequence[SessionFile]: ...
 
-    def session_files(self) -> Collection[str]: ...
+    async def session_files(self) -> Collection[str]: ...
 
 
 class Sessions:
     """The session files in `folder`, at most `limit` bytes together, and their rows."""
 
-    def __init__(self, folder: Path, *, limit: int, run: RunUnit, rows: SessionRecords) -> None:
+    def __init__(self, folder: Path, *, limit: int, rows: SessionRecords) -> None:
         self._folder = SessionFolder(folder)
         self._limit = limit
-        self._run = run
         self._rows = rows
         self._cell_bytes = 0
         self._unwritable = False
@@ -97,7 +85,7 @@ class Sessions:
     async def find(self, running: RunningEngine, key: str) -> Session | None:
         """The session under `key`, if this engine can read it."""
         try:
-            session = await self._run(self._rows.read_session, key=key)
+            session = await self._rows.read_session(key=key)
             if session is None:
                 return None
             try:
@@ -146,7 +134,7 @@ class Sessions:
     async def sweep(self) -> None:
         """Remove files without a row, rows without a file, and the oldest beyond the limit."""
         async with self._changing:
-            known = await self._run(self._rows.session_files)
+            known = await self._rows.session_files()
             await asyncio.to_thread(self._folder.remove_unclaimed, known)
             if lost := set(known) - await asyncio.to_thread(self._folder.names):
                 await self._drop_lost(lost)
@@ -178,25 +166,25 @@ class Sessions:
 
     async def _claim(self, session: Session, conversation: str | None) -> None:
         """Store the row, and remove the file that had the key before."""
-        former = await self._run(self._rows.read_session, key=session.key)
-        if not await self._run(self._rows.save_session, conversation=conversation, session=session):
+        former = await self._rows.read_session(key=session.key)
+        if not await self._rows.save_session(conversation=conversation, session=session):
             raise UnusableFile("what it holds was changed or taken away meanwhile")
         self._folder.trust(session.file)
         if former is not None:
             await self._remove([former.file])
 
     async def _evict(self) -> None:
-        kept = await self._run(self._rows.list_sessions)
+        kept = await self._rows.list_sessions()
         if gone := outdated(kept, limit=self._limit):
             await self._drop(gone)
 
     async def _drop(self, keys: Iterable[str]) -> None:
-        await self._remove(await self._run(self._rows.drop_sessions, keys=list(keys)))
+        await self._remove(await self._rows.drop_sessions(keys=list(keys)))
 
     async def _drop_lost(self, files: set[str]) -> None:
         """Drop the rows of missing files: somebody removed them, or restored an older database."""
-        for one in await self._run(self._rows.list_sessions):
-            session = await self._run(self._rows.read_session, key=one.key)
+        for one in await self._rows.list_sessions():
+            session = await self._rows.read_session(key=one.key)
             if session is None or session.file in files:
                 await self._drop([one.key])
 
@@ -205,7 +193,7 @@ class Sessions:
         log.warning("the saved cache %s is not used: %s", session.file, why)
         try:
             async with self._changing:
-                now = await self._run(self._rows.read_session, key=session.key)
+                now = await self._rows.read_session(key=session.key)
                 if now is not None and now.file == session.file:
                     await self._drop([session.key])
                 await self._remove([session.file])
@@ -217,7 +205,7 @@ class Sessions:
 
     async def _touch(self, key: str) -> None:
         try:
-            await self._run(self._rows.touch_session, key=key)
+            await self._rows.touch_session(key=key)
         except Exception:
             log.exception("a saved cache's last use couldn't be stored")
 

@@ -7,8 +7,8 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from chatsite.conversations import store
-from chatsite.conversations.outside.outside_messages import ROLES, SOURCES
+from chatsite.conversations.database.versions import require_known_version
+from chatsite.conversations.outside.outside_messages import ROLES, SOURCES, add_message
 from chatsite.errors import ChatsiteError
 
 
@@ -39,8 +39,8 @@ class Command(BaseCommand):
             # A task may write another encoding than UTF-8; the rest of its report is still useful.
             text = sys.stdin.buffer.read().decode("utf-8", "replace")
         try:
-            store.require_known_version()
-            stored = store.add_message(
+            require_known_version()
+            stored = add_message.here(
                 conversation=options["conversation"],
                 source=options["source"],
                 text=text,

@@ -10,7 +10,10 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from chatsite.conversations import store
+from chatsite.conversations.cache.books import mark_for_cleanup
+from chatsite.conversations.cache.panel_view import cache_books
+from chatsite.conversations.database.versions import require_known_version
+from chatsite.conversations.reads.receipts import list_all_conversations
 from chatsite.conversations.values.cache_records import CacheBooks, CachedMessage
 from chatsite.conversations.values.records import StoredConversation
 from chatsite.errors import ChatsiteError
@@ -42,7 +45,7 @@ class Command(BaseCommand):
         if strategy and (problem := unknown_strategy(strategy)):
             raise CommandError(problem)
         try:
-            store.require_known_version()
+            require_known_version()
             said = asyncio.run(_asked(options["conversation"], strategy))
         except ChatsiteError as error:
             raise CommandError(f"{error.message} Nothing was changed.") from None
@@ -52,11 +55,11 @@ class Command(BaseCommand):
 async def _asked(conversation: str, strategy: str) -> list[str]:
     site = Site()
     try:
-        found = await site.run(store.list_all_conversations, conversation=conversation)
+        found = await list_all_conversations(conversation=conversation)
         if not found:
             raise CommandError("There is no such conversation here.")
         [stored] = found
-        books = await site.run(store.cache_books, owner=stored.owner, conversation=stored.id)
+        books = await cache_books(owner=stored.owner, conversation=stored.id)
         if strategy:
             offered = await _offered(site, stored, books.model)
             return await _cleaned(site, stored, offered, strategy)
@@ -94,12 +97,7 @@ async def _cleaned(
     offer = next(one for one in offered.offers if one.name == strategy)
     if not offer.turns:
         return [f"{strategy}: nothing to unload."]
-    await site.run(
-        store.mark_for_cleanup,
-        owner=stored.owner,
-        conversation=stored.id,
-        turns=offer.turns,
-    )
+    await mark_for_cleanup(owner=stored.owner, conversation=stored.id, turns=offer.turns)
     unloaded = turns_text(len(offer.turns))
     return [
         f"{strategy}: {unloaded} unloaded, {offer.messages:,} messages. The next "

@@ -7,7 +7,10 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
-from chatsite.conversations import store
+from chatsite.conversations.cache.saved_sessions import session_files
+from chatsite.conversations.database.versions import require_known_version
+from chatsite.conversations.upkeep.accounts import remove_lost_sessions
+from chatsite.conversations.upkeep.maintenance import purge
 from chatsite.errors import ChatsiteError
 from chatsite.providers.embedded.session_files import SessionFolder
 
@@ -21,12 +24,12 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         try:
-            store.require_known_version()
+            require_known_version()
         except ChatsiteError as error:
             raise CommandError(error.message) from None
-        done = store.purge()
-        store.remove_lost_sessions()
-        SessionFolder(settings.KV_SESSIONS_DIR).remove_unclaimed(store.session_files())
+        done = purge()
+        remove_lost_sessions.here()
+        SessionFolder(settings.KV_SESSIONS_DIR).remove_unclaimed(session_files.here())
         self.stdout.write(
             f"Removed: deleted conversations {done.conversations}, deleted messages "
             f"{done.messages}, files never sent {done.unsent}, leftovers {done.leftovers}."

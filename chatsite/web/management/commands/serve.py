@@ -10,8 +10,8 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from chatsite.channels.mail.outgoing.sending import UNSAFE_PYTHON, folds_safely
-from chatsite.conversations import store
 from chatsite.conversations.database.lock import lock
+from chatsite.conversations.upkeep.clock import bring_up_to_date
 from chatsite.errors import Refused
 from chatsite.process_limits import raise_open_files
 from chatsite.web.server.static_files import collect_if_changed
@@ -63,7 +63,7 @@ class Command(BaseCommand):
         rooms_file()  # a mistake in it stops the start before anything is written
         try:
             lock(settings.VAR_DIR / "server.lock").close()  # before the database is migrated
-            store.bring_up_to_date(settings.VAR_DIR)
+            bring_up_to_date.here(settings.VAR_DIR)
         except Refused as error:
             raise CommandError(error.message) from error
         if not settings.DEBUG:
