@@ -133,7 +133,8 @@ def test_no_two_public_classes_of_a_part_have_one_name() -> None:
 
 def test_no_two_names_differ_by_an_underscore_alone() -> None:
     for path, tree in trees().items():
-        for scope in [tree, *(node for node in ast.walk(tree) if isinstance(node, ast.ClassDef))]:
+        classes = [node for node in ast.walk(tree) if isinstance(node, ast.ClassDef)]
+        for scope in [tree, *classes]:
             names = Counter(
                 node.name.strip("_")
                 for node in scope.body

@@ -88,8 +88,7 @@ class HistorySettings(FoundSettings):
         choosable=True,
         label=later("selector"),
         about=later("How older messages are found: by keyword, or by asking a fast model."),
-        manual="How `relevant` chooses: `lexical` (by words, no model is asked) or `triage` "
-        "(a fast model is asked).",
+        manual="How `relevant` chooses: by words, without asking a model, or by asking a fast one.",
     )
     summary_model = SettingRow[str](
         built_in="fast",
