@@ -18,14 +18,11 @@ from chatsite.history.values.added_messages import (
     quote_tokens,
 )
 from chatsite.history.values.evidence import Hit
-from chatsite.history.values.reasons import Reason
 from chatsite.history.values.sendable import BACKGROUND
+from chatsite.history.values.reasons import NEVER_QUOTED, Reason
 from chatsite.history.values.transcript import Entry
 from chatsite.wording import later
 
-NEVER_QUOTED: frozenset[Reason] = frozenset(
-    {"above_marker", "excluded", "background", "unloaded", "unanswered"}
-)
 STAYS = later("it mattered for an earlier message and stays where it was quoted")
 NOTE_STAYS = later("a background task wrote it before an earlier message, where it stays quoted")
 ANSWERED = later("the message that was answered")

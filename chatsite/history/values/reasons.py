@@ -55,6 +55,11 @@ SENT: frozenset[Reason] = frozenset(
     }
 )
 
+# A message that is left out with one of these isn't quoted either.
+NEVER_QUOTED: frozenset[Reason] = frozenset(
+    {"above_marker", "excluded", "background", "unloaded", "unanswered"}
+)
+
 # What completes "sent:" or "not sent:"; the sentences of the other reasons hold numbers.
 SENTENCES: Mapping[str, str] = {
     "system": later("instructions, always sent first"),
