@@ -7,6 +7,7 @@ import json
 import pytest
 
 from chatsite.history import Decision, Entry, Head, Transcript, Window, decide, resolve
+from chatsite.history.settings.table import HISTORY_ROWS
 from chatsite.messages import Message, TokenCount
 from conformance_kit.cases import with_tokens
 from conformance_kit.strategies.adapter import counted_head
@@ -68,11 +69,7 @@ def test_a_receipt_is_json_and_holds_everything_the_page_reads() -> None:
         *("horizon", "leading", "head", "cut", "under", "cleanup", "layout", "quoted"),
         *("notes", "reports", "exchanges"),
     }
-    assert set(receipt["settings"]) == {
-        *("policy", "length", "tokens", "low_water", "step", "selector", "summary_model"),
-        "recall_share",
-        "conversation",
-    }
+    assert set(receipt["settings"]) == {*HISTORY_ROWS, "conversation"}
     assert [part["name"] for part in receipt["parts"]] == [
         *("system", "prefilled", "history", "current", "reply", "free")
     ]

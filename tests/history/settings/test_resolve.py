@@ -21,6 +21,7 @@ from chatsite.history import (
     reach,
     resolve,
 )
+from chatsite.history.settings.table import ROWS
 
 SOURCES = ("environment", "URL", "conversation", "template", "built in")
 POLICY_NAME = dict.fromkeys(SOURCES, "historyPolicy") | {"environment": "HISTORY_POLICY"}
@@ -356,4 +357,9 @@ def test_the_reach_of_a_policy_is_the_part_the_store_must_load() -> None:
 
 def test_the_names_of_url_parameters_and_variables() -> None:
     assert URL_NAMES == ("historyPolicy", "historyLength", "historyTokens", "historySelector")
-    assert len(set(ENVIRONMENT_NAMES)) == len(ENVIRONMENT_NAMES) == 28
+    further = ("DEFAULT_HISTORY_", "NEXT_PUBLIC_DEFAULT_HISTORY_")
+    aliases = {f"{prefix}{name}" for prefix in further for name in ("POLICY", "LENGTH")}
+    beside = {"HISTORY_REASON", "HISTORY_URL", "HISTORY_MAX_LENGTH", "HISTORY_MAX_TOKENS"}
+    own = {row.environment[0] for row in ROWS.values()}
+    assert len(set(ENVIRONMENT_NAMES)) == len(ENVIRONMENT_NAMES)
+    assert set(ENVIRONMENT_NAMES) == aliases | beside | own
