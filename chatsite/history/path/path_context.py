@@ -46,6 +46,7 @@ class PathTerms:
     """The settings that act on a path under every policy, as plain values."""
 
     previous_tasks_count: int = 3
+    longest_answer: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,4 +68,18 @@ class PathContext:
         """The answers that are left out of a turn, by seq; `spared`: somebody pinned the turn or
         replies to it."""
         apart = excluded_answers(turn)
-        return apart if spared else apart | background_answers(turn)
+        if spared:
+            return apart
+        return self._long_answers(turn) | apart | background_answers(turn)
+
+    def _long_answers(self, turn: Turn) -> dict[int, Reason]:
+        longest = self.terms.longest_answer
+        if longest is None:
+            return {}
+        return {
+            entry.seq: "too_long"
+            for entry in turn.entries
+            if entry.message.role == "assistant"
+            and not entry.message.calls
+            and len(entry.message.content or "") > longest
+        }

@@ -108,6 +108,15 @@ class HistorySettings(FoundSettings):
         "something. Without it, what the message asks decides.",
     )
 
+    longest_answer = SettingRow[int | None](
+        built_in=None,
+        grammar=Number(1),
+        label=later("longest answer"),
+        about=later("Older answers with more characters than this aren't sent. None: all may be."),
+        manual="Older answers with more characters than this aren't sent, under every policy, "
+        "unless their turn is pinned or replied to; without it all may be.",
+    )
+
     # ---- in the object `conversation` of a template; counts are turns ------------------------
     enabled = SettingRow[bool](
         group="conversation",

@@ -34,6 +34,7 @@ Reason = Literal[
     "unanswered",
     "not_read",
     "over_talk_limit",
+    "too_long",
     "incomplete_tool_group",
     "empty",
 ]
@@ -57,7 +58,7 @@ SENT: frozenset[Reason] = frozenset(
 
 # A message that is left out with one of these isn't quoted either.
 NEVER_QUOTED: frozenset[Reason] = frozenset(
-    {"above_marker", "excluded", "background", "unloaded", "unanswered"}
+    {"above_marker", "excluded", "background", "unloaded", "unanswered", "too_long"}
 )
 
 # What completes "sent:" or "not sent:"; the sentences of the other reasons hold numbers.
@@ -83,6 +84,7 @@ SENTENCES: Mapping[str, str] = {
     "unanswered": later("its answer failed, so it isn't sent again with later messages"),
     "not_read": later("not read from storage"),
     "over_talk_limit": later("further back than the room's messages are read"),
+    "too_long": later("an answer with more characters than may be sent again"),
     "incomplete_tool_group": later(
         "a tool call without all its results, or a result without its call"
     ),
