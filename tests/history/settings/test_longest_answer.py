@@ -14,6 +14,7 @@ from chatsite.errors import BadSetting
 from chatsite.history import (
     Decision,
     Entry,
+    Everything,
     Evidence,
     Hit,
     Recall,
@@ -22,6 +23,7 @@ from chatsite.history import (
     Transcript,
     Window,
     decide,
+    reach,
     resolve,
 )
 from chatsite.history.decision.shown_receipt import show_receipt
@@ -113,6 +115,15 @@ def test_a_longer_answer_is_not_quoted_either(longest: int | None) -> None:
     found = decision({**template, "historyLongestAnswer": longest}, long_path(), evidence)
     assert ("milk " * 100 in text_of(found)) is (longest is None)
     assert (reason_of(found, LONG) == "relevant") is (longest is None)
+
+
+@pytest.mark.parametrize("policy", ["tokens", "relevant", "summary"])
+def test_no_room_stays_free_for_answers_that_are_not_sent(policy: str) -> None:
+    """Where storage reads as many tokens as there is room for, it would count those answers."""
+    settings = resolve(
+        environment={}, url={}, template={"historyPolicy": policy, "historyLongestAnswer": 999}
+    )
+    assert reach(settings, room=500) == Everything()
 
 
 def test_the_receipt_keeps_the_setting_and_says_why() -> None:
