@@ -134,10 +134,10 @@ def test_no_two_public_classes_of_a_part_have_one_name() -> None:
 def test_no_two_names_differ_by_an_underscore_alone() -> None:
     for path, tree in trees().items():
         classes = [node for node in ast.walk(tree) if isinstance(node, ast.ClassDef)]
-        for scope in [tree, *classes]:
+        for body in (tree.body, *(one.body for one in classes)):
             names = Counter(
                 node.name.strip("_")
-                for node in scope.body
+                for node in body
                 if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
                 and not node.name.startswith("__")
                 and not any(

@@ -12,7 +12,6 @@ from collections.abc import AsyncGenerator, Sequence
 
 from chatsite.messages import Basis, Message, TokenCount
 from chatsite.providers.base.model import Model
-from chatsite.providers.base.parameters import wanted_parameters
 from chatsite.providers.base.provider import (
     Chunk,
     Finished,
@@ -21,6 +20,7 @@ from chatsite.providers.base.provider import (
     Status,
     TextPiece,
     Usage,
+    wanted_parameters,
 )
 from chatsite.providers.base.text import plain_text
 from chatsite.wording import say

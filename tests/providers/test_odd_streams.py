@@ -14,8 +14,8 @@ from chatsite.errors import ProviderError
 from chatsite.providers.anthropic.reader import AnthropicReader
 from chatsite.providers.anthropic.request import MessagesRequest
 from chatsite.providers.base.provider import Chunk, Finished, ReasoningPiece, TextPiece
+from chatsite.providers.http.odd_lines import AnswerReader
 from chatsite.providers.http.sse import SseParser
-from chatsite.providers.http.streaming import EventReader
 from chatsite.providers.openai.reader import ChatReader
 from tests.providers.chunks import joined
 from tests.providers.odd_streams import (
@@ -38,7 +38,7 @@ GOOD = TextPiece("Good day, 東京 🍎")
 WORDS = ("Good", " day", ", 東京", " 🍎")
 
 
-def reader_of(dialect: str) -> EventReader:
+def reader_of(dialect: str) -> AnswerReader:
     if dialect == OPENAI:
         return ChatReader(server="vllm", model="m")
     return AnthropicReader(MessagesRequest({"model": "m"}, "anthropic:m", "p"))

@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
-from chatsite.history.values.sendable import background_answers, excluded_answers, is_background
 from chatsite.history.values.reasons import Reason
+from chatsite.history.values.sendable import background_answers, excluded_answers, is_background
 from chatsite.history.values.transcript import Entry, Transcript, Turn, split_turns
 
 

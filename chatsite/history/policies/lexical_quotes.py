@@ -18,8 +18,8 @@ from chatsite.history.values.added_messages import (
     quote_tokens,
 )
 from chatsite.history.values.evidence import Hit
-from chatsite.history.values.sendable import BACKGROUND
 from chatsite.history.values.reasons import NEVER_QUOTED, Reason
+from chatsite.history.values.sendable import BACKGROUND
 from chatsite.history.values.transcript import Entry
 from chatsite.wording import later
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from chatsite.providers.anthropic.families import ThinkingParams, choose_thinking, find_family
-from chatsite.providers.base.parameters import not_sent, wanted_parameters
-from chatsite.providers.base.provider import Request, SentParameters
+from chatsite.providers.base.provider import Request, SentParameters, not_sent, wanted_parameters
 from chatsite.providers.known.facts import ModelFacts
 from chatsite.wording import say
 

@@ -11,8 +11,6 @@ from chatsite.providers.anthropic.thinking import pack_thinking
 from chatsite.providers.base.bounds import (
     LONGEST_NAME,
     PART,
-    Allowance,
-    TooLong,
     own_ids,
     size_of,
     token_count,
@@ -21,55 +19,31 @@ from chatsite.providers.base.provider import (
     CallBegun,
     Chunk,
     Finished,
-    FinishReason,
     ReasoningPiece,
     TextPiece,
     Usage,
     WrittenCall,
 )
 from chatsite.providers.base.text import called_name, repair_text, string_of
-from chatsite.providers.http.endings import ending_of
-from chatsite.providers.http.odd_lines import OddLines, is_end_mark
+from chatsite.providers.http.odd_lines import AnswerReader
 
-# Some servers send line ends within a text.
-_decode = json.JSONDecoder(strict=False).decode
 _CACHE = ("cache_read_input_tokens", "cache_creation_input_tokens")
 _COUNTS = frozenset({"input_tokens", "output_tokens", *_CACHE})
 
 
-class AnthropicReader:
+class AnthropicReader(AnswerReader):
     """Collects one answer. A `ping` is no sign of a model at work: it only shows an open
     connection, and could keep a person waiting for ever; neither is an empty piece. Thinking and
     calls are requested in a form that is streamed, so a model at work isn't silent for long."""
 
     def __init__(self, request: MessagesRequest) -> None:
-        self.signs = 0
-        self.ended = False
-        self.done = False
-        self._too_long = False
-        self._allowance = Allowance()
+        super().__init__(model=request.body["model"])
         self._request = request
         self._blocks: list[dict[str, Any]] = []
         self._places: dict[int | None, dict[str, Any]] = {}
         self._usage: dict[str, Any] = {}
-        self._reason: FinishReason | None = None
-        self._odd = OddLines(self, model=request.body["model"])
 
-    def take(self, payload: bytes) -> Sequence[Chunk]:
-        """Takes the data of one event. Raises ProviderError for an error event, and where a call
-        can't be read; anything else that isn't an event is passed over."""
-        try:
-            event = _decode(payload.decode(errors="replace"))
-            return self._event(event) if event else ()
-        except TooLong:
-            self._too_long = self.ended = self.done = True
-        except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
-            if not is_end_mark(payload):
-                return self._odd.take(payload, error)
-            self._close()
-        return ()
-
-    def _event(self, event: Mapping[str, Any]) -> Sequence[Chunk]:
+    def _event(self, event: Any) -> Sequence[Chunk]:
         match event.get("type"):
             case "content_block_delta":
                 return self._delta(event.get("index"), event["delta"])
@@ -79,7 +53,7 @@ class AnthropicReader:
                 self._count(event["message"].get("usage"))
             case "message_delta":
                 self._count(event.get("usage"))
-                self._end(event["delta"].get("stop_reason"))
+                self._stop(event["delta"])
             case "message_stop":
                 self._close()
             case "message":
@@ -98,22 +72,14 @@ class AnthropicReader:
         for index, block in enumerate(blocks):
             chunks += self._begin(index, block)
         self._count(message.get("usage"))
-        self._end(message.get("stop_reason"))
+        self._stop(message)
         self._close()
         return chunks
 
-    def _close(self) -> None:
-        """The end mark is an end, also of servers that never say why; of nonsense it isn't."""
-        self.done = True
-        if self._reason is None and (self.signs or not self._odd.has_words):
-            self._end("end_turn")
-
     def finished(self) -> Finished:
-        """Raises ProviderError for an answer without an end: it was interrupted, or ("malformed") a
-        part of it couldn't be read."""
         if self._too_long:
             return Finished(reason="length", usage=_usage(self._usage))
-        if self._reason is None:
+        if not self.ended:
             raise self._odd.failure("no stop_reason")
         called = [block for block in self._blocks if block["type"] == "tool_use"]
         ids = own_ids(block["id"] for block in called)
@@ -196,14 +162,9 @@ class AnthropicReader:
         self._allowance.take(characters)
         self.signs += characters > 0
 
-    def _end(self, reason: str | None) -> None:
-        if reason is None:
-            return
-        self._reason = ending_of(reason)
-        if self._reason is None:
-            raise self._odd.failure_for({"type": reason})
-        self.signs += not self.ended
-        self.ended = True
+    def _stop(self, stated: Mapping[str, Any]) -> None:
+        if (reason := stated.get("stop_reason")) is not None:
+            self._end(reason)
 
     def _count(self, usage: Mapping[str, Any] | None) -> None:
         """Later counts include the earlier ones."""

@@ -1,4 +1,4 @@
-"""Builds requests for Anthropic's messages API, and leaves out what a server refuses of them."""
+"""Builds requests for Anthropic's messages API."""
 
 from __future__ import annotations
 
@@ -26,14 +26,6 @@ from chatsite.providers.known.facts import ModelFacts
 # https://platform.claude.com/docs/en/api/versioning
 SAMPLING_VERSION = "2023-06-01"
 _EPHEMERAL = {"type": "ephemeral"}
-
-# A server that speaks this API may refuse any other field.
-_REQUIRED = frozenset({"model", "messages", "max_tokens", "stream"})
-# Within tools and blocks: what speeds a call up, and marks for the cache.
-_BLOCKS = ("tools", "system", "messages")
-_NESTED = ("cache_control", "eager_input_streaming")
-# What means nothing without the first.
-_WITH = {"tools": ("tool_choice",), "thinking": ("output_config",)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,8 +143,17 @@ def _mark_cache(
                 break
 
 
+# ---- fields that a server which speaks this API may not take -------------------------------
+_REQUIRED = frozenset({"model", "messages", "max_tokens", "stream"})
+# Within tools and blocks: what speeds a call up, and marks for the cache.
+_BLOCKS = ("tools", "system", "messages")
+_NESTED = ("cache_control", "eager_input_streaming")
+# What means nothing without the first.
+_WITH = {"tools": ("tool_choice",), "thinking": ("output_config",)}
+
+
 def optional_fields(body: Mapping[str, Any]) -> tuple[str, ...]:
-    """The fields of the request that a server may not take, nested ones too."""
+    """Those that the request has, nested ones too."""
     nested = (name for name in _NESTED if _holds(body, name))
     tools = (A_TOOL + tool["name"] for tool in body.get("tools", ()))
     return (*(name for name in body if name not in _REQUIRED), *nested, *tools)

@@ -10,6 +10,7 @@ from chatsite.kv import Account
 from chatsite.messages import Basis, Message, TokenCount
 from chatsite.providers.base.files import NO_FILES, Files
 from chatsite.providers.base.model import Model
+from chatsite.wording import say, say_count
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -198,3 +199,32 @@ class Provider(Protocol):
         Raises ProviderError; chunks that were yielded before stay valid.
         """
         ...
+
+
+# ---- the settings of an agent ---------------------------------------------------------------
+# What a template calls them, by their names in chat completions.
+_IN_TEMPLATES = {
+    "top_p": "topP",
+    "stop": "stopSequences",
+    "frequency_penalty": "frequencyPenalty",
+    "presence_penalty": "presencePenalty",
+    "reasoning_effort": "reasoningEffort",
+}
+
+
+def wanted_parameters(request: Request) -> dict[str, object]:
+    """What the agent sets, under the names of chat completions."""
+    wanted = {"temperature": request.temperature, "top_p": request.top_p, **request.options}
+    return {name: value for name, value in wanted.items() if value is not None}
+
+
+def not_sent(names: Sequence[str], one: str, many: str, **values: object) -> tuple[str, ...]:
+    """One sentence for all of `names`, `one` or `many`, with them in words; none where there are no
+    names."""
+    if not names:
+        return ()
+    shown = [_IN_TEMPLATES.get(name, name) for name in names]
+    every = shown[0]
+    if len(shown) > 1:
+        every = say("{first} and {second}", first=", ".join(shown[:-1]), second=shown[-1])
+    return (say_count(one, many, len(shown), names=every, **values),)

@@ -11,7 +11,6 @@ from chatsite.errors import ProviderError
 from chatsite.kv import Book, Reuse
 from chatsite.messages import Basis, Message, TokenCount
 from chatsite.providers.base.model import Model
-from chatsite.providers.base.parameters import not_sent, wanted_parameters
 from chatsite.providers.base.provider import (
     Chunk,
     Finished,
@@ -20,6 +19,8 @@ from chatsite.providers.base.provider import (
     Request,
     SentParameters,
     Status,
+    not_sent,
+    wanted_parameters,
 )
 from chatsite.providers.embedded.cache.cache import Cache
 from chatsite.providers.embedded.cache.lease import Lease

@@ -1,4 +1,4 @@
-"""What a server says in its stream in place of an answer, in the forms that servers have for it.
+"""What a server says in its stream in place of an answer or at its end, in whatever words.
 
 The status of such an answer is 200: what it would have been is read from the words.
 """
@@ -10,6 +10,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from chatsite.providers.base.provider import FinishReason
 from chatsite.providers.http.refusals import is_of_a_time
 
 _CODES = ("code", "status", "status_code", "statusCode", "error_code", "error_type", "type", "name")
@@ -66,3 +67,25 @@ def error_status(error: Any) -> int:
 
 def _named(name: str) -> int:
     return next((status for status, pattern in _STATUS if pattern.search(name)), 0)
+
+
+# ---- endings ---------------------------------------------------------------------------------
+# In place of an error: OpenRouter, DeepSeek, GLM, DashScope, vLLM ("abort"), Google
+# ("function_call_filter: MALFORMED_FUNCTION_CALL").
+_FAILED = re.compile(r"error|abort|cancel|insufficient|malformed|unexpected")
+# Anthropic's `pause_turn` waits for a request to continue, which a person may send.
+_CUT = re.compile(r"length|max_.*tokens|window|pause")
+_FILTERED = re.compile(
+    r"filter|safety|recitation|blocklist|prohibited|spii|sensitive|refus|moderat"
+)
+
+
+def ending_of(reason: str) -> FinishReason | None:
+    """How an answer ended, None for a failure. Calls of tools end an answer with "stop", whatever
+    the server says: the calls themselves show it."""
+    low = reason.lower()
+    if _FAILED.search(low):
+        return None
+    if _CUT.search(low):
+        return "length"
+    return "content_filter" if _FILTERED.search(low) else "stop"

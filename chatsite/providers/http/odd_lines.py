@@ -1,4 +1,4 @@
-"""Lines of a stream that aren't what they should be, in every dialect.
+"""Reads a stream, and its lines that aren't what they should be, in every dialect.
 
 Gateways send empty lines and marks of their own to keep a connection alive, and people would lose
 a whole answer for one of them. What can't be read is passed over, and logged once an answer.
@@ -12,11 +12,13 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from pydantic_core import from_json
+
 from chatsite.errors import ProviderError
-from chatsite.providers.base.provider import Chunk
+from chatsite.providers.base.bounds import Allowance, TooLong
+from chatsite.providers.base.provider import Chunk, Finished, FinishReason
 from chatsite.providers.http import failures
-from chatsite.providers.http.error_events import may_explain, stated_error
-from chatsite.providers.http.streaming import EventReader
+from chatsite.providers.http.error_events import ending_of, may_explain, stated_error
 
 logger = logging.getLogger("chatsite.providers")
 
@@ -40,7 +42,7 @@ class OddLines:
     """What one answer's `reader` can't use: counted, and kept as far as it may say why nothing of
     an answer comes."""
 
-    def __init__(self, reader: EventReader, *, model: str) -> None:
+    def __init__(self, reader: AnswerReader, *, model: str) -> None:
         self.count = 0
         self._reader = reader
         self._model = model
@@ -95,6 +97,71 @@ class OddLines:
     @property
     def _received(self) -> bool:
         return self._reader.signs > 0
+
+
+class AnswerReader:
+    """Turns events into chunks, and collects one streamed answer; each dialect has its own reader.
+
+    `signs` counts the events that show the model at work: by each, something of the answer has
+    grown, which is bounded. `ended`: the answer is whole, and only the usage may follow. `done`:
+    nothing follows, or nothing more is wanted.
+    """
+
+    def __init__(self, *, model: str) -> None:
+        self.signs = 0
+        self.ended = False
+        self.done = False
+        self._too_long = False
+        self._reason: FinishReason = "stop"
+        self._allowance = Allowance()
+        self._odd = OddLines(self, model=model)
+
+    def finished(self) -> Finished:
+        """Raises ProviderError ("interrupted") for a stream without an end: that shows that a proxy
+        cut the body short. ("malformed") where a part of it couldn't be read."""
+        raise NotImplementedError
+
+    def take(self, payload: bytes) -> Sequence[Chunk]:
+        """Takes the data of one event. Raises ProviderError for an error event, and where a call
+        can't be read; anything else that isn't an event is passed over."""
+        try:
+            event = _read(payload)
+            return self._event(event) if event else ()
+        except TooLong:
+            self._too_long = self.ended = self.done = True
+        except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
+            if not is_end_mark(payload):
+                return self._odd.take(payload, error)
+            self._close()
+        return ()
+
+    def _event(self, event: Any) -> Sequence[Chunk]:
+        raise NotImplementedError
+
+    def _close(self) -> None:
+        """The end mark is an end, also of servers that never say why; of nothing but nonsense it
+        isn't. A body that merely ends is none: that is what a proxy makes of an answer it cuts
+        short."""
+        self.done = True
+        if self.signs or not self._odd.has_words:
+            self.ended = True
+
+    def _end(self, reason: str, error: object = None) -> None:
+        ending = ending_of(reason)
+        if ending is None:
+            raise self._odd.failure_for(error or {"type": reason})
+        self.signs += not self.ended
+        self.ended = True
+        self._reason = ending
+
+
+def _read(payload: bytes) -> Any:
+    """pydantic reads JSON in half the time, but refuses half a character and line ends in a text,
+    which some servers send. Raises ValueError for what is no JSON."""
+    try:
+        return from_json(payload)
+    except ValueError:
+        return json.loads(payload.decode(errors="replace"), strict=False)
 
 
 def _inner(payload: bytes, *, is_json: bool) -> list[bytes]:

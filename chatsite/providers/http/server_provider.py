@@ -9,8 +9,7 @@ from chatsite.errors import ProviderError
 from chatsite.history import estimate, tokens_of
 from chatsite.providers.base.learned import Learned, Lesson
 from chatsite.providers.base.model import Model
-from chatsite.providers.base.parameters import not_sent
-from chatsite.providers.base.provider import Request, SentParameters, Status
+from chatsite.providers.base.provider import Request, SentParameters, Status, not_sent
 from chatsite.providers.http.refusals import Refusal, Sizes
 from chatsite.providers.known.facts import ModelFacts
 from chatsite.providers.known.models import ASSUMED_WINDOW, ModelTable

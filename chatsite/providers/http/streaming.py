@@ -9,13 +9,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import httpx2
 
 from chatsite.errors import ProviderError
-from chatsite.providers.base.provider import Chunk, Finished, ReasoningPiece, TextPiece
+from chatsite.providers.base.provider import Chunk, ReasoningPiece, TextPiece
 from chatsite.providers.http import failures
+from chatsite.providers.http.odd_lines import AnswerReader
 from chatsite.providers.http.sse import SseParser
 
 if TYPE_CHECKING:
@@ -55,31 +56,9 @@ class Timeouts:
 DEFAULT_TIMEOUTS = Timeouts()
 
 
-class EventReader(Protocol):
-    """Turns events into chunks; each dialect has its own reader.
-
-    `signs` counts the events that show the model at work: by each, something of the answer has
-    grown, which is bounded. `ended`: the answer is whole, and only the usage may follow. `done`:
-    nothing follows, or nothing more is wanted.
-    """
-
-    signs: int
-    ended: bool
-    done: bool
-
-    def take(self, payload: bytes) -> Sequence[Chunk]:
-        """Takes one event's data. Raises ProviderError for an error event; what can't be read is
-        passed over, unless it belongs to a call."""
-        ...
-
-    def finished(self) -> Finished:
-        """Raises ProviderError for an answer that isn't whole."""
-        ...
-
-
 async def relay(
     call: Callable[[], Awaitable[httpx2.Response]],
-    reader: EventReader,
+    reader: AnswerReader,
     *,
     timeouts: Timeouts,
     explain: Callable[[Exception], Exception],
@@ -123,7 +102,7 @@ async def relay(
         await response.aclose()
 
 
-def _fed(parser: SseParser, data: bytes, reader: EventReader) -> Sequence[bytes]:
+def _fed(parser: SseParser, data: bytes, reader: AnswerReader) -> Sequence[bytes]:
     try:
         return parser.feed(data)
     except ValueError as error:
@@ -133,7 +112,7 @@ def _fed(parser: SseParser, data: bytes, reader: EventReader) -> Sequence[bytes]
         raise failures.malformed(type(error).__name__, received=reader.signs > 0) from None
 
 
-def _joined(reader: EventReader, payloads: Sequence[bytes]) -> Iterator[Chunk]:
+def _joined(reader: AnswerReader, payloads: Sequence[bytes]) -> Iterator[Chunk]:
     """The chunks of the events, with neighbouring pieces of text or reasoning joined. An error is
     raised after the text before it."""
     said: list[str] = []
@@ -165,7 +144,7 @@ class _Watch:
     takes between two reads doesn't count."""
 
     def __init__(
-        self, body: ResponseBody, reader: EventReader, timeouts: Timeouts, *, opened: float
+        self, body: ResponseBody, reader: AnswerReader, timeouts: Timeouts, *, opened: float
     ) -> None:
         self._body = body
         self._reader = reader

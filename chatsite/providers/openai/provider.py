@@ -24,10 +24,15 @@ from chatsite.providers.known.facts import ModelFacts
 from chatsite.providers.known.models import ModelTable
 from chatsite.providers.known.servers import Server
 from chatsite.providers.openai.files import SentFiles, account_id, collect_files
-from chatsite.providers.openai.parameters import EFFORT, chat_parameters
 from chatsite.providers.openai.reader import ChatReader
 from chatsite.providers.openai.sender import Sender
-from chatsite.providers.openai.wire import longest_reply, wire_messages, wire_tools
+from chatsite.providers.openai.wire import (
+    EFFORT,
+    chat_parameters,
+    longest_reply,
+    wire_messages,
+    wire_tools,
+)
 from chatsite.providers.tokens.tokenizers import Estimate, O200k
 
 # What a request can't do without.

@@ -2,42 +2,27 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from pydantic_core import from_json
-
-from chatsite.providers.base.bounds import Allowance, TooLong, token_count
+from chatsite.providers.base.bounds import token_count
 from chatsite.providers.base.provider import (
     Chunk,
     Finished,
-    FinishReason,
     ReasoningPiece,
     TextPiece,
     Usage,
 )
 from chatsite.providers.base.provider_metadata import MetadataCollector
 from chatsite.providers.base.text import TextJoiner
-from chatsite.providers.http.endings import ending_of
-from chatsite.providers.http.odd_lines import OddLines, is_end_mark
-from chatsite.providers.openai.calls import CallCollector
-from chatsite.providers.openai.forms import WholeMessages, parts_of
+from chatsite.providers.http.odd_lines import AnswerReader
+from chatsite.providers.openai.forms import CallCollector, WholeMessages, parts_of
 
 # Some servers write what should be null.
 _NO_REASON = frozenset({"null", "none"})
 
 
-def _read(payload: bytes) -> Any:
-    """pydantic reads JSON in half the time, but refuses half a character and line ends in a text,
-    which some servers send. Raises ValueError for what is no JSON."""
-    try:
-        return from_json(payload)
-    except ValueError:
-        return json.loads(payload.decode(errors="replace"), strict=False)
-
-
-class ChatReader:
+class ChatReader(AnswerReader):
     """Collects one streamed answer, and how it ended.
 
     The answer's metadata is stored under the name of the `server`. `after_tools`: the request ends
@@ -45,56 +30,24 @@ class ChatReader:
     """
 
     def __init__(self, *, server: str = "", model: str = "", after_tools: bool = False) -> None:
-        self.signs = 0
-        self.ended = False
-        self.done = False
-        self._too_long = False
-        self._reason: FinishReason = "stop"
+        super().__init__(model=model)
         self._usage = Usage()
-        self._allowance = Allowance()
         self._calls = CallCollector(self._allowance)
         self._metadata = MetadataCollector(self._allowance, server=server, model=model)
         self._after_tools = after_tools
         self._text, self._thought = TextJoiner(), TextJoiner()
         self._said: list[str] = []
         self._messages = WholeMessages(self._said)
-        self._odd = OddLines(self, model=model)
 
-    def take(self, payload: bytes) -> Sequence[Chunk]:
-        """Takes the data of one event. Raises ProviderError for an error event, and where a call
-        can't be read; anything else that isn't a chunk is passed over."""
-        if payload == b"[DONE]":
-            self._close()
-            return ()
-        try:
-            chunk = _read(payload)
-            if not chunk:
-                return ()
-            choices = chunk.get("choices")
-            if (not choices or chunk.get("error")) and not self.ended:
-                self._odd.look_at(chunk)
-            if chunk.get("usage"):
-                self._usage = read_usage(chunk["usage"])
-            return self._choice(choices[0]) if choices else ()
-        except TooLong:
-            self._too_long = self.ended = self.done = True
-            return ()
-        except (ValueError, AttributeError, LookupError, TypeError, RecursionError) as error:
-            if is_end_mark(payload):
-                self._close()
-                return ()
-            return self._odd.take(payload, error)
-
-    def _close(self) -> None:
-        """`[DONE]` is an end, also of servers that never say why; of nothing but nonsense it isn't.
-        A body that merely ends is none: that is what a proxy makes of an answer it cuts short."""
-        self.done = True
-        if self.signs or not self._odd.has_words:
-            self.ended = True
+    def _event(self, chunk: Any) -> Sequence[Chunk]:
+        choices = chunk.get("choices")
+        if (not choices or chunk.get("error")) and not self.ended:
+            self._odd.look_at(chunk)
+        if chunk.get("usage"):
+            self._usage = read_usage(chunk["usage"])
+        return self._choice(choices[0]) if choices else ()
 
     def finished(self) -> Finished:
-        """Raises ProviderError ("interrupted") for a stream without an end: that shows that a proxy
-        cut the body short. ("malformed") where a part of it couldn't be read."""
         if self._messages.is_document:
             self.ended = True
         if not self.ended:
@@ -131,7 +84,7 @@ class ChatReader:
                 self._say_parts(text, chunks)
         finish = choice.get("finish_reason")
         if finish and finish not in _NO_REASON:
-            self._end(finish, choice)
+            self._end(finish, choice.get("error"))
         return chunks
 
     def _say(self, text: str, chunks: list[Chunk]) -> None:
@@ -184,14 +137,6 @@ class ChatReader:
         if thought or self._allowance.left < left:
             self.signs += 1
         return chunks
-
-    def _end(self, finish: str, choice: Mapping[str, Any]) -> None:
-        ending = ending_of(finish)
-        if ending is None:
-            raise self._odd.failure_for(choice.get("error") or {"type": finish})
-        self.signs += not self.ended
-        self.ended = True
-        self._reason = ending
 
 
 def read_usage(usage: Mapping[str, Any]) -> Usage:

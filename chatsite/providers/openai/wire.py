@@ -1,4 +1,4 @@
-"""Requests for chat completions: messages, tools and the length of the reply in their form."""
+"""Requests for chat completions: messages, tools, settings and the length of the reply."""
 
 from __future__ import annotations
 
@@ -9,11 +9,18 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from chatsite.messages import Message
-from chatsite.providers.base.provider import Request, ToolSpec
+from chatsite.providers.base.provider import (
+    Request,
+    SentParameters,
+    ToolSpec,
+    not_sent,
+    wanted_parameters,
+)
 from chatsite.providers.base.provider_metadata import returned_fields
 from chatsite.providers.base.role_order import join_texts, order_roles
 from chatsite.providers.base.text import plain_text
 from chatsite.providers.known.facts import ModelFacts
+from chatsite.wording import say
 
 # The ids that OpenAI takes; a conversation with another provider may have others.
 _ID = re.compile(r"[a-zA-Z0-9_-]{1,40}")
@@ -144,3 +151,46 @@ def _id(id: str | None) -> str:
 
 def _name(name: str) -> str:
     return _NOT_OF_A_NAME.sub("_", name)[:64] or "unknown"
+
+
+# ---- settings --------------------------------------------------------------------------------
+EFFORT = "reasoning_effort"
+_TAKEN = ("temperature", "top_p", "seed", "stop", "frequency_penalty", "presence_penalty")
+
+
+def chat_parameters(request: Request, facts: ModelFacts | None) -> SentParameters:
+    """The settings that a completion carries: thinking models refuse most of them. A model that
+    thinks takes an effort alone, and some take tools together with one effort only; a model that
+    doesn't refuses the effort."""
+    wanted = wanted_parameters(request)
+    if facts is None or not facts.reasoning:
+        sent = {name: wanted[name] for name in _TAKEN if name in wanted}
+        others = [name for name in wanted if name not in sent]
+        return SentParameters(
+            sent,
+            not_sent(
+                others,
+                "{names} is not sent: {model} isn't known to take it.",
+                "{names} are not sent: {model} isn't known to take it.",
+                model=request.model,
+            ),
+        )
+    others = [name for name in wanted if name != EFFORT]
+    dropped = not_sent(
+        others,
+        "{names} is not sent: {model} thinks, and takes no such setting then.",
+        "{names} are not sent: {model} thinks, and takes no such setting then.",
+        model=request.model,
+    )
+    effort, only = wanted.get(EFFORT), facts.effort_with_tools if request.tools else ""
+    if only and effort not in (None, only):
+        dropped += (
+            say(
+                "reasoningEffort {effort} is sent as {only}: with tools {model} takes no other.",
+                effort=effort,
+                only=only,
+                model=request.model,
+            ),
+        )
+    effort = only or effort
+    return SentParameters({EFFORT: effort} if effort else {}, dropped)

@@ -25,11 +25,12 @@ from chatsite.history import (
     decide,
     reach,
     resolve,
+    show_receipt,
 )
-from chatsite.history.decision.shown_receipt import show_receipt
 from chatsite.history.settings.table import ROWS
-from tests.history.decision.test_golden_receipts import CASES, EVIDENCE, counted_head, path
-from tests.history.decision.test_golden_receipts import with_tokens as counted
+from conformance_kit.cases import with_tokens as counted
+from conformance_kit.strategies.adapter import counted_head
+from tests.history.decision.test_golden_receipts import CASES, EVIDENCE, path
 
 # The long answer of the sixth turn; every policy but `none` would send or quote it.
 LONG = 12
