@@ -1,4 +1,4 @@
-"""The tables. Rows are read and written through `store` alone."""
+"""The tables. Rows are read and written by the functions of this part alone."""
 
 from __future__ import annotations
 

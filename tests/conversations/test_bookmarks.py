@@ -13,15 +13,7 @@ from chatsite.conversations.upkeep.imports import import_conversation
 from chatsite.conversations.upkeep.lifecycle import delete_conversation, undelete_conversation
 from chatsite.conversations.upkeep.marks import bookmark_message
 from chatsite.errors import NotFound
-from tests.conversations.builders import (
-    ADA,
-    BOB,
-    messages,
-    new_id,
-    row,
-    shown_messages,
-    talk,
-)
+from tests.conversations.builders import ADA, BOB, messages, new_id, row, shown_messages, talk
 
 pytestmark = pytest.mark.django_db
 

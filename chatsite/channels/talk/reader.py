@@ -12,12 +12,7 @@ from chatsite.channels.talk.contents import Page, within
 from chatsite.channels.talk.health import ACCOUNT, SERVER, Health
 from chatsite.channels.talk.refusals import TalkTrouble
 from chatsite.channels.talk.surroundings import Surroundings, TalkRoom
-from chatsite.channels.talk.text.messages import (
-    number,
-    read_change,
-    read_message,
-    read_reaction,
-)
+from chatsite.channels.talk.text.messages import number, read_change, read_message, read_reaction
 from chatsite.channels.talk.text.rules import is_stop, is_stop_sign, judge, withdrawal
 from chatsite.conversations.outside.talk_cache import take_messages, unfinished
 from chatsite.conversations.outside.talk_rooms import begin_room

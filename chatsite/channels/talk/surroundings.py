@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Any
 
 from chatsite.channels.rooms import OpenRoom
 from chatsite.channels.talk.rooms_file import RoomEntry
+from chatsite.conversations.upkeep.edits import TextChange
 from chatsite.conversations.values.owners import Owner
-from chatsite.conversations.values.room_records import (
-    RoomRow,
-)
+from chatsite.conversations.values.room_records import RoomRow
 from chatsite.files.intake import Intake
 from chatsite.turns.context.turn_context import PageRequest
 
@@ -41,8 +39,8 @@ class Surroundings:
     intake: Intake
     stop: Callable[[Owner, str], Awaitable[bool]]
     policy: Callable[[PageRequest], Awaitable[str]]
-    came: Callable[[str, Any], None]
-    changed: Callable[[Owner, str, Any], Awaitable[None]]
+    came: Callable[[str, TextChange], None]
+    changed: Callable[[Owner, str, TextChange], Awaitable[None]]
     cleared: Callable[[Owner, str], Awaitable[None]]
     opened: Callable[[OpenRoom], None]
     keep: int

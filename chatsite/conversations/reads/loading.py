@@ -19,11 +19,7 @@ from chatsite.conversations.database.statements import (
 )
 from chatsite.conversations.models import UNANSWERED, Conversation
 from chatsite.conversations.reads.entry_cache import EntryCache
-from chatsite.conversations.reads.ownership import (
-    free_or_owned,
-    messages_on_path,
-    totals_of_owned,
-)
+from chatsite.conversations.reads.ownership import free_or_owned, messages_on_path, totals_of_owned
 from chatsite.conversations.values.owners import Owner
 from chatsite.conversations.values.records import LoadedPath
 from chatsite.errors import NotFound

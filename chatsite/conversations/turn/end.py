@@ -26,11 +26,7 @@ from chatsite.conversations.models import UNANSWERED, Message, Turn
 from chatsite.conversations.reads.ownership import messages_on_path
 from chatsite.conversations.reads.queries import message_views
 from chatsite.conversations.reads.tree import model_label, user_message_of, versions_of
-from chatsite.conversations.turn.versions import (
-    put_rests,
-    restore_previous_answer,
-    versions_beside,
-)
+from chatsite.conversations.turn.versions import put_rests, restore_previous_answer, versions_beside
 from chatsite.conversations.values.records import FinishedTurn
 from chatsite.history import BACKGROUND
 from chatsite.messages import TokenCount

@@ -36,11 +36,7 @@ from chatsite.conversations.reads.ownership import messages_on_path
 from chatsite.conversations.reads.queries import path_views
 from chatsite.conversations.reads.tree import below, branch_below, stand_ins
 from chatsite.conversations.turn.begin import path_title
-from chatsite.conversations.turn.versions import (
-    newest_answered,
-    put_on_path,
-    require_idle,
-)
+from chatsite.conversations.turn.versions import newest_answered, put_on_path, require_idle
 from chatsite.conversations.upkeep.edits import (
     CHUNK,
     TextChange,

@@ -28,13 +28,7 @@ from chatsite.conversations.upkeep.deletions import DELETED_AFTER, purge_message
 from chatsite.conversations.upkeep.guests import expire_guests, remove_old_sessions, strays
 from chatsite.conversations.upkeep.lifecycle import move_to_account
 from chatsite.conversations.upkeep.word_indexing import index_words, words_waiting
-from chatsite.storage import (
-    ROWS,
-    Pieces,
-    flush_write_log,
-    in_pieces,
-    tidying,
-)
+from chatsite.storage import ROWS, Pieces, flush_write_log, in_pieces, tidying
 
 logger = logging.getLogger("chatsite")
 PURGE_SECONDS = 3_600.0

@@ -21,10 +21,7 @@ from chatsite.providers.base.provider import Tokenizer
 from chatsite.turns.context.decision_inputs import DecisionInputs
 from chatsite.turns.context.turn_context import TurnContext
 from chatsite.turns.evidence.completion import FAST
-from chatsite.turns.evidence.summary_fold import (
-    SummaryFold,
-    writing_model,
-)
+from chatsite.turns.evidence.summary_fold import SummaryFold, writing_model
 from chatsite.turns.evidence.summary_writer import summary_tokens
 from chatsite.wording import later, say
 
