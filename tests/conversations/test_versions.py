@@ -140,7 +140,6 @@ def test_a_damaged_database_is_refused_in_a_sentence(
     "command",
     [
         ("purge",),
-        ("seed",),
         ("add_message", "00000000-0000-4000-8000-000000000000", "x", "--source=briefing"),
         ("cache", "00000000-0000-4000-8000-000000000000"),
     ],
