@@ -48,7 +48,7 @@ class RequestRoom:
     """What a prompt may take, and the parts that are always in it.
 
     `limit` is the smaller of the budget and the window less the reply's reserve; `overflow_reason`
-    is the reason of what is left out because of it.
+    is the reason of what is left out because of it. `fixed` are the tokens of the parts.
     """
 
     window: Window
@@ -58,6 +58,7 @@ class RequestRoom:
     prefilled: RequestPart
     tools: RequestPart
     current: RequestPart
+    fixed: int
 
     @classmethod
     def of(
@@ -71,21 +72,23 @@ class RequestRoom:
     ) -> RequestRoom:
         """`system` are the system messages of the path; those of the head come with it."""
         by_budget = budget is not None and budget <= window.room
+        parts = (
+            RequestPart.of("system", [*head.system, *system]),
+            RequestPart.of("prefilled", head.examples),
+            RequestPart("tools", head.tools, "estimated"),
+            RequestPart.of("current", current),
+        )
+        instructions, examples, tools, asked = parts
         return cls(
             window=window,
             limit=budget if budget is not None and by_budget else window.room,
             overflow_reason="over_budget" if by_budget else "over_window",
-            system=RequestPart.of("system", [*head.system, *system]),
-            prefilled=RequestPart.of("prefilled", head.examples),
-            tools=RequestPart("tools", head.tools, "estimated"),
-            current=RequestPart.of("current", current),
+            system=instructions,
+            prefilled=examples,
+            tools=tools,
+            current=asked,
+            fixed=sum([part.tokens for part in parts]),
         )
-
-    @property
-    def fixed(self) -> int:
-        """Tokens that every request of this turn takes."""
-        parts = (self.system, self.prefilled, self.tools, self.current)
-        return sum(part.tokens for part in parts)
 
     @property
     def available_tokens(self) -> int:

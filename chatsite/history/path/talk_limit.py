@@ -16,8 +16,10 @@ def within_talk_limit(transcript: Transcript, limit: int | None) -> Transcript:
     What is older counts as not loaded, so that no policy chooses from it. Turns with a mark, and
     the turn that the current message replies to, stay.
     """
+    if limit is None:
+        return transcript
     turns = split_turns([e for e in transcript.entries if e.message.role != "system"])
-    if limit is None or len(turns) < 2:
+    if len(turns) < 2:
         return transcript
     cut = _first_read(turns, limit)
     replied = turns[-1].entries[0].message.reply_to

@@ -28,7 +28,7 @@ from chatsite.turns.answer.server_cuts import (
 )
 from chatsite.turns.context.decider import Decider
 from chatsite.turns.context.turn_context import TurnContext
-from chatsite.wording import later, say
+from chatsite.wording import later
 
 NO_TOOLS = later("This model can't use tools, so it was asked without them.")
 
@@ -122,7 +122,7 @@ class TurnProgress:
         if refused.code == "no_tools":
             agent = agent.without_tools()
         self.context = self.context.with_agent(agent)
-        self.notes.append(say(NO_TOOLS) if refused.code == "no_tools" else refused.again)
+        self.notes.append(NO_TOOLS if refused.code == "no_tools" else refused.again)
         self.rounds.pop()
 
     def begin_message(self, answer: str) -> None:
