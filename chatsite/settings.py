@@ -273,8 +273,8 @@ MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "csp.middleware.CSPMiddleware",
     "chatsite.web.server.static_files.StaticFiles",
-    "chatsite.web.server.compression.Compression",
-    "chatsite.web.server.private.Private",
+    "chatsite.web.server.responses.Compression",
+    "chatsite.web.server.responses.Private",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
@@ -353,7 +353,7 @@ LOGGING = {
     "disable_existing_loggers": False,
     "formatters": {"line": {"format": "{asctime} {levelname} {message}", "style": "{"}},
     # Of a handler: a logger's filters don't apply to the loggers below it (django.security.*).
-    "filters": {"one_line": {"()": "chatsite.web.server.logged.OneLine"}},
+    "filters": {"one_line": {"()": "chatsite.web.server.responses.OneLine"}},
     "handlers": {
         "console": {"class": "logging.StreamHandler", "formatter": "line", "filters": ["one_line"]}
     },

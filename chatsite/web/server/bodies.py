@@ -14,11 +14,11 @@ import shutil
 import tempfile
 import time
 from collections.abc import AsyncGenerator, Mapping
-from http.cookies import CookieError, SimpleCookie
 from typing import Any
 
 from django.conf import settings
 from django.contrib.sessions.backends.db import SessionStore
+from django.http import parse_cookie
 
 from chatsite.asgi_types import App, Event, Receive, Scope, Send
 from chatsite.errors import TooMany
@@ -27,7 +27,7 @@ from chatsite.limits.addresses import address_of
 from chatsite.limits.limiter import Limiter
 from chatsite.limits.table import BODIES, SMALL_BODY, Route
 from chatsite.messages import MAX_ATTACHMENT_BYTES
-from chatsite.web.server.private import KEPT_NOWHERE
+from chatsite.web.server.responses import KEPT_NOWHERE
 from chatsite.wording import later, say
 
 FILES = "/files"
@@ -221,10 +221,5 @@ def _is_chunked(scope: Scope) -> bool:
 
 async def _has_session(scope: Scope) -> bool:
     cookies = [value for name, value in scope["headers"] if name == b"cookie"]
-    try:
-        found = SimpleCookie(b"; ".join(cookies).decode("latin-1")).get(
-            settings.SESSION_COOKIE_NAME
-        )
-    except CookieError:
-        return False
-    return found is not None and bool(await SessionStore(found.value).aload())
+    found = parse_cookie(b"; ".join(cookies).decode("latin-1")).get(settings.SESSION_COOKIE_NAME)
+    return found is not None and bool(await SessionStore(found).aload())

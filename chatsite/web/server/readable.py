@@ -14,7 +14,7 @@ from django.http import HttpResponse
 from django.http.request import RawPostDataException
 from django.http.response import HttpResponseBase
 
-from chatsite.web.server.private import KEPT_NOWHERE
+from chatsite.web.server.responses import KEPT_NOWHERE
 from chatsite.wording import later, say
 
 UNREADABLE = later("This request can't be read: its header Content-Type is not allowed.")

@@ -18,7 +18,7 @@ from chatsite.limits.addresses import address_of
 from chatsite.limits.limiter import Limiter
 from chatsite.limits.table import ADMIN_ROUTE, NOWHERE, ROUTES, STATIC, Route
 from chatsite.web.people import known_person, site_of
-from chatsite.web.server.private import KEPT_NOWHERE
+from chatsite.web.server.responses import KEPT_NOWHERE
 
 STATIC_ROUTE = Route(STATIC)
 WITHOUT_BODY = ("GET", "HEAD", "OPTIONS")
