@@ -11,7 +11,7 @@ lock_file = $(UV) $(3) requirements/$(1).in -o $(2) && \
 	{ echo "\# The list to read is requirements/$(1).in; make lock writes this file from it, with hashes."; \
 	cat $(2); } >$(2).new && mv $(2).new $(2)
 
-.PHONY: help run dev channels-demo engine embeddings quick test lint
+.PHONY: help run dev channels-demo engine embeddings quick test test-all lint
 .PHONY: properties bench audit attacks pictures seed build words vendor lock clean
 
 help: ## list what make can do
@@ -35,13 +35,16 @@ engine: ## install the embedded engine and its model, also after a failure
 embeddings: ## install static sentence vectors: the policy `relevant` finds more with them
 	@$(INSTALL) app embeddings
 
-quick: ## run the tests that need no browser, no engine and no server: four minutes
+quick: ## run the tests that need no browser, no engine and no server: a minute
 	@$(INSTALL) app dev
 	@PY=$(PY) sh scripts/test.sh quick
 
-test: ## run the whole test suite, browser and engine included
+test: ## run the test suite, browser and engine included: ten minutes
 	@$(INSTALL) app dev engine! embeddings
 	@CHROMIUM=$(CHROMIUM) PY=$(PY) sh scripts/test.sh
+
+test-all: test ## and what kills and floods servers, and five times the examples
+	@PY=$(PY) sh scripts/test.sh thorough
 
 lint: ## check style and types
 	@$(INSTALL) app dev

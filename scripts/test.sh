@@ -1,13 +1,14 @@
 #!/bin/sh
-# Runs the page's own unit tests, then the whole suite in three steps: the tests that only compute, then those with a
+# Runs the page's own unit tests, then the suite in three steps: the tests that only compute, then those with a
 # browser, on two processes each, neighbours together so that a file's tests share a server; then the real engine,
-# alone: beside anything else on two cores its threads wait for each other and it takes three times as long. With
-# CI=true no test may be skipped.
+# alone: beside anything else on two cores its threads wait for each other and it takes three times as long. Each step
+# collects the folders that hold its tests, since collecting takes seconds. With CI=true no test may be skipped.
 #
 # A test that fails beside others runs once more, alone. One that passes then depends on the machine's load: the run
 # names it and goes on, since it says nothing about the change; a test that fails again ends its step.
 #
-# `test.sh quick` runs the part that a change meets first: no browser, no engine, no server, a tenth of the examples.
+# `test.sh quick` runs the part that a change meets first: no browser, no engine, no server, a thirtieth of the examples.
+# `test.sh thorough` runs what a whole run leaves out: what kills and floods servers, and all the examples.
 set -eu
 cd "$(dirname "$0")/.."
 py=${PY:-.venv/bin/python}
@@ -15,25 +16,6 @@ engine="engine"
 
 # Where this is set, each of the hundred processes that tests start compiles the whole application for itself.
 unset PYTHONDONTWRITEBYTECODE
-
-status=0
-sh scripts/test_js.sh || status=$?
-
-if [ "${1-}" = "quick" ]; then
-    # Both folders hold nothing for this run: passing over them saves the time to collect them.
-    HYPOTHESIS_PROFILE=quick "$py" -m pytest -n 2 --ignore=tests/browser --ignore=tests/story \
-        -m "not browser and not engine and not slow" || status=$?
-    exit "$status"
-fi
-
-if [ ! -x "$CHROMIUM" ]; then
-    echo "The browser tests need Chromium at $CHROMIUM, and it isn't there." >&2
-    echo "Debian: apt install chromium. Elsewhere: make test CHROMIUM=/path/to/chromium" >&2
-    [ "${CI-}" != "true" ] || exit 1
-    echo "They are left out of this run." >&2
-    engine="engine and not browser"
-fi
-export CHROMIUM
 
 strict=""
 [ "${CI-}" != "true" ] || strict="-p tests.no_skips"
@@ -50,7 +32,31 @@ step() {
     "$py" -m pytest $strict -v -x --last-failed --last-failed-no-failures none -m "$1"
 }
 
-step -n 2 --dist worksteal -m "not browser and not engine" || status=$?
-[ ! -x "$CHROMIUM" ] || step -n 2 --dist loadfile -m "browser and not engine" || status=$?
-step -m "$engine" || status=$?
+status=0
+if [ "${1-}" = "thorough" ]; then
+    export HYPOTHESIS_PROFILE=full
+    step -n 2 --dist worksteal --ignore=tests/browser -m "(thorough or examples or hypothesis) and not engine" ||
+        status=$?
+    exit "$status"
+fi
+
+sh scripts/test_js.sh || status=$?
+if [ "${1-}" = "quick" ]; then
+    HYPOTHESIS_PROFILE=quick "$py" -m pytest -n 2 --dist worksteal --ignore=tests/browser --ignore=tests/story \
+        -m "not browser and not engine and not slow and not thorough" || status=$?
+    exit "$status"
+fi
+
+if [ ! -x "$CHROMIUM" ]; then
+    echo "The browser tests need Chromium at $CHROMIUM, and it isn't there." >&2
+    echo "Debian: apt install chromium. Elsewhere: make test CHROMIUM=/path/to/chromium" >&2
+    [ "${CI-}" != "true" ] || exit 1
+    echo "They are left out of this run." >&2
+    engine="engine and not browser"
+fi
+export CHROMIUM
+
+step -n 2 --dist worksteal --ignore=tests/browser -m "not browser and not engine and not thorough" || status=$?
+[ ! -x "$CHROMIUM" ] || step -n 2 --dist loadfile tests/browser -m "not engine and not thorough" || status=$?
+step tests/browser tests/providers tests/story -m "$engine" || status=$?
 exit "$status"

@@ -1,4 +1,5 @@
-"""Marks tests as `slow` that start the whole server as a process, and ends storage's threads."""
+"""What holds for all tests: which are `slow`, how many examples a run takes, and that storage's
+threads end with each test."""
 
 from __future__ import annotations
 
@@ -6,10 +7,16 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+from tests.examples import some
 
 from chatsite import storage
 
 STORIES = Path(__file__).parent / "story"
+
+settings.register_profile("run", max_examples=some(100), deadline=None)
+settings.load_profile("run")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -17,6 +17,7 @@ from tests.running import ROOT
 CATALOGUES = Path("locale/en/LC_MESSAGES")
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not shutil.which("xgettext"), reason="there is no GNU gettext here")
 def test_the_catalogues_have_the_texts_of_the_code(tmp_path: Path) -> None:
     """It fails after a new text: run `make words` and commit what that makes."""

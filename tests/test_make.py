@@ -49,32 +49,25 @@ class TestRunningTheSuite:
         answer = run(ROOT / "scripts" / "test.sh", *arguments, environment=environment)
         return answer, calls.read_text().splitlines() if calls.exists() else []
 
-    def test_three_steps_take_every_test_once(self, tmp_path: Path) -> None:
+    def test_each_test_is_in_one_step(self, tmp_path: Path) -> None:
         answer, calls = self.run_suite(tmp_path)
         assert answer.returncode == 0
-        assert calls == [
-            "-m pytest -n 2 --dist worksteal -m not browser and not engine",
-            "-m pytest -n 2 --dist loadfile -m browser and not engine",
-            "-m pytest -m engine",
+        assert [call.rpartition(" -m ")[2] for call in calls] == [
+            "not browser and not engine and not thorough",
+            "not engine and not thorough",
+            "engine",
         ]
+        _, rest = self.run_suite(tmp_path, "thorough")
+        assert "-m (thorough or examples or hypothesis) and not engine" in rest[-1]
 
-    def test_the_quick_run_is_one_step_without_browser_engine_and_server(
-        self, tmp_path: Path
-    ) -> None:
+    def test_the_quick_run_needs_no_browser(self, tmp_path: Path) -> None:
         answer, calls = self.run_suite(tmp_path, "quick", chromium="/no/chromium")
-        assert (answer.returncode, answer.stderr) == (0, "")
-        assert calls == [
-            "-m pytest -n 2 --ignore=tests/browser --ignore=tests/story "
-            "-m not browser and not engine and not slow"
-        ]
+        assert (answer.returncode, answer.stderr, len(calls)) == (0, "", 1)
 
     def test_what_fails_beside_others_runs_once_more_alone(self, tmp_path: Path) -> None:
         answer, calls = self.run_suite(tmp_path, failing=1)
         assert (answer.returncode, len(calls)) == (0, 4)
-        assert calls[1] == (
-            "-m pytest -v -x --last-failed --last-failed-no-failures none "
-            "-m not browser and not engine"
-        )
+        assert "--last-failed" in calls[1] and calls[1].endswith(calls[0].partition(" -m not")[2])
         assert "depend on the machine's load" in answer.stderr
 
     def test_the_other_steps_run_after_a_failure_too_and_the_run_fails(
@@ -90,7 +83,7 @@ class TestRunningTheSuite:
     def test_a_missing_browser_is_reported_and_its_tests_are_left_out(self, tmp_path: Path) -> None:
         answer, calls = self.run_suite(tmp_path, chromium="/no/chromium")
         assert "need Chromium at /no/chromium" in answer.stderr
-        assert calls[-1] == "-m pytest -m engine and not browser"
+        assert calls[-1].endswith("-m engine and not browser")
         assert len(calls) == 2
 
     def test_in_ci_a_missing_browser_ends_the_run(self, tmp_path: Path) -> None:

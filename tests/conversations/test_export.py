@@ -24,6 +24,7 @@ from chatsite.history import Entry
 from chatsite.messages import Attachment, Message, ToolCall
 from chatsite.views import ConversationView
 from tests.conversations.builders import ADA, begin, messages, new_id, row, talk
+from tests.examples import some
 
 text = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=40)
 visible_text = text.filter(str.strip)
@@ -115,7 +116,7 @@ def without_ids(messages: list[Message]) -> list[Message]:
 
 @pytest.mark.slow
 @given(chats, visible_text)
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=some(100), deadline=None)
 def test_an_exported_conversation_is_read_back_equal(messages: list[Message], title: str) -> None:
     saved = read_export(write_export(whole_path(messages, title=title)))
     assert (saved.agent, saved.title) == ("demo", title.strip())
@@ -427,7 +428,7 @@ def test_a_file_of_another_program_or_a_newer_version_is_refused_by_its_name() -
 
 
 @given(st.data())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=some(60), deadline=None)
 def test_a_file_that_was_cut_off_anywhere_is_refused(data: st.DataObject) -> None:
     content = json.dumps(valid_document()).encode()
     cut = data.draw(st.integers(0, len(content) - 1))
@@ -479,6 +480,7 @@ class TestHostileFiles:
         saved = read_export(with_attachment(name="a/b\u202egpj\n.exe"))
         assert saved.messages[0].attachments[0].name == "bgpj .exe"
 
+    @pytest.mark.slow
     def test_more_messages_than_are_taken_are_refused(self) -> None:
         said = b'{"role":"user","content":"x"},' * 150_001
         with pytest.raises(BadRestore, match="messages: .*150000.*Nothing was imported"):

@@ -84,6 +84,7 @@ def counts_of(chat: str) -> dict[str, TokenCount]:
     return {str(id): TokenCount(count=7, tokenizer="t", basis="counted") for id in ids}
 
 
+@pytest.mark.slow
 def test_no_unit_changes_more_rows_at_once_than_a_piece_has() -> None:
     with watched() as changed:
         chat = imported(MESSAGES)

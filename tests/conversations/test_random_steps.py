@@ -42,6 +42,7 @@ from tests.conversations.builders import (
     tool_call_message,
     tool_result,
 )
+from tests.examples import some
 
 ANY = st.integers(0, 1_000_000)
 # A turn's id and the message ids that its request was built from.
@@ -391,10 +392,11 @@ class Conversation(RuleBasedStateMachine):
             assert [entry.message.id for entry in kept.entries] == [id for id in ids if id in left]
 
 
+@pytest.mark.examples
 @pytest.mark.slow
 @pytest.mark.django_db
 def test_it_stays_whole() -> None:
     run(
         Conversation,
-        settings=settings(max_examples=10, stateful_step_count=24, deadline=None),
+        settings=settings(max_examples=some(10), stateful_step_count=24, deadline=None),
     )

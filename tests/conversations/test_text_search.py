@@ -38,6 +38,7 @@ from tests.conversations.builders import (
     new_id,
     user_message,
 )
+from tests.examples import some
 
 pytestmark = pytest.mark.django_db
 
@@ -292,7 +293,7 @@ _text = st.lists(st.sampled_from(WORDS), min_size=1, max_size=6).map(" ".join)
 class TestAgainstTheTexts(TestCase):
     """Whatever was done before, a search finds what reading every text finds."""
 
-    @settings(max_examples=60, suppress_health_check=list(HealthCheck), deadline=None)
+    @settings(max_examples=some(60), suppress_health_check=list(HealthCheck), deadline=None)
     @given(
         st.lists(
             st.tuples(

@@ -15,6 +15,8 @@ import pytest
 
 from tests.running import ROOT, Server
 
+pytestmark = pytest.mark.slow
+
 DATABASE = "chatsite.sqlite3"
 BEFORE_MAIL = "DELETE FROM django_migrations WHERE app = 'conversations' AND name >= '0020'"
 NEWER = "INSERT INTO django_migrations (app, name, applied) VALUES ('conversations', '9999_x', '')"

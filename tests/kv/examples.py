@@ -5,8 +5,10 @@ from __future__ import annotations
 from hypothesis import settings
 from hypothesis import strategies as st
 
+from tests.examples import some
+
 # The same examples in every run, so that a failure is never a matter of luck.
-repeatable = settings(max_examples=200, deadline=None, derandomize=True, database=None)
+repeatable = settings(max_examples=some(200), deadline=None, derandomize=True, database=None)
 
 # Few different tokens, so that equal runs are frequent, also by chance.
 few = st.integers(0, 2)

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from chatsite.errors import BadCommand
 from chatsite.live.commands import AnyCommand, AskPreview, Open, Send, Stop, parse, ref_of
+from tests.examples import some
 
 ID = "3f0c9d2e-8a51-4a0e-9d5b-0c1f6e7a2b34"
 CLIENT = "b7e1a6c4-2d38-4f19-8e60-5a9d3c2b1f07"
@@ -61,7 +62,7 @@ frames = st.one_of(
 
 @pytest.mark.slow
 @settings(
-    max_examples=800,
+    max_examples=some(800),
     deadline=None,
     derandomize=True,
     database=None,

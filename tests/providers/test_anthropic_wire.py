@@ -16,6 +16,7 @@ from conformance_kit.strategies.adapter import PolicyCase
 from conformance_kit.strategies.cases import cases
 from conformance_kit.trials import PolicyRefused
 from tests.conformance.built_in.variants import VARIANTS, Variant
+from tests.examples import some
 from tests.fakes.anthropic_rules import problems
 
 MODELS = ("claude-opus-5-5", "claude-haiku-4-5", "claude-sonnet-4-6", "claude-next", "llama3")
@@ -49,7 +50,7 @@ def said(made: MessagesRequest) -> list[tuple[str, list[str]]]:
     ]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=some(60), deadline=None)
 @given(
     case=cases(),
     variant=st.sampled_from(VARIANTS),

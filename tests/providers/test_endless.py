@@ -267,6 +267,7 @@ GROWING: dict[str, tuple[Dialect, bytes, bytes, bytes]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("dialect", "first", "piece", "end"), GROWING.values(), ids=GROWING)
 async def test_what_grows_slowly_is_no_silence(
     dialect: Dialect, first: bytes, piece: bytes, end: bytes
@@ -306,6 +307,7 @@ FLOODS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dialect", [openai, anthropic])
 @pytest.mark.parametrize("flood", FLOODS.values(), ids=FLOODS)
 @pytest.mark.parametrize("begun", [False, True])

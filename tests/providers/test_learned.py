@@ -10,12 +10,13 @@ from hypothesis import strategies as st
 
 from chatsite.providers.base.learned import Learned
 from chatsite.providers.base.model import Model
+from tests.examples import some
 
 MODEL = Model(provider="p", name="m", label="m", window=8_192, tools=True)
 SIZE = st.none() | st.integers(min_value=1, max_value=10_000_000)
 
 
-@settings(deadline=None, derandomize=True, database=None, max_examples=500)
+@settings(deadline=None, derandomize=True, database=None, max_examples=some(500))
 @given(sent=st.integers(min_value=1_000, max_value=8_000), limit=SIZE, needed=SIZE)
 def test_after_any_refusal_as_too_long_the_prompt_is_shorter_and_possible(
     sent: int, limit: int | None, needed: int | None

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from chatsite.providers.tokens import pieces as tokens_in_pieces
 from chatsite.providers.tokens.pieces import LONGEST_RUN, PIECE, Unbroken, is_countable, pieces
 from chatsite.providers.tokens.tokenizers import O200k
+from tests.examples import some
 from tests.providers.test_tokenizers import SCRIPTS
 
 MARKS = list(" \n/_\t1!{'aé漢\u3000\u0301\x1c\x85²") + ["  ", "\n\n", " \n", "\n ", "'s", "\r\n"]
@@ -37,7 +38,7 @@ def test_ordinary_text_keeps_its_count(encoding: tiktoken.Encoding, script: str)
     assert length(encoding, *found) == length(encoding, text)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=some(300), deadline=None)
 @given(st.lists(st.sampled_from([*MARKS, *SCRIPTS.values()]), min_size=10, max_size=60))
 def test_so_does_any_mixture_of_words_and_marks(
     encoding: tiktoken.Encoding, parts: list[str]

@@ -17,6 +17,7 @@ from conformance_kit.strategies.adapter import PolicyCase
 from conformance_kit.strategies.cases import cases
 from conformance_kit.trials import PolicyRefused
 from tests.conformance.built_in.variants import VARIANTS, Variant
+from tests.examples import some
 from tests.fakes.anthropic_rules import problems
 from tests.fakes.openai_rules import problems as openai_problems
 from tests.fakes.openai_rules import template_problem
@@ -73,7 +74,7 @@ def check(messages: tuple[Message, ...]) -> None:
     assert kinds.count("image") + kinds.count("document") == files
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=some(150), deadline=None)
 @given(case=cases(), variant=st.sampled_from(VARIANTS))
 def test_every_policy_makes_requests_that_strict_templates_take(
     case: PolicyCase, variant: Variant

@@ -20,6 +20,8 @@ from tests.fakes.openai_server import FakeOpenAI
 from tests.person import Person
 from tests.running import ROOT, Server
 
+pytestmark = pytest.mark.thorough
+
 IN_CI = [attack for attack in ATTACKS if attack.in_ci]
 MIB = 1024 * 1024
 

@@ -30,6 +30,8 @@ from tests.story.agents import write_agent
 from tests.story.conftest import provider_environment
 from tests.web.browser_requests import ask, submit
 
+pytestmark = pytest.mark.thorough
+
 Make = Callable[..., Server]
 STAFF = ("grace", "compilers-1952")
 

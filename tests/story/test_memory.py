@@ -5,11 +5,15 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
+import pytest
+
 from tests.bench.processes import unique_bytes
 from tests.fakes.openai_server import FakeOpenAI
 from tests.person import Person
 from tests.running import Server
 from tests.story.conftest import provider_environment
+
+pytestmark = pytest.mark.thorough
 
 MIB = 1024 * 1024
 PEOPLE = 10

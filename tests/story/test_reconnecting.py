@@ -7,8 +7,12 @@ import random
 from contextlib import AsyncExitStack
 from pathlib import Path
 
+import pytest
+
 from tests.person import Page, Person
 from tests.running import Server
+
+pytestmark = pytest.mark.thorough
 
 PEOPLE, SOCKETS = 25, 20
 SECONDS = 2.0

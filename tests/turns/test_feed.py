@@ -22,6 +22,7 @@ from chatsite.turns.answer.feed import (
     ReaderLost,
 )
 from chatsite.views import ConversationView, MessageView
+from tests.examples import some
 
 CHAT = ConversationView(id="c", agent="demo", title="", created="", updated="")
 
@@ -187,7 +188,7 @@ async def play(script: list[tuple[str, str | int]]) -> None:
 
 @pytest.mark.slow
 @given(st.lists(steps, max_size=60))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=some(300), deadline=None)
 def test_a_snapshot_and_its_events_equal_a_fresh_snapshot(
     script: list[tuple[str, str | int]],
 ) -> None:

@@ -17,9 +17,10 @@ from chatsite.turns.answer.feed import FeedReader
 from chatsite.turns.context.turn_context import PageRequest
 from chatsite.turns.running_turns import TurnLimits
 from tests.conversations.builders import new_id
+from tests.examples import some
 from tests.turns.conftest import Script, World
 
-TURNS = 500
+TURNS = some(500)
 AT_ONCE = 25
 
 
@@ -70,8 +71,9 @@ async def one_turn(world: World, chance: random.Random, page_request: PageReques
     staying.close()
 
 
+@pytest.mark.examples
 @pytest.mark.slow
-async def test_500_turns_that_are_stopped_cut_and_left_end_once_each(world: World) -> None:
+async def test_hundreds_of_turns_that_are_stopped_cut_and_left_end_once_each(world: World) -> None:
     chance = random.Random(15)
     world.turns.running.limits = TurnLimits(answers=AT_ONCE, per_owner=AT_ONCE)
     for _ in range(TURNS // AT_ONCE):
@@ -84,5 +86,5 @@ async def test_500_turns_that_are_stopped_cut_and_left_end_once_each(world: Worl
     states = await asyncio.to_thread(lambda: Counter(Turn.objects.values_list("state", flat=True)))
     assert sum(states.values()) == TURNS
     assert set(states) <= {"complete", "stopped", "failed", "interrupted"}
-    assert all(count > 5 for count in states.values())
+    assert all(count > TURNS // 100 for count in states.values())
     assert not any(world.turns.is_running(request.conversation) for request in requests)

@@ -156,6 +156,7 @@ class TestWhatTheProviderDoes:
         assert len(ended.message.message.reasoning or "") > LONGEST_ANSWER - 105_000
         assert len(ended.message.message.reasoning or "") <= LONGEST_ANSWER
 
+    @pytest.mark.slow
     async def test_an_answer_ends_when_the_quota_is_full(self, world: World, settings: Any) -> None:
         settings.WORDS_QUOTA_MILLION = 0.1  # of a guest: 25,000 characters
         world.fields = settings_for("echo", maxTokens=2_000)

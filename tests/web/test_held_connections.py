@@ -14,6 +14,8 @@ from chatsite.web.server import connections
 from chatsite.web.server.connections import MOST_OF_ADDRESS, UnreadAnswers
 from tests.running import Server
 
+pytestmark = pytest.mark.slow
+
 LARGE = "/static/vendor/mermaid/mermaid.min.js"
 
 

@@ -137,6 +137,7 @@ async def test_signing_out_ends_the_session_under_the_former_name_too(server: Se
         assert (await grace.page_data())["user"]["signed_in"] is False
 
 
+@pytest.mark.slow
 async def test_the_names_stay_over_a_restart_and_are_the_administrators_where_set(
     tmp_path: Path,
 ) -> None:

@@ -168,6 +168,7 @@ class TestHealth:
                     assert answer.status == 200 and await answer.json() == {"status": "ok"}
                     assert "set-cookie" not in answer.headers
 
+    @pytest.mark.slow
     async def test_a_server_that_can_store_nothing_is_not_ready(self, tmp_path: Path) -> None:
         async def status() -> int:
             async with http.get(f"{narrow.url}/readyz") as answer:

@@ -45,6 +45,7 @@ async def test_everything_the_page_loads_has_a_hashed_name_and_is_cached_for_eve
         assert any(re.search(r"/built/main-\w+\.js", path) for path in seen)
 
 
+@pytest.mark.slow
 async def test_with_debug_the_page_loads_the_modules_as_they_are_written(tmp_path: Path) -> None:
     with Server(tmp_path / "debug", DEBUG="true") as edited:
         async with Person(edited.url) as ada:

@@ -136,6 +136,7 @@ def test_what_is_seen_stays(html: str) -> None:
     assert read_page(f"<p>Hello</p>{html}<p>there</p>").text.split() == ["Hello", "shown", "there"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "html",
     [
@@ -248,6 +249,7 @@ def test_the_tree_is_the_one_of_browsers(html: str, said: list[str]) -> None:
     assert found.split() == said
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "html",
     [

@@ -17,6 +17,8 @@ from tests.channels.mail.conftest import account_at
 from tests.fakes.dovecot import Dovecot
 from tests.fakes.mailing import until
 
+pytestmark = pytest.mark.slow
+
 MAIL = b"From: ada@example.org\r\n\r\nHello"
 
 

@@ -125,6 +125,7 @@ def test_a_mail_without_an_id_gets_one_of_its_head() -> None:
     assert one.id != other.id and one.id == read_head(b"From: a@b.org\n\n").id
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", BROKEN)
 def test_a_broken_mail_is_read_within_seconds(name: str) -> None:
     began = time.monotonic()
@@ -166,6 +167,7 @@ CHARSETS += ["", "\x00", "idna\x00", "undefined", "x" * 9_000, "..", "unicode-es
 BYTES = [b"caf\xe9", b"\xff\xfe\x00", b"\\u12 \\N{x} \x80", b"+AGE\xff-", b"xn--\xc3\xbc"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("body", BYTES)
 def test_no_charset_that_python_knows_makes_it_raise_or_costs_the_text(body: bytes) -> None:
     """Among them codecs that decode no text, and two that take quadratic time."""
@@ -178,6 +180,7 @@ def test_no_charset_that_python_knows_makes_it_raise_or_costs_the_text(body: byt
         assert read_mail(head + b"\r\n" + body).text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["plain", "html", "x"])
 def test_no_charset_of_a_header_makes_it_raise(kind: str) -> None:
     """Of encoded words, and of the parameters that name a charset of their own (RFC 2231)."""

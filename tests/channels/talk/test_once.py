@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from django.contrib.auth.models import User
 
 from chatsite.channels.desk import Desk
@@ -133,6 +134,7 @@ async def test_an_answer_posted_before_a_kill_and_behind_many_messages_is_found_
         assert len(await rooms.rows()) == 20
 
 
+@pytest.mark.slow
 async def test_a_thousand_messages_of_a_night_give_one_answer_to_each_speaker(
     world: World, talk: FakeTalk, desk: Desk, files: Path
 ) -> None:

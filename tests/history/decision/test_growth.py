@@ -21,6 +21,7 @@ from chatsite.history import (
 from chatsite.messages import Message
 from conformance_kit.cases import with_tokens
 from conformance_kit.strategies.adapter import counted_head
+from tests.examples import some
 
 HEAD = counted_head()
 LIMIT = 400
@@ -56,7 +57,7 @@ def moves(decisions: list[Decision]) -> int:
 
 
 @pytest.mark.slow
-@settings(deadline=None, derandomize=True, database=None, max_examples=25)
+@settings(deadline=None, derandomize=True, database=None, max_examples=some(25))
 @given(
     sizes=st.lists(st.integers(1, 40), min_size=20, max_size=60),
     low_water=st.sampled_from((25, 50, 75)),

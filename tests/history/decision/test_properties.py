@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-
 import pytest
 from hypothesis import given, settings
 
@@ -32,6 +30,7 @@ from tests.conformance.built_in.variants import (
     VARIANTS,
     Variant,
 )
+from tests.examples import REPEATABLE
 
 # Variants of a policy that is checked too: both run mostly the same code.
 VARIANTS_OF_ANOTHER = (STEPWISE, TRIAGE, CLEANED)
@@ -39,18 +38,19 @@ VARIANTS_OF_ANOTHER = (STEPWISE, TRIAGE, CLEANED)
 # quarter of an hour; `make properties` runs 25,000 examples of each.
 EXPENSIVE = (TOKENS, LEXICAL, SUMMARY, STRATEGY)
 
-profile = settings.get_profile(os.environ.get("HYPOTHESIS_PROFILE", "normal"))
-
 NEVER_SENT = {"incomplete_tool_group", "empty"}
 UNTOUCHED = {"system", "greeting", "current", "within_length", "within_budget", "over_length"}
 
 
+@pytest.mark.examples
 @pytest.mark.parametrize("variant", VARIANTS, ids=lambda variant: variant.name)
 def test_a_policy_holds_every_property_that_binds_it(variant: Variant) -> None:
     checks = checks_of(variant.name)
-    examples = profile.max_examples // (4 if variant in (*VARIANTS_OF_ANOTHER, *EXPENSIVE) else 1)
+    examples = REPEATABLE.max_examples // (
+        4 if variant in (*VARIANTS_OF_ANOTHER, *EXPENSIVE) else 1
+    )
 
-    @settings(profile, max_examples=examples)
+    @settings(REPEATABLE, max_examples=examples)
     @given(case=cases())
     def holds(case: PolicyCase) -> None:
         trial = trial_or_too_large(case, variant)

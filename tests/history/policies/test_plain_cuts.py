@@ -14,6 +14,7 @@ from chatsite.history.policies import cuts
 from chatsite.messages import Message
 from conformance_kit.cases import with_tokens
 from conformance_kit.strategies.adapter import counted_head
+from tests.examples import some
 
 
 def chat(letters: str) -> list[Message]:
@@ -96,7 +97,7 @@ def oracle(messages: list[Message], policy: str, length: int) -> list[Message]:
     return system + (rest[users[-length] :] if len(users) > length else rest)
 
 
-@settings(deadline=None, derandomize=True, database=None, max_examples=1_000)
+@settings(deadline=None, derandomize=True, database=None, max_examples=some(1_000))
 @given(
     letters=st.text("suat", max_size=24),
     policy=st.sampled_from(("none", "lastN", "all")),

@@ -14,6 +14,7 @@ from chatsite.history import estimate, estimate_message, tokens_of
 from chatsite.history.values.counts import known_tokens, weakest
 from chatsite.messages import Attachment, Message, ToolCall
 from conformance_kit.cases import with_tokens
+from tests.examples import some
 
 DATA = Path(__file__).parents[2] / "data"
 
@@ -43,7 +44,7 @@ def test_the_estimate_of_a_long_text_is_that_of_its_parts() -> None:
         assert 0.97 * 60 * most(one) <= estimate(long) <= 1.4 * 60 * most(one), one["kind"]
 
 
-@settings(deadline=None, derandomize=True, database=None, max_examples=300)
+@settings(deadline=None, derandomize=True, database=None, max_examples=some(300))
 @given(one=st.text(max_size=40), other=st.text(max_size=40))
 def test_more_lines_never_count_less(one: str, other: str) -> None:
     assert estimate(f"{one}x\n{other}") >= estimate(f"{one}x")
