@@ -3,7 +3,7 @@
 import { h, setChildren } from "../elements/dom.js";
 import { showError } from "../elements/toast.js";
 import { getJson } from "../net/http.js";
-import { capitalize, formatDollars, formatDuration, formatNumber, formatTime, shorten } from "../state/format.js";
+import { capitalize, formatDollars, formatDuration, formatTime, shorten } from "../state/format.js";
 import { describeExchanges } from "../state/exchanges.js";
 import { findVerdict } from "../state/state.js";
 import { FormattedText } from "../text/formatted-text.js";

@@ -12,6 +12,7 @@ const HOSTED = /^[a-z]+(?::\/\/|\.)(?:[\p{L}\p{N}]|\[[\da-f:.]+\])/iu;
 // bound is that of browsers.
 const ENDS = `[\\s<>"\`“”„«»‹›\\u200b\\u200e\\u200f\\u202a-\\u202e\\u2060-\\u2069\\ufeff]|\\[\\^|(?![!-~～])[\\p{So}\\p{Sm}\\p{Sc}]`;
 const ADDRESS = new RegExp(`^(?:(?!${ENDS}|[’‘…—](?:[’‘…—]|[${LETTER}])|(?![・･〜～゠])[${WIDE}])[^]){0,2000}`, "u");
+// eslint-disable-next-line no-misleading-character-class -- each of them is meant alone
 const TRAILING = /(?:(?![!-~])[\p{P}\p{S}]|[\u200c\u200d\ufe0f]|[?!.,:;*_'~]|&[a-z\d]+;)+$/iu;
 // Letters of another script right after a host are the sentence going on, "pier.example看看", and so is "'s".
 const HOST = new RegExp(`^(?:[a-z]+://)?[a-z0-9.-]*\\.[a-z0-9-]*[a-z0-9](?::\\d+)?(?=['’${LETTER}])`, "iu");
