@@ -69,6 +69,7 @@ def plain(fake: FakeOpenAI, tmp_path_factory: pytest.TempPathFactory) -> Iterato
         tmp_path_factory.mktemp("plain"), **provider_environment(fake, SIGNUP="true")
     ) as running:
         yield running
+        running.kill()
 
 
 @pytest.fixture(scope="module")

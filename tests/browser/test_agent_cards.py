@@ -43,6 +43,7 @@ def server(
     environment = provider_environment(fake, AGENTS_DIR=str(agents))
     with Server(tmp_path_factory.mktemp("var"), **environment) as running:
         yield running
+        running.kill()
 
 
 def test_the_card_names_in_words_what_an_agent_does_not_get_here(visit: Visit) -> None:

@@ -29,6 +29,7 @@ def server(fake: FakeOpenAI, tmp_path_factory: pytest.TempPathFactory) -> Iterat
     with Server(folder / "var", **provider_environment(fake, AGENTS_DIR=agents)) as running:
         running.add_user(*STAFF)
         yield running
+        running.kill()
 
 
 def as_staff(chat: Chat) -> Chat:

@@ -170,6 +170,7 @@ def chosen_before(fake: FakeOpenAI, folder: Path, visit: Visit) -> Iterator[Serv
     environment = {"HISTORY_POLICY": "lastN", "HISTORY_LENGTH": "2", "HISTORY_REASON": REASON}
     with Server(folder, **provider_environment(fake, **environment)) as now:
         yield now
+        now.kill()
 
 
 def test_the_environment_comes_before_the_choice_and_the_page_gives_the_reason(

@@ -20,6 +20,7 @@ def without_links(fake: FakeOpenAI, tmp_path_factory: pytest.TempPathFactory) ->
     folder = tmp_path_factory.mktemp("without_links")
     with Server(folder, **provider_environment(fake, HISTORY_URL="off")) as running:
         yield running
+        running.kill()
 
 
 def test_one_click_in_the_comparison_changes_what_the_next_message_is_sent_with(

@@ -76,6 +76,7 @@ def with_ollama(fake: FakeOpenAI, tmp_path_factory: pytest.TempPathFactory) -> I
         )
         with Server(tmp_path_factory.mktemp("two-models"), **environment) as running:
             yield running
+            running.kill()
 
 
 def test_another_model_is_offered_and_answers(

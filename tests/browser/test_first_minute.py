@@ -70,6 +70,7 @@ def with_ollama(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
         folder = tmp_path_factory.mktemp("ollama")
         with Server(folder, OLLAMA_BASE_URL=ollama.base_url, LOCAL_SERVERS="on") as running:
             yield running
+            running.kill()
 
 
 def test_the_way_to_a_real_model_is_one_click_and_then_one_more(

@@ -21,6 +21,7 @@ def server(fake: FakeOpenAI, tmp_path_factory: pytest.TempPathFactory) -> Iterat
     folder = tmp_path_factory.mktemp("guests")
     with Server(folder, **provider_environment(fake, GUEST_DAYS="30")) as running:
         yield running
+        running.kill()
 
 
 def test_a_first_visit_gets_a_session_before_its_socket_and_the_next_one_has_it(

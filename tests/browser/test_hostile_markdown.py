@@ -35,6 +35,7 @@ def server(fake: FakeOpenAI, tmp_path_factory: pytest.TempPathFactory) -> Iterat
     agents = str(folder / "agents")
     with Server(folder / "var", **provider_environment(fake, AGENTS_DIR=agents)) as running:
         yield running
+        running.kill()
 
 
 def open_restored(chat: Chat, messages: list[dict[str, Any]]) -> None:

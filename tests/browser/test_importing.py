@@ -28,6 +28,7 @@ def server(fake: FakeOpenAI, tmp_path_factory: pytest.TempPathFactory) -> Iterat
     """A database of its own, whose rows are counted."""
     with Server(tmp_path_factory.mktemp("importing"), **provider_environment(fake)) as running:
         yield running
+        running.kill()
 
 
 @pytest.fixture(scope="module")

@@ -61,6 +61,7 @@ def server(fake: FakeOpenAI, tmp_path_factory: pytest.TempPathFactory) -> Iterat
     folder = tmp_path_factory.mktemp("limits")
     with Server(folder, **provider_environment(fake, LIMITS_FACTOR="1")) as running:
         yield running
+        running.kill()
 
 
 def test_a_message_over_the_limit_says_how_long_to_wait_and_is_kept(chat: Chat) -> None:

@@ -91,6 +91,7 @@ def locked(fake: FakeOpenAI, tmp_path_factory: pytest.TempPathFactory) -> Iterat
     environment = provider_environment(fake, HISTORY_LENGTH="5")
     with Server(tmp_path_factory.mktemp("locked-links"), **environment) as running:
         yield running
+        running.kill()
 
 
 def test_a_link_against_the_lock_says_who_decides(visit: Visit, locked: Server) -> None:

@@ -83,6 +83,7 @@ def server(fake: FakeOpenAI, tmp_path_factory: pytest.TempPathFactory) -> Iterat
         )
         with Server(tmp_path_factory.mktemp("models"), **environment) as running:
             yield running
+            running.kill()
 
 
 def take(chat: Chat, path: Path, *shown: Locator) -> None:

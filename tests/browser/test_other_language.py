@@ -68,6 +68,7 @@ def server(fake: FakeOpenAI, tmp_path_factory: pytest.TempPathFactory) -> Iterat
     folder = tmp_path_factory.mktemp("pseudo")
     with Server(folder, **provider_environment(fake, SIGNUP="true", **environment)) as running:
         yield running
+        running.kill()
 
 
 def press(chat: Chat, place: str) -> None:

@@ -67,6 +67,7 @@ def server(fake: FakeOpenAI, tmp_path_factory: pytest.TempPathFactory) -> Iterat
     with Server(folder / "var", **environment) as running:
         wait_for_tools(running)
         yield running
+        running.kill()
 
 
 def wait_for_tools(server: Server) -> None:

@@ -23,6 +23,7 @@ def debugging(fake: FakeOpenAI, tmp_path_factory: pytest.TempPathFactory) -> Ite
         tmp_path_factory.mktemp("debugging"), **provider_environment(fake, DEBUG="true")
     ) as running:
         yield running
+        running.kill()
 
 
 def test_the_panel_switches_between_the_next_message_and_the_last_answer(visit: Visit) -> None:

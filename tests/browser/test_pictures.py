@@ -36,6 +36,7 @@ def locked(fake: FakeOpenAI, tmp_path_factory: pytest.TempPathFactory) -> Iterat
         tmp_path_factory.mktemp("lock"), **provider_environment(fake, **environment)
     ) as running:
         yield running
+        running.kill()
 
 
 def open_conversation(chat: Chat, fake: FakeOpenAI, *, query: str) -> Chat:

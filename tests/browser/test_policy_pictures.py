@@ -57,6 +57,7 @@ def server(fake: FakeOpenAI, tmp_path_factory: pytest.TempPathFactory) -> Iterat
     folder = tmp_path_factory.mktemp("policies")
     with Server(folder, **provider_environment(fake, AGENTS_DIR=str(agents))) as running:
         yield running
+        running.kill()
 
 
 def take(chat: Chat, path: Path, *, of: Locator | None = None) -> None:

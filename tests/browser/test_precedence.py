@@ -22,6 +22,7 @@ def locked(fake: FakeOpenAI, tmp_path_factory: pytest.TempPathFactory) -> Iterat
     folder = tmp_path_factory.mktemp("locked")
     with Server(folder, **provider_environment(fake, **environment)) as running:
         yield running
+        running.kill()
 
 
 @pytest.fixture(scope="module")
@@ -34,6 +35,7 @@ def bare(fake: FakeOpenAI, tmp_path_factory: pytest.TempPathFactory) -> Iterator
     agents = str(folder / "agents")
     with Server(folder / "var", **provider_environment(fake, AGENTS_DIR=agents)) as running:
         yield running
+        running.kill()
 
 
 def test_the_environment_locks_the_settings_of_a_link(

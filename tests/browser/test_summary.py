@@ -26,6 +26,7 @@ def server(fake: FakeOpenAI, tmp_path_factory: pytest.TempPathFactory) -> Iterat
     folder = tmp_path_factory.mktemp("summary")
     with Server(folder, **provider_environment(fake, **environment)) as running:
         yield running
+        running.kill()
 
 
 def open_summary(chat: Chat) -> Locator:

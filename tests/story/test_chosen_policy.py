@@ -21,6 +21,7 @@ NONE = {"historyPolicy": "none"}
 def server(fake: FakeOpenAI, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     with Server(tmp_path_factory.mktemp("chosen"), **provider_environment(fake)) as running:
         yield running
+        running.kill()
 
 
 async def choose(page: Page, history: dict[str, str]) -> dict[str, Any]:

@@ -30,6 +30,7 @@ PATHS = (
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     with Server(tmp_path_factory.mktemp("guests"), GUEST_DAYS="30", SIGNUP="true") as running:
         yield running
+        running.kill()
 
 
 def count(server: Server, table: str) -> int:

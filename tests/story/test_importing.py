@@ -27,6 +27,7 @@ PROGRESS = "/conversations/import/progress"
 def server(tmp_path: Path) -> Iterator[Server]:
     with Server(tmp_path, LIMITS_FACTOR="1") as server:
         yield server
+        server.kill()
 
 
 def saved(messages: int, *, text: str = "Line", **fields: Any) -> str:

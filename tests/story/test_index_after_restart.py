@@ -26,6 +26,7 @@ TURNS = 10
 def own_server(fake: FakeOpenAI, tmp_path: Path) -> Iterator[Server]:
     with Server(tmp_path, **provider_environment(fake)) as server:
         yield server
+        server.kill()
 
 
 async def stored(server: Server, statement: str) -> list[tuple[Any, ...]]:

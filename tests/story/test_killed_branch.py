@@ -33,6 +33,7 @@ os.kill(os.getpid(), signal.SIGKILL)
 def server(tmp_path: Path) -> Iterator[Server]:
     with Server(tmp_path) as server:
         yield server
+        server.kill()
 
 
 async def test_after_a_kill_between_two_pieces_the_whole_branch_is_shown(server: Server) -> None:

@@ -235,6 +235,7 @@ def linked(
     environment = provider_environment(fake, AGENTS_DIR=str(agents), DEBUG="true")
     with Server(tmp_path_factory.mktemp("linked"), **environment) as running:
         yield running
+        running.kill()
 
 
 def question(number: int) -> str:
@@ -302,8 +303,17 @@ async def test_the_model_gets_what_a_link_or_a_template_sets(
             assert claim["outcome"] not in ("bad", "not allowed", "overruled") or claim["why"]
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ENVIRONMENT)
+# Each starts a server of its own; `test_resolve` shows the same of the pure function.
+SHOWN = ("the environment over a link", "only the length set", "links switched off")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *SHOWN,
+        *(pytest.param(one, marks=pytest.mark.thorough) for one in ENVIRONMENT if one not in SHOWN),
+    ],
+)
 async def test_the_model_gets_what_the_environment_sets(
     name: str, agents: Path, fake: FakeOpenAI, folder: Path
 ) -> None:

@@ -59,6 +59,7 @@ def server(
     }
     with Server(folder / "var", **environment) as running:
         yield running
+        running.kill()
 
 
 @pytest.mark.parametrize("dialect", ["openai", "anthropic"])

@@ -24,6 +24,7 @@ def alone(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """Its connections are counted."""
     with Server(tmp_path_factory.mktemp("alone"), flags=()) as server:
         yield server
+        server.kill()
 
 
 def _asked(server: Server, path: str, *, method: str = "GET", more: str = "") -> bytes:
