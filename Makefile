@@ -44,7 +44,7 @@ test: ## run the test suite, browser and engine included: ten minutes
 	@CHROMIUM=$(CHROMIUM) PY=$(PY) sh scripts/test.sh
 
 test-all: test ## and what kills and floods servers, and five times the examples
-	@PY=$(PY) sh scripts/test.sh thorough
+	@CHROMIUM=$(CHROMIUM) PY=$(PY) sh scripts/test.sh thorough
 
 lint: ## check style and types
 	@$(INSTALL) app dev

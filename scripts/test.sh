@@ -33,14 +33,7 @@ step() {
 }
 
 status=0
-if [ "${1-}" = "thorough" ]; then
-    export HYPOTHESIS_PROFILE=full
-    step -n 2 --dist worksteal --ignore=tests/browser -m "(thorough or examples or hypothesis) and not engine" ||
-        status=$?
-    exit "$status"
-fi
-
-sh scripts/test_js.sh || status=$?
+[ "${1-}" = "thorough" ] || sh scripts/test_js.sh || status=$?
 if [ "${1-}" = "quick" ]; then
     HYPOTHESIS_PROFILE=quick "$py" -m pytest -n 2 --dist worksteal --ignore=tests/browser --ignore=tests/story \
         -m "not browser and not engine and not slow and not thorough" || status=$?
@@ -55,6 +48,14 @@ if [ ! -x "$CHROMIUM" ]; then
     engine="engine and not browser"
 fi
 export CHROMIUM
+
+if [ "${1-}" = "thorough" ]; then
+    export HYPOTHESIS_PROFILE=full
+    step -n 2 --dist worksteal --ignore=tests/browser -m "(thorough or examples or hypothesis) and not engine" ||
+        status=$?
+    [ ! -x "$CHROMIUM" ] || step -n 2 --dist loadfile tests/browser -m "thorough and not engine" || status=$?
+    exit "$status"
+fi
 
 step -n 2 --dist worksteal --ignore=tests/browser -m "not browser and not engine and not thorough" || status=$?
 [ ! -x "$CHROMIUM" ] || step -n 2 --dist loadfile tests/browser -m "not engine and not thorough" || status=$?

@@ -58,7 +58,8 @@ class TestRunningTheSuite:
             "engine",
         ]
         _, rest = self.run_suite(tmp_path, "thorough")
-        assert "-m (thorough or examples or hypothesis) and not engine" in rest[-1]
+        assert "-m (thorough or examples or hypothesis) and not engine" in rest[-2]
+        assert rest[-1].endswith("tests/browser -m thorough and not engine")
 
     def test_the_quick_run_needs_no_browser(self, tmp_path: Path) -> None:
         answer, calls = self.run_suite(tmp_path, "quick", chromium="/no/chromium")

@@ -12,6 +12,17 @@ from tests.browser.conftest import Visit
 from tests.browser.test_accessibility import NARROW, violations
 
 pytestmark = pytest.mark.browser
+# Every scheme and every width in each run, and every pair of them in `make test-all`.
+LOOKS = pytest.mark.parametrize(
+    ("scheme", "size"),
+    [
+        ("light", {}),
+        ("dark", {"viewport": NARROW}),
+        pytest.param("dark", {}, marks=pytest.mark.thorough),
+        pytest.param("light", {"viewport": NARROW}, marks=pytest.mark.thorough),
+    ],
+    ids=["light wide", "dark narrow", "dark wide", "light narrow"],
+)
 DRAWN = "Here: $x^2$[^1]\n\n$$\\frac{a}{b}$$\n\n```mermaid\ngraph TD; A-->B\n```\n\n[^1]: A note."
 
 
@@ -24,8 +35,7 @@ def row(chat: Chat, kind: str) -> Chat:
     return chat
 
 
-@pytest.mark.parametrize("size", [{}, {"viewport": NARROW}], ids=["wide", "narrow"])
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@LOOKS
 def test_what_opens_under_a_message_has_no_serious_fault(
     scheme: Literal["light", "dark"], size: dict[str, object], visit: Visit
 ) -> None:
@@ -59,8 +69,7 @@ def test_what_opens_under_a_message_has_no_serious_fault(
     assert violations(chat.page) == [], "with the way back"
 
 
-@pytest.mark.parametrize("size", [{}, {"viewport": NARROW}], ids=["wide", "narrow"])
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@LOOKS
 def test_what_is_found_and_asked_has_no_serious_fault(
     scheme: Literal["light", "dark"], size: dict[str, object], visit: Visit
 ) -> None:
@@ -80,8 +89,7 @@ def test_what_is_found_and_asked_has_no_serious_fault(
     assert violations(chat.page) == [], "with a question, or the way back"
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("size", [{}, {"viewport": NARROW}], ids=["wide", "narrow"])
+@LOOKS
 def test_the_account_pages_have_no_serious_fault(
     scheme: Literal["light", "dark"], size: dict[str, object], visit: Visit
 ) -> None:

@@ -125,6 +125,7 @@ def longest_still(chat: Chat) -> float:
     return float(chat.page.evaluate("Math.max(0, ...window.still)"))
 
 
+@pytest.mark.thorough
 def test_no_formula_holds_the_page(visit: Visit) -> None:
     chat = visit()
     chat.page.add_init_script(WATCH)
@@ -156,6 +157,7 @@ def test_a_streamed_formula_keeps_to_the_same_bounds(visit: Visit) -> None:
     assert longest_still(chat) < MOST_STILL
 
 
+@pytest.mark.thorough
 def test_what_may_just_be_drawn_does_not_hold_the_page(visit: Visit) -> None:
     chat = visit()
     chat.page.add_init_script(WATCH)
@@ -182,6 +184,7 @@ def measured(chat: Chat) -> tuple[int, int]:
     return int(most), int(deepest)
 
 
+@pytest.mark.thorough
 def test_no_hostile_formula_ends_the_page_or_grows_without_end(chat: Chat) -> None:
     formulas = list(hostile())
     assert len(formulas) >= 200
@@ -195,6 +198,7 @@ def test_no_hostile_formula_ends_the_page_or_grows_without_end(chat: Chat) -> No
     expect(chat.answers.last).to_contain_text("The end.")
 
 
+@pytest.mark.thorough
 def test_a_message_of_many_large_formulas_is_drawn_as_far_as_it_may(chat: Chat) -> None:
     large = "+".join(["x^2"] * 300)
     many = "\n\n".join(f"$${large}+{number}$$" for number in range(30))

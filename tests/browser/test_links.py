@@ -14,6 +14,7 @@ from tests.fakes.openai_server import FakeOpenAI
 from tests.running import Server
 
 pytestmark = pytest.mark.browser
+RARELY = pytest.mark.thorough
 
 
 def line(chat: Chat) -> Locator:
@@ -51,16 +52,33 @@ def test_a_usable_model_of_the_link_is_chosen(visit: Visit, fake: FakeOpenAI) ->
     ("query", "said"),
     [
         ("model=gpt-99", "Your link asked for the model “gpt-99”, which isn't offered here."),
-        ("agent=nobody", "Your link asked for the agent “nobody”, which isn't here."),
         (
             "temporary-chat=true",
             "Your link asked for “temporary-chat”. That isn't known here and changes nothing.",
         ),
-        ("Model=a&hints=b", "Your link asked for “Model”, “hints”. That isn't known here"),
-        ("utm_source=mail&no_training=1&fbclid=2", "Your link asked for “no_training”. That isn't"),
         ("historyPolicy=lastn", "Your link asked for historyPolicy=lastn"),
-        ("historyPolicy=summary", "Your link asked for historyPolicy=summary"),
-        ("historyLength=12abc", "Your link asked for historyLength=12abc"),
+        # What a link's parts mean is tested without a browser (tests/page/link.test.js).
+        pytest.param(
+            "agent=nobody",
+            "Your link asked for the agent “nobody”, which isn't here.",
+            marks=RARELY,
+        ),
+        pytest.param(
+            "Model=a&hints=b",
+            "Your link asked for “Model”, “hints”. That isn't known here",
+            marks=RARELY,
+        ),
+        pytest.param(
+            "utm_source=mail&no_training=1&fbclid=2",
+            "Your link asked for “no_training”. That isn't",
+            marks=RARELY,
+        ),
+        pytest.param(
+            "historyPolicy=summary", "Your link asked for historyPolicy=summary", marks=RARELY
+        ),
+        pytest.param(
+            "historyLength=12abc", "Your link asked for historyLength=12abc", marks=RARELY
+        ),
     ],
 )
 def test_what_a_link_asks_for_in_vain_is_said_under_the_header(

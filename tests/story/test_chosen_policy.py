@@ -160,6 +160,7 @@ async def test_a_copy_from_a_file_keeps_the_choice(server: Server) -> None:
         assert await policy(await ada.page(found["conversation"]["id"])) == ("all", "conversation")
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 async def test_limits_that_came_later_bind_what_was_chosen_before(
     fake: FakeOpenAI, folder: Path

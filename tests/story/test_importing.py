@@ -102,6 +102,7 @@ async def test_somebody_who_restores_two_at_once_is_told_so_and_one_is_kept(
         assert [one["title"] for one in listed["conversations"]] == ["Log"]
 
 
+@pytest.mark.thorough
 async def test_a_killed_server_shows_nothing_of_it_and_the_next_start_removes_the_rest(
     server: Server,
 ) -> None:

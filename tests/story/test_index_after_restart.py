@@ -46,6 +46,7 @@ async def report_after(ada: Person, page: Page, text: str) -> dict[str, Any]:
     return found
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("damage", "read_again"),
     [

@@ -36,6 +36,7 @@ def server(tmp_path: Path) -> Iterator[Server]:
         server.kill()
 
 
+@pytest.mark.thorough
 async def test_after_a_kill_between_two_pieces_the_whole_branch_is_shown(server: Server) -> None:
     async with Person(server.url) as ada:
         page = await talk(ada, "One.", "Two.", "Three.")
