@@ -9,9 +9,8 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from tests.examples import some
-
 from chatsite import storage
+from tests.examples import some
 
 STORIES = Path(__file__).parent / "story"
 

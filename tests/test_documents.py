@@ -18,10 +18,11 @@ from tests.commands.__main__ import NAMES as DEVELOPERS_COMMANDS
 
 ROOT = Path(__file__).resolve().parent.parent
 STORY = (ROOT / "ARCHITECTURE.md").read_text()
+FOLDERS = ("docs", "docs/evidence", ".github", ".github/ISSUE_TEMPLATE")
 POLICIES_DOCUMENT = (ROOT / "docs/policies.md").read_text()
 DOCUMENTS = [
     str(path.relative_to(ROOT))
-    for folder in (ROOT, ROOT / "docs", ROOT / ".github", ROOT / ".github/ISSUE_TEMPLATE")
+    for folder in (ROOT, *(ROOT / name for name in FOLDERS))
     for path in sorted(folder.glob("*.md"))
 ]
 WIDTH = 120
@@ -101,8 +102,9 @@ def test_every_document_is_checked() -> None:
     assert {"README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md"} < set(DOCUMENTS)
     assert {"CHANGELOG.md", "docs/README.md", ".github/pull_request_template.md"} < set(DOCUMENTS)
     index = (ROOT / "docs/README.md").read_text()
-    documents = {path.name for path in (ROOT / "docs").glob("*.md")} - {"README.md"}
-    assert documents - set(re.findall(r"\]\(([\w-]+\.md)\)", index)) == set()
+    docs = ROOT / "docs"
+    documents = {str(path.relative_to(docs)) for path in docs.rglob("*.md")} - {"README.md"}
+    assert documents - set(re.findall(r"\]\(([\w/-]+\.md)\)", index)) == set()
 
 
 def test_no_line_is_wider_than_an_editor_shows_beside_another() -> None:

@@ -28,7 +28,7 @@ from chatsite.history import (
     show_receipt,
 )
 from chatsite.history.settings.table import ROWS
-from conformance_kit.cases import with_tokens as counted
+from conformance_kit.cases import with_tokens
 from conformance_kit.strategies.adapter import counted_head
 from tests.history.decision.test_golden_receipts import CASES, EVIDENCE, path
 
@@ -45,7 +45,7 @@ def long_path(**marks: Any) -> Transcript:
         if entry.seq != LONG:
             return entry
         message = replace(entry.message, content="milk " * 200, tokens=None)
-        return replace(entry, message=counted(message), **marks)
+        return replace(entry, message=with_tokens(message), **marks)
 
     return replace(transcript, entries=tuple(longer(entry) for entry in transcript.entries))
 
