@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from chatsite.channels.mail.incoming.automatic import why_automatic
+from chatsite.channels.mail.incoming.admission import why_automatic
 from chatsite.channels.mail.incoming.reading import read_head
 
 OWN = "agent@harbour.example"

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import binascii
 import codecs
 import re
 from collections.abc import Iterator
 from contextlib import suppress
+from itertools import groupby
 
 import webencodings
 
@@ -25,6 +27,9 @@ _WIDE = ("utf-16", "utf-32")
 # Characters of East Asia are pairs of bytes in these, which UTF-8 may look like.
 _OF_PAIRS = ("gb", "big5", "cp932", "cp949", "euc", "shift", "johab")
 FEWEST_IN_UTF_8 = 4
+# A word of a header in its own character set (RFC 2047).
+_WORD = re.compile(r"=\?([^?\s*]{1,60})(?:\*[^?\s]{0,60})?\?([BbQq])\?([^?]*)\?=")
+_BETWEEN = re.compile(r"(\?=)\s+(?==\?)")
 # What programs declare whatever they send.
 _SAYS_LITTLE = ("", "utf-8", "cp1252")
 
@@ -85,3 +90,33 @@ def _by_windows_1252(error: UnicodeError) -> tuple[str, int]:
 
 _BY_WINDOWS_1252 = "windows-1252"
 codecs.register_error(_BY_WINDOWS_1252, _by_windows_1252)
+
+
+# ---- headers ---------------------------------------------------------------------------------
+def decoded_header(value: str) -> str:
+    """`value` as the standard library gives it, with its bytes beyond ASCII as surrogates. A
+    character may be cut in two by the end of an encoded word."""
+    value = _BETWEEN.sub(r"\1", value)
+    pieces: list[tuple[str, bytes]] = []
+    at = 0
+    for word in _WORD.finditer(value):
+        if (data := _bytes(word[2], word[3])) is not None:
+            pieces += [("", _raw(value[at : word.start()])), (word[1].lower(), data)]
+            at = word.end()
+    pieces.append(("", _raw(value[at:])))
+    runs = groupby((piece for piece in pieces if piece[1]), key=lambda piece: piece[0])
+    return "".join(decoded(b"".join(data for _, data in run), name) for name, run in runs)
+
+
+def _raw(text: str) -> bytes:
+    return text.encode("utf-8", "surrogateescape")
+
+
+def _bytes(way: str, text: str) -> bytes | None:
+    """None where it is none: it is shown as it is written."""
+    try:
+        if way in "qQ":
+            return binascii.a2b_qp(_raw(text.replace("_", "=20")))
+        return binascii.a2b_base64(text + "=" * (-len(text) % 4))
+    except ValueError:
+        return None

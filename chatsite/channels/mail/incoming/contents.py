@@ -12,7 +12,6 @@ from email.message import Message
 from email.parser import BytesParser
 from io import BytesIO
 
-from chatsite.channels.mail.incoming.bounds import bounded
 from chatsite.channels.mail.incoming.html.text import read_page
 from chatsite.channels.mail.incoming.parts import (
     MOST_CHARACTERS,
@@ -23,6 +22,7 @@ from chatsite.channels.mail.incoming.parts import (
 )
 from chatsite.channels.mail.incoming.reading import (
     BROKEN,
+    bounded,
     first_header,
     header_text,
     text_only,

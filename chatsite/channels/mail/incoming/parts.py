@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from email.message import Message
 
 from chatsite.channels.mail.incoming.charsets import decoded
-from chatsite.channels.mail.incoming.quotes.flowed import joined
+from chatsite.channels.mail.incoming.quotes.marks import SIGNATURE
 from chatsite.channels.mail.incoming.reading import (
     BROKEN,
     first_header,
@@ -82,7 +82,7 @@ class Leaf:
             charset = meta[1].decode("ascii", "ignore")
         text = decoded(data, charset)
         if self.type == "text/plain" and _parameter(self.part, "format") == "flowed":
-            return joined(text, delsp=_parameter(self.part, "delsp") == "yes")
+            return _join_flowed(text, delsp=_parameter(self.part, "delsp") == "yes")
         return text
 
 
@@ -161,3 +161,20 @@ def _parameter(part: Message, name: str) -> str:
 def _heading(mail: Message) -> str:
     shown = ((name, header_text(first_header(mail, name.lower()))) for name in _SHOWN)
     return "\n".join((FORWARDED, *(f"{name}: {text}" for name, text in shown if text)))
+
+
+def _join_flowed(text: str, *, delsp: bool) -> str:
+    """`delsp`: the blank at the end of a line was added as well."""
+    found: list[tuple[int, list[str]]] = []
+    flows = False
+    for line in text.replace("\r\n", "\n").split("\n"):
+        words = line.lstrip(">")
+        depth = len(line) - len(words)
+        words = words.removeprefix(" ")  # put there so that nothing else is meant
+        goes_on = words.endswith(" ") and words != SIGNATURE
+        if not (flows and found[-1][0] == depth and words != SIGNATURE):
+            found.append((depth, []))
+        found[-1][1].append(words[:-1] if goes_on and delsp else words)
+        flows = goes_on
+    lines = ("> " * depth + "".join(words) for depth, words in found)
+    return "\n".join(line if line.endswith(SIGNATURE) else line.rstrip(" ") for line in lines)

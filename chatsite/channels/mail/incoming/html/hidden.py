@@ -14,8 +14,13 @@ from dataclasses import dataclass, replace
 
 from selectolax.lexbor import LexborNode
 
-from chatsite.channels.mail.incoming.html.drawings import SAYING, is_undrawn
-from chatsite.channels.mail.incoming.html.places import FAINTEST, SMALLEST, is_out_of_sight
+from chatsite.channels.mail.incoming.html.places import (
+    FAINTEST,
+    SAYING,
+    SMALLEST,
+    is_out_of_sight,
+    is_undrawn,
+)
 from chatsite.channels.mail.incoming.html.rules import Weight
 from chatsite.channels.mail.incoming.html.sheets import Element, apply_sheets, elements_of
 from chatsite.channels.mail.incoming.html.styles import (

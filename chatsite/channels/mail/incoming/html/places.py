@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -17,6 +18,13 @@ _PLACES = (
     *("padding-left", "padding-top", "translate"),
 )
 _SIDES = ("height", "max-height", "width", "max-width")
+# What hides a part of a drawing, or might.
+_HIDING = (
+    *("transform", "opacity", "display", "visibility", "clip-path", "mask", "filter"),
+    "overflow",
+)
+SAYING = (*_HIDING, "width", "height", "x", "y")
+_NUMBER = re.compile(r"\s*([+-]?[0-9]{1,9}(?:\.[0-9]{1,9})?)(?:px)?\s*")
 _TURNS = {"deg": 1.0, "rad": 180 / math.pi, "turn": 360.0, "grad": 0.9}
 
 
@@ -133,3 +141,19 @@ def _is_filtered(function: Any, font: float) -> bool:
         return part is not None and part < FAINTEST
     radius = pixels(values, font, 1.0, 10.0) if function.lower_name == "blur" else None
     return radius is not None and radius > font
+
+
+# ---- parts of drawings ---------------------------------------------------------------------
+def is_undrawn(attributes: Mapping[str, str | None]) -> bool:
+    if any(name in attributes for name in _HIDING):
+        return True
+    sizes, places = _pixels(attributes, "width", "height"), _pixels(attributes, "x", "y")
+    return any(size < SMALLEST for size in sizes) or any(
+        not LEFT <= place <= RIGHT for place in places
+    )
+
+
+def _pixels(attributes: Mapping[str, str | None], *names: str) -> list[float]:
+    """Those that can be told: a percentage can't."""
+    found = (_NUMBER.fullmatch(attributes.get(name) or "") for name in names)
+    return [float(one[1]) for one in found if one is not None]

@@ -10,7 +10,6 @@ from collections.abc import Iterable
 
 from chatsite.channels.mail.incoming.html.hidden import Start
 from chatsite.channels.mail.incoming.quotes import marks
-from chatsite.channels.mail.incoming.quotes.flowed import SIGNATURE
 
 # Characters that stand for no text in any language (noncharacters): the lines where a quote and a
 # signature begin and end, and where the answered mail begins that goes on to the end.
@@ -66,9 +65,9 @@ def written(lines: Iterable[str]) -> list[str]:
             if mark in (QUOTE, UNQUOTE):
                 depth += 1 if mark == QUOTE else -1
             elif mark == SIGN:
-                if last in ("--", SIGNATURE):
+                if last in ("--", marks.SIGNATURE):
                     found.pop()
-                found.append("> " * depth + SIGNATURE)
+                found.append("> " * depth + marks.SIGNATURE)
             elif mark == UNSIGN or last != RULE:
                 found.append(RULE if mark == BELOW else UNSIGN)
             is_begin = mark in (QUOTE, SIGN)
@@ -95,7 +94,7 @@ def _signed(lines: list[str]) -> list[str]:
     for line in reversed(lines):
         if line == UNSIGN:
             open_ = not below or _is_end(below)
-        elif line == SIGNATURE and not open_:
+        elif line == marks.SIGNATURE and not open_:
             continue
         else:
             kept.append(line)
@@ -106,4 +105,4 @@ def _signed(lines: list[str]) -> list[str]:
 def _is_end(line: str) -> bool:
     """Whether what the sender wrote ends above this line."""
     is_mark = marks.is_lead(line) or marks.is_line(line) or marks.is_from(marks.field_of(line))
-    return is_mark or line.startswith(("> ", SIGNATURE))
+    return is_mark or line.startswith(("> ", marks.SIGNATURE))

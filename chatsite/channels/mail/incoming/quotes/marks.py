@@ -12,6 +12,8 @@ from collections.abc import Sequence
 
 from chatsite.channels.mail.incoming.threads import subject_key
 
+# The line above a signature (RFC 3676).
+SIGNATURE = "-- "
 # What is longer was not written by a mail program.
 LONGEST_LINE = 500
 LONGEST_LEAD = 300

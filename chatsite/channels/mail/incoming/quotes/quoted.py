@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from chatsite.channels.mail.incoming.quotes import marks
-from chatsite.channels.mail.incoming.quotes.flowed import SIGNATURE
 from chatsite.channels.mail.incoming.quotes.held import Held
 from chatsite.channels.mail.incoming.threads import is_forwarded
 
@@ -227,7 +226,7 @@ def _signatures(mail: _Mail) -> set[int]:
             end = number
         elif mail.marked[number] and _is_above_quote(mail, number):
             end = number - mail.marked[number] + 1
-        elif mail.said[number] == SIGNATURE and _is_signature(mail.said[number:end]):
+        elif mail.said[number] == marks.SIGNATURE and _is_signature(mail.said[number:end]):
             found.update(range(number, end))
             end = number
     return found
