@@ -1,7 +1,7 @@
-"""Settings, and the only reader of the environment. A bad value stops the start with its name.
+"""Django's settings and Chatsite's. A bad value stops the start with its name.
 
-`.env` beside manage.py is read too; the real environment overrides it. `.env.example` lists every
-variable that is read here. Importing this module writes nothing: `startup` makes VAR_DIR.
+What concerns one feature stands in that feature's `settings`. Importing this module writes nothing:
+`startup` makes VAR_DIR.
 """
 
 from __future__ import annotations
@@ -12,46 +12,19 @@ from ipaddress import ip_network
 from pathlib import Path
 from typing import Any
 
-import environ
-
+from chatsite.accounts.settings import *
+from chatsite.environment import BASE_DIR, choice, flag, folder, number, text
 from chatsite.errors import BadSetting
 from chatsite.history import ENVIRONMENT_NAMES, resolve
-from chatsite.kv.cleanup_setting import resolve_cleanup
-from chatsite.mail_account import STRANGERS, read_mail_account, read_site_url
+from chatsite.kv_cache.settings import *
+from chatsite.mail.settings import *
 from chatsite.providers.known.models_file import ModelsFile
 from chatsite.providers.known.models_file import read_models_file as read_models
 from chatsite.providers.known.servers import ADDRESS, Keys, Server, is_address, server_at
+from chatsite.talk.settings import *
 from chatsite.tools.mcp.config_file import tool_servers
 
-BASE_DIR = Path(__file__).resolve().parent.parent
-environ.Env.read_env(BASE_DIR / ".env", overwrite=False)
 LOCAL_HOSTS = ["localhost", "127.0.0.1", "[::1]"]
-
-
-def text(name: str, default: str = "") -> str:
-    """The variable's value without blanks around it; blank counts as not set."""
-    return os.environ.get(name, "").strip() or default
-
-
-def choice(name: str, default: str, allowed: tuple[str, ...]) -> str:
-    value = text(name, default)
-    if value not in allowed:
-        raise BadSetting(f"{name}={value!r} is not allowed. It is one of: {', '.join(allowed)}.")
-    return value
-
-
-def flag(name: str, default: str = "false") -> bool:
-    return choice(name, default, ("true", "false")) == "true"
-
-
-def number(name: str, default: int, *, low: int, high: int) -> int:
-    value = text(name, str(default))
-    readable = value.isascii() and value.isdigit() and len(value) <= len(str(high))
-    if not (readable and low <= int(value) <= high):
-        raise BadSetting(
-            f"{name}={value!r} is not allowed. It is a whole number from {low} to {high}."
-        )
-    return int(value)
 
 
 def address(name: str) -> str:
@@ -106,16 +79,6 @@ def cookie_name(name: str) -> str:
     return value
 
 
-def folder(name: str, default: Path) -> Path:
-    path = text(name, str(default))
-    try:
-        found = Path(path).expanduser().resolve()
-        found.is_dir()  # raises an error where the name is too long
-        return found
-    except (OSError, RuntimeError):  # nobody's home; links in a circle
-        raise BadSetting(f"{name}={path!r} is not a path that can be used.") from None
-
-
 # ---- folders --------------------------------------------------------------------------------
 VAR_DIR = folder("VAR_DIR", BASE_DIR / "var")
 FILES_DIR = folder("FILES_DIR", VAR_DIR / "files")
@@ -139,9 +102,6 @@ if DEBUG and not set(ALLOWED_HOSTS) <= set(LOCAL_HOSTS):
     raise BadSetting("DEBUG=true is only allowed while ALLOWED_HOSTS names this machine alone.")
 SECRET_KEY = text("SECRET_KEY")  # where it is blank, `startup` loads it from the file
 SECRET_KEY_FILE = None if SECRET_KEY else VAR_DIR / "secret_key"
-SIGNUP = flag("SIGNUP")
-# 0: guests never expire.
-GUEST_DAYS = number("GUEST_DAYS", 0, low=0, high=3_650)
 DEBUG_PANEL = choice("DEBUG_PANEL", "everyone", ("everyone", "staff", "off"))
 MAX_ANSWERS = number("MAX_ANSWERS", 200, low=1, high=100_000)
 MAX_ANSWERS_PER_OWNER = number("MAX_ANSWERS_PER_OWNER", 3, low=1, high=1_000)
@@ -193,11 +153,8 @@ CHAT_MODEL_PATH = text("CHAT_MODEL_PATH") and folder("CHAT_MODEL_PATH", BASE_DIR
 if CHAT_MODEL_PATH and not CHAT_MODEL_PATH.is_file():
     raise BadSetting(f"CHAT_MODEL_PATH={str(CHAT_MODEL_PATH)!r} is not a file. It is a GGUF file.")
 KV_SESSIONS_DIR = VAR_DIR / "kv"
-KV_SESSIONS_MB = number("KV_SESSIONS_MB", 1_024, low=0, high=1_000_000)
 MODELS = models_file("MODELS_FILE")
 MODEL_SERVERS = servers_of(MODELS)
-CACHE_CLEANUP = text("CACHE_CLEANUP")
-resolve_cleanup(environment=CACHE_CLEANUP, template={})
 API_KEYS = Keys({server.key: text(server.key) for server in MODEL_SERVERS.values() if server.key})
 # The servers that can be asked: configured by somebody, and with their key where they need one.
 # Servers on this machine that nobody configured are discovered at run time (LOCAL_SERVERS).
@@ -214,34 +171,12 @@ CONNECT_SECONDS = number("CONNECT_SECONDS", 5, low=1, high=600)
 FIRST_TOKEN_SECONDS = number("FIRST_TOKEN_SECONDS", 30, low=1, high=3_600)
 BETWEEN_TOKENS_SECONDS = number("BETWEEN_TOKENS_SECONDS", 20, low=1, high=3_600)
 
-# ---- mail ------------------------------------------------------------------------------------
-SITE_URL = read_site_url(text("SITE_URL"))
-# None: the channel is off.
-MAIL = read_mail_account(
-    imap=text("MAIL_IMAP"),
-    imap_password=text("MAIL_IMAP_PASSWORD"),
-    smtp=text("MAIL_SMTP"),
-    smtp_password=text("MAIL_SMTP_PASSWORD"),
-    address=text("MAIL_ADDRESS"),
-    agent=text("MAIL_AGENT"),
-    authserv_id=text("MAIL_AUTHSERV_ID"),
-    strangers=choice("MAIL_STRANGERS", "refuse", STRANGERS),
-    hourly=number("MAIL_THREAD_HOURLY", 10, low=1, high=1_000),
-    most_mb=number("MAIL_MAX_MB", 10, low=1, high=50),
-    folder=text("MAIL_FOLDER", "INBOX"),
-    site=SITE_URL,
-)
-
 # ---- tools -----------------------------------------------------------------------------------
 TOOLS_FILE = text("TOOLS_FILE") and folder("TOOLS_FILE", BASE_DIR)
 TOOL_SERVERS = tool_servers(TOOLS_FILE, environment=os.environ) if TOOLS_FILE else ()
 TOOL_SECONDS = number("TOOL_SECONDS", 30, low=1, high=600)
 
 # ---- other ways to an agent than the page ------------------------------------------------------
-TALK_FILE = text("TALK_FILE") and folder("TALK_FILE", BASE_DIR)
-TALK_CACHE_MAX_PER_CONVERSATION = number(
-    "TALK_CACHE_MAX_PER_CONVERSATION", 200, low=20, high=100_000
-)
 # What `${NAME}` in such a file stands for. No repr shows the values.
 FILE_VARIABLES = Keys(os.environ)
 
@@ -268,6 +203,10 @@ INSTALLED_APPS = [
     "csp",
     "channels",
     "chatsite.conversations.apps.ConversationsConfig",
+    "chatsite.accounts.apps.AccountsConfig",
+    "chatsite.kv_cache.apps.KvCacheConfig",
+    "chatsite.mail.apps.MailConfig",
+    "chatsite.talk.apps.TalkConfig",
 ]
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
@@ -328,7 +267,7 @@ AUTH_PASSWORD_VALIDATORS = [
 ]
 # The first one delays guesses, and knows nobody.
 AUTHENTICATION_BACKENDS = [
-    "chatsite.web.accounts.gate.Gate",
+    "chatsite.accounts.gate.Gate",
     "django.contrib.auth.backends.ModelBackend",
 ]
 LOGIN_URL = "login"

@@ -1,14 +1,9 @@
-from django.conf import settings
 from django.contrib import admin
-from django.contrib.auth.views import LoginView, LogoutView
-from django.urls import path
+from django.urls import include, path
 from django.views.generic import RedirectView
 
 from chatsite.web import health, pages
-from chatsite.web.accounts import addresses
-from chatsite.web.accounts import pages as accounts
-from chatsite.web.accounts.export import export_all
-from chatsite.web.api import cache, comparison, files, imports, marks, messages, sessions, summaries
+from chatsite.web.api import comparison, files, imports, marks, messages, sessions, summaries
 from chatsite.web.api import conversations as api
 
 # With its query: a link's agent and history settings count there too.
@@ -38,13 +33,7 @@ urlpatterns = [
     path("conversations/<uuid:id>/compare", comparison.compare_draft, name="compare-draft"),
     path("conversations/<uuid:id>/summary", summaries.summary, name="summary"),
     path("conversations/<uuid:id>/summary/switch", summaries.switch, name="summary-switch"),
-    path("conversations/<uuid:id>/cache", cache.cache_view, name="cache"),
-    path("conversations/<uuid:id>/cache/cleanup", cache.clean_cache, name="cache-cleanup"),
-    path(
-        "conversations/<uuid:id>/cache/bring_back",
-        cache.bring_back_unloaded,
-        name="cache-bring-back",
-    ),
+    path("conversations/<uuid:id>/", include("chatsite.kv_cache.urls")),
     path("files", files.files, name="files"),
     path("files/<uuid:id>", files.file, name="file"),
     path("models", api.models, name="models"),
@@ -59,28 +48,8 @@ urlpatterns = [
     path("turns/<uuid:id>/receipt", api.receipt, name="receipt"),
     path("turns/<uuid:id>/request", api.sent_request, name="request"),
     path("turns/<uuid:id>/compare", comparison.compare_turn, name="compare-turn"),
-    path(
-        "accounts/login/",
-        LoginView.as_view(
-            template_name="accounts/login.html",
-            redirect_authenticated_user=True,
-            extra_context={"signup": settings.SIGNUP},
-        ),
-        name="login",
-    ),
-    path("accounts/logout/", LogoutView.as_view(), name="logout"),
-    path("accounts/", accounts.Account.as_view(), name="account"),
-    path("accounts/password/", accounts.ChangePassword.as_view(), name="password"),
-    path("accounts/mail/", addresses.Addresses.as_view(), name="mail-addresses"),
-    path(
-        "accounts/mail/<int:id>/remove/",
-        addresses.RemoveAddress.as_view(),
-        name="mail-address-remove",
-    ),
-    path("accounts/mail/<str:token>/", addresses.VerifyAddress.as_view(), name="mail-address"),
-    path("accounts/export/", export_all, name="account-export"),
-    path("accounts/delete/", accounts.DeleteAccount.as_view(), name="account-delete"),
-    path("accounts/signup/", accounts.SignUp.as_view(), name="signup"),
+    path("accounts/mail/", include("chatsite.mail.urls")),
+    path("accounts/", include("chatsite.accounts.urls")),
     path("healthz", health.health, name="health"),
     path("readyz", health.ready, name="ready"),
     path("admin/password_change/", to_password, name="admin-password"),

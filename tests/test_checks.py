@@ -23,7 +23,7 @@ from chatsite.providers.known.facts import ModelFacts
 from chatsite.providers.known.models_file import ModelsFile
 from chatsite.providers.known.servers import Keys
 from chatsite.providers.tokens.sentence_vectors import SentenceVectors
-from chatsite.wiring import Site
+from chatsite.wiring.site import Site
 
 SHIPPED = Path(__file__).parents[1] / "agents"
 WriteAgent = Callable[..., None]

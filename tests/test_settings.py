@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from chatsite import settings
+from chatsite import environment, settings
 from chatsite.errors import BadSetting
 from chatsite.history import ENVIRONMENT_NAMES
 from chatsite.providers.known.models_file import ModelsFile
@@ -55,11 +55,12 @@ READERS = (
 
 
 def read_names() -> set[str]:
-    """Every name that settings.py reads, taken from its source and the table of servers."""
+    """Every name that the settings read, taken from their sources and the table of servers."""
     names = set(ENVIRONMENT_NAMES)
     for server in SERVERS.values():
         names |= {server.address, *([server.key] if server.key else [])}
-    for node in ast.walk(ast.parse((ROOT / "chatsite" / "settings.py").read_text())):
+    sources = [ROOT / "chatsite/settings.py", *(ROOT / "chatsite").glob("*/settings.py")]
+    for node in (one for source in sources for one in ast.walk(ast.parse(source.read_text()))):
         if (
             isinstance(node, ast.Call)
             and isinstance(node.func, ast.Name)
@@ -260,20 +261,20 @@ class TestReading:
     ) -> None:
         monkeypatch.setenv("MAX_ANSWERS_PER_OWNER", value)
         with pytest.raises(BadSetting, match="MAX_ANSWERS_PER_OWNER=.*from 1 to 1000"):
-            settings.number("MAX_ANSWERS_PER_OWNER", 3, low=1, high=1000)
+            environment.number("MAX_ANSWERS_PER_OWNER", 3, low=1, high=1000)
 
     @pytest.mark.parametrize(("value", "meant"), [(" 7 ", 7), ("1000", 1000), ("", 3), (" ", 3)])
     def test_a_blank_value_counts_as_not_set(
         self, value: str, meant: int, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setenv("MAX_ANSWERS_PER_OWNER", value)
-        assert settings.number("MAX_ANSWERS_PER_OWNER", 3, low=1, high=1000) == meant
+        assert environment.number("MAX_ANSWERS_PER_OWNER", 3, low=1, high=1000) == meant
 
     @pytest.mark.parametrize("value", ["True", "1", "on", "staff "])
     def test_a_choice_is_matched_exactly(self, value: str, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("SIGNUP", value)
         with pytest.raises(BadSetting, match="SIGNUP=.*true, false"):
-            settings.flag("SIGNUP")
+            environment.flag("SIGNUP")
 
     @pytest.mark.parametrize(
         "value",

@@ -19,13 +19,13 @@ from pytest_django import Settings
 
 from chatsite import storage
 from chatsite.conversations.database.lock import lock
-from chatsite.conversations.values.owners import Owner
+from chatsite.conversations.owners import Owner
 from chatsite.errors import NotFound, Refused
 from chatsite.storage import Pieces, in_pieces, reading, writing
 from chatsite.turns.agents.resolved_agent import missing_agent
 from chatsite.web.api import conversations as api
 from chatsite.web.api.requests import View
-from chatsite.wiring import Site
+from chatsite.wiring.site import Site
 from chatsite.wording import say
 from tests.conversations.builders import ADA, new_id, talk
 from tests.pseudo_language import pseudo_language

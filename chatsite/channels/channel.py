@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
-from chatsite.conversations.values.records import Answer
+from chatsite.conversations.records import Answer
 from chatsite.messages import Source
 from chatsite.turns.context.turn_context import PageRequest
 

@@ -6,7 +6,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Literal
 
-from chatsite.conversations.values.owners import Owner
+from chatsite.conversations.owners import Owner
 from chatsite.turns.context.turn_context import Room
 
 # The names of accounts, all accounts, or those of the staff. Guests never read a room.

@@ -11,8 +11,8 @@ class ConversationsConfig(AppConfig):
     def ready(self) -> None:
         # Models can't be imported before the apps are ready.
         from chatsite.conversations import models
-        from chatsite.conversations.database import word_index
         from chatsite.conversations.files import uploads
+        from chatsite.conversations.search import word_index
 
         post_delete.connect(uploads.remove_bytes, sender=models.Upload)
         connection_created.connect(word_index.register)

@@ -14,22 +14,22 @@ from typing import Any
 from django.db.models import Q
 from django.utils import timezone
 
-from chatsite.conversations.active_path import add_to_totals
 from chatsite.conversations.database.rows import conversation_view, message_of
 from chatsite.conversations.database.statements import CONVERSATION_TOTALS, MESSAGES
 from chatsite.conversations.files.quota import characters_of
 from chatsite.conversations.files.uploads import copy_uploads, require_quota
+from chatsite.conversations.imports.imports import begin_import
 from chatsite.conversations.models import ON_PATH, Conversation, Message
-from chatsite.conversations.reads.ownership import (
+from chatsite.conversations.owners import Owner
+from chatsite.conversations.ownership import (
     find_conversation,
     messages_on_path,
     owned_conversation,
     owns,
 )
-from chatsite.conversations.upkeep.imports import begin_import
-from chatsite.conversations.values.owners import Owner
+from chatsite.conversations.path.active_path import add_to_totals
 from chatsite.errors import NotFound, Refused
-from chatsite.kv import LOADED, UNLOADED
+from chatsite.kv_cache import LOADED, UNLOADED
 from chatsite.storage import ROWS, Pieces, in_pieces, reading
 from chatsite.views import ConversationView
 from chatsite.wording import say

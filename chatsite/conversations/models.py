@@ -9,13 +9,6 @@ from django.conf import settings
 from django.db import models
 from django.db.models import Q
 
-# Django finds every table here; those of the channels stand by themselves.
-from chatsite.conversations.tables.mail import Mail as Mail
-from chatsite.conversations.tables.mail import MailAddress as MailAddress
-from chatsite.conversations.tables.mail import Mailbox as Mailbox
-from chatsite.conversations.tables.talk import TalkMessage as TalkMessage
-from chatsite.conversations.tables.talk import TalkRoom as TalkRoom
-
 # For `on_path=True` Django writes a bare column, for which SQLite uses no index: 0.1 s, not 1 ms.
 ON_PATH = Q(on_path__in=(True,))
 # A user message in one of these states isn't sent again with later ones.
@@ -100,17 +93,6 @@ class Conversation(models.Model):
     def __str__(self) -> str:
         """Without the title: a person wrote it, and the admin's pages show this text."""
         return f"{self.agent} {self.id}"
-
-
-class Guest(models.Model):
-    """When a guest last opened a page, to the day: guests may expire (`GUEST_DAYS`)."""
-
-    key = models.CharField(max_length=64, primary_key=True)
-    seen = models.DateTimeField(db_index=True)
-
-    def __str__(self) -> str:
-        """Without the key, which is what opens their conversations."""
-        return f"guest seen {self.seen:%Y-%m-%d}"
 
 
 class Clock(models.Model):
@@ -309,31 +291,6 @@ class Summary(models.Model):
 
     def __str__(self) -> str:
         return f"summary {self.version} up to {self.last_seq}"
-
-
-class KvSession(models.Model):
-    """One slot of the engine that was saved to a file: the fields of `kv.Session`.
-
-    `key` is the conversation's id, or names the beginning that an agent's conversations share.
-    `ids` are the tokens in its cells, `spans` the messages that they belong to. It holds the whole
-    text of the conversation, and is deleted when some of that text is changed or deleted.
-    """
-
-    key = models.CharField(max_length=80, unique=True)
-    conversation = models.ForeignKey(
-        Conversation, null=True, blank=True, on_delete=models.CASCADE, related_name="kv_sessions"
-    )
-    fingerprint = models.TextField()
-    ids = models.BinaryField()
-    spans = models.JSONField()
-    file = models.CharField(max_length=80, unique=True)
-    size = models.PositiveBigIntegerField()
-    digest = models.CharField(max_length=128)
-    used = models.DateTimeField()
-    created = models.DateTimeField()
-
-    def __str__(self) -> str:
-        return f"{self.key} in {self.file}"
 
 
 class SearchIndexPart(models.Model):

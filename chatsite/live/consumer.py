@@ -14,9 +14,9 @@ from channels.consumer import get_handler_name
 from channels.generic.websocket import AsyncWebsocketConsumer
 from pydantic_core import to_json
 
+from chatsite.accounts.rights import Rights
 from chatsite.channels.rooms import Reader
-from chatsite.conversations.values.owners import Owner
-from chatsite.conversations.values.rights import Rights
+from chatsite.conversations.owners import Owner
 from chatsite.errors import BadCommand, ChatsiteError, PromptTooLarge, TooMany
 from chatsite.events import Event, Preview, Refusal, Reply, TurnStarted
 from chatsite.limits.addresses import address_of
@@ -39,7 +39,7 @@ from chatsite.live.limits import SocketLimits, closed_for
 from chatsite.turns.answer.feed import FeedReader, ReaderLost
 from chatsite.turns.context.turn_context import PageRequest
 from chatsite.views import Problem
-from chatsite.wiring import Site
+from chatsite.wiring.site import Site
 from chatsite.wording import later, say
 
 logger = logging.getLogger("chatsite.live")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from chatsite.conversations.reads.queries import agent_of, kept_choice
-from chatsite.conversations.upkeep.lifecycle import choose_history
+from chatsite.conversations.lifecycle import choose_history
+from chatsite.conversations.path.queries import agent_of, kept_choice
 from chatsite.errors import NotFound
 from chatsite.events import HistoryChosen
 from chatsite.history.settings.choosers import Choice

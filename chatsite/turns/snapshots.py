@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
-from chatsite.conversations.reads.queries import open_conversation
+from chatsite.conversations.path.queries import open_conversation
+from chatsite.conversations.records import OpenConversation
 from chatsite.conversations.turn.end import end_interrupted
-from chatsite.conversations.values.records import OpenConversation
 from chatsite.errors import ChatsiteError, NotFound
 from chatsite.events import Engine, Snapshot
 from chatsite.providers.base.provider import Status

@@ -15,7 +15,7 @@ from django.utils.translation import get_language
 from django.views.decorators.csrf import ensure_csrf_cookie
 from django.views.decorators.http import require_safe
 
-from chatsite.conversations.reads.queries import agent_of
+from chatsite.conversations.path.queries import agent_of
 from chatsite.errors import NotFound
 from chatsite.history import POLICIES
 from chatsite.history.settings.resolve import may_use_url

@@ -12,11 +12,11 @@ from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.crypto import salted_hmac
 
+from chatsite.accounts import guests
 from chatsite.channels.rooms import Reader
-from chatsite.conversations.upkeep import guests
-from chatsite.conversations.values.owners import Owner
+from chatsite.conversations.owners import Owner
 from chatsite.errors import NotFound
-from chatsite.wiring import Site
+from chatsite.wiring.site import Site
 
 T = TypeVar("T")
 

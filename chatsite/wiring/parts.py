@@ -7,10 +7,10 @@ from datetime import UTC, datetime
 
 from django.conf import settings
 
-from chatsite.conversations.cache import saved_sessions as session_rows
-from chatsite.conversations.reads.message_search import search_messages
+from chatsite.conversations.search.message_search import search_messages
+from chatsite.kv_cache import saved_sessions as session_rows
+from chatsite.kv_cache.slots.sessions import Sessions
 from chatsite.limits.limiter import Limiter
-from chatsite.providers.embedded.cache.sessions import Sessions
 from chatsite.providers.embedded.engine import Engine
 from chatsite.providers.http.streaming import Timeouts
 from chatsite.providers.reachable import Providers

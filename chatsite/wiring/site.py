@@ -11,20 +11,21 @@ from typing import IO
 from django.conf import settings
 
 from chatsite import storage
+from chatsite.accounts.queries import rights_of
+from chatsite.accounts.sign_ins import SignIns
+from chatsite.accounts.signals import follow_accounts
+from chatsite.accounts.watch import AccountWatch
 from chatsite.agents.catalogue import Catalogue
 from chatsite.agents.strategy.worker import StrategyWorker
 from chatsite.channels.desk import Desk
 from chatsite.channels.rooms import Rooms
 from chatsite.channels.supervisor import Channels
-from chatsite.conversations.cache.books import place_books
 from chatsite.conversations.database.lock import lock
-from chatsite.conversations.outside.mail_upkeep import purge_mails
-from chatsite.conversations.reads.accounts import rights_of
+from chatsite.conversations.imports.tasks import Imports
+from chatsite.conversations.owners import Owner
+from chatsite.conversations.path.cache_places import place_books
+from chatsite.conversations.purge import remove_imports
 from chatsite.conversations.turn.end import end_interrupted
-from chatsite.conversations.upkeep.clock import bring_up_to_date
-from chatsite.conversations.upkeep.import_tasks import Imports
-from chatsite.conversations.upkeep.maintenance import Maintenance, remove_imports
-from chatsite.conversations.values.owners import Owner
 from chatsite.events import CacheChanged, SummaryChanged
 from chatsite.files.intake import Intake
 from chatsite.history import may_use_url
@@ -32,14 +33,14 @@ from chatsite.history.policies.lexical import LEXICAL
 from chatsite.history.policies.strategy import STRATEGY
 from chatsite.history.policies.summary import SUMMARY
 from chatsite.history.policies.triage import TRIAGE
-from chatsite.kv import Place
-from chatsite.limits.sign_ins import SignIns
+from chatsite.kv_cache import Place
+from chatsite.kv_cache.cleanup_preview import CleanupPreview
+from chatsite.kv_cache.slots.cache import Cache
+from chatsite.kv_cache.trim_ahead import TrimAhead
 from chatsite.providers.echo import EchoProvider
-from chatsite.providers.embedded.cache.cache import Cache
 from chatsite.providers.embedded.provider import EmbeddedProvider
 from chatsite.providers.tokens.sentence_vectors import SentenceVectors, describe_vectors
 from chatsite.tools.mcp.connections import ToolServers
-from chatsite.turns.account_watch import AccountWatch
 from chatsite.turns.agents.agents import Agents
 from chatsite.turns.agents.model_choice import ModelChoice
 from chatsite.turns.answer.feed import ConversationFeeds
@@ -54,13 +55,11 @@ from chatsite.turns.history_choice import HistoryChoices
 from chatsite.turns.running_turns import TurnLimits
 from chatsite.turns.sockets import Sockets
 from chatsite.turns.turns import Turns
-from chatsite.turns.what_if.cleanup_preview import CleanupPreview
 from chatsite.turns.what_if.comparison import PolicyComparison
-from chatsite.turns.what_if.trim_ahead import TrimAhead
 from chatsite.wiring import parts
-from chatsite.wiring.account_signals import follow_accounts
-from chatsite.wiring.mail import mail_channels
-from chatsite.wiring.talk import ChangedElsewhere, talk_channels
+from chatsite.wiring.clock import bring_up_to_date
+from chatsite.wiring.features import FEATURES
+from chatsite.wiring.maintenance import Maintenance
 
 logger = logging.getLogger("chatsite")
 DRAIN_SECONDS = 20.0
@@ -170,23 +169,9 @@ class Site:
         self.cleanups = CleanupPreview(drafts=self.drafts)
 
     def _channels(self) -> Channels:
-        """The ways besides the page: rooms and mail."""
-        elsewhere = ChangedElsewhere(
-            recaller=self.recaller,
-            cache=self.cache,
-            trim_ahead=self.trim_ahead,
-            feeds=self.feeds,
-            summariser=self.summariser,
-        )
-        talk = talk_channels(
-            turns=self.turns,
-            intake=self.intake,
-            rooms=self.rooms,
-            elsewhere=elsewhere,
-        )
-        mail = mail_channels(self.intake, self.page_request)
+        """The ways besides the page, such as rooms and mail."""
         desk = Desk(turns=self.turns, limiter=self.limiter)
-        return Channels([*talk, *mail], desk)
+        return Channels([one for feature in FEATURES for one in feature.channels(self)], desk)
 
     def _account_watch(self) -> AccountWatch:
         running = self.turns.running
@@ -199,9 +184,10 @@ class Site:
         )
 
     async def _sweep(self) -> None:
-        """Beside what storage removes by itself: leftovers of the engine's cache, and of mail."""
+        """Beside conversations: leftovers of the engine's cache, and of the features."""
         await self.sessions.sweep()
-        await purge_mails()
+        for feature in FEATURES:
+            await feature.purge()
 
     # ---- around turns ------------------------------------------------------------------------
     async def _store_places(self, conversation: str, places: Mapping[str, Place]) -> None:

@@ -19,7 +19,7 @@ from chatsite.history import (
     TriageChoice,
     Window,
 )
-from chatsite.kv.cleanup import DEFAULT, STRATEGIES
+from chatsite.kv_cache.cleanup import DEFAULT, STRATEGIES
 from chatsite.messages import Message, TokenCount
 from conformance_kit.cases import CaseEntry, total_tokens, with_tokens
 from conformance_kit.conversations import Dials, paths

@@ -11,10 +11,10 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from chatsite.kv import EMPTY, Session
+from chatsite.kv_cache import EMPTY, Session
+from chatsite.kv_cache.session_files import SessionFolder
 from chatsite.providers.embedded.client import EngineClient
 from chatsite.providers.embedded.engine import Engine, RunningEngine
-from chatsite.providers.embedded.session_files import SessionFolder
 from tests.bench import talk
 from tests.short_talks import SYSTEM
 from tests.token_ids import CHUNK, Completion, RoleText, ask, cached_ids, prompt_ids

@@ -43,8 +43,8 @@ def counted_message(role: Role) -> Message:
 def conversation(guest: str, count: int) -> str:
     """Store a conversation of `count` messages: a greeting, then questions and answers in turn.
     Returns its id."""
-    from chatsite.conversations import active_path
     from chatsite.conversations.models import Conversation
+    from chatsite.conversations.path import active_path
 
     now = datetime.now(UTC)
     row = Conversation.objects.create(

@@ -40,7 +40,7 @@ class QueryCounter:
     def load(self, **kwargs: Any) -> Any:
         from django.db import connection
 
-        from chatsite.conversations.reads import loading
+        from chatsite.conversations.path import loading
 
         def count(execute: Callable[..., Any], *args: Any) -> Any:
             self.queries += 1
@@ -58,7 +58,7 @@ class Case:
     context: Any
 
     async def decide(self, decider: Any) -> Decision:
-        from chatsite.conversations.reads.loading import load_path
+        from chatsite.conversations.path.loading import load_path
 
         context = self.context
         loaded = await load_path(
@@ -113,9 +113,9 @@ async def _case(count: int) -> Case:
     from django.conf import settings
 
     from chatsite.agents.catalogue import Catalogue
+    from chatsite.conversations.owners import Owner
     from chatsite.conversations.turn.begin import begin_turn
     from chatsite.conversations.turn.end import end_turn
-    from chatsite.conversations.values.owners import Owner
     from chatsite.storage import reading
     from chatsite.turns.agents.resolved_agent import resolve_agent
     from chatsite.turns.context.decider import Decider

@@ -72,7 +72,7 @@ def _build(count: int) -> str:
 
     from chatsite.conversations.database.statements import MESSAGES
     from chatsite.conversations.models import Conversation, Message
-    from chatsite.conversations.upkeep.word_indexing import index_words
+    from chatsite.conversations.search.word_indexing import index_words
     from chatsite.storage import flush_write_log, next_piece
 
     now, texts = datetime.now(UTC), _texts(count)
@@ -125,8 +125,8 @@ def _size(file: Path) -> int:
 
 def _measure(times: int) -> dict[str, tuple[list[float], list[float]]]:
     """Milliseconds before and now, by what is looked for."""
-    from chatsite.conversations.reads.text_search import search_text
-    from chatsite.conversations.values.owners import Owner
+    from chatsite.conversations.owners import Owner
+    from chatsite.conversations.search.text_search import search_text
 
     owner = Owner(guest="ada")
     found: dict[str, tuple[list[float], list[float]]] = {}

@@ -34,9 +34,9 @@ class Clock:
 
 async def run_voyage(guest: str, options: Mapping[str, Any], clock: Clock) -> str:
     """Run the voyage as a conversation of this guest that ends now; return its id."""
-    from chatsite.conversations.values.owners import Owner
+    from chatsite.conversations.owners import Owner
     from chatsite.events import TurnEnded
-    from chatsite.wiring import Site
+    from chatsite.wiring.site import Site
 
     site, end, id = Site(), clock.now, str(uuid.uuid4())
     page_request = site.page_request(

@@ -17,7 +17,7 @@ from chatsite.agents.template_file import parse_template
 from chatsite.channels.channel import Question
 from chatsite.channels.desk import Desk
 from chatsite.conversations.models import Message
-from chatsite.conversations.outside.outside_messages import add_message
+from chatsite.conversations.path.added_messages import add_message
 from chatsite.history.policies.triage import TRIAGE
 from chatsite.history.settings.table import CONVERSATION_ROWS
 from chatsite.limits.limiter import Limiter

@@ -9,13 +9,13 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from chatsite.conversations.reads.receipts import request_parts, turn_owner
-from chatsite.conversations.values.owners import Owner
+from chatsite.conversations.owners import Owner
+from chatsite.conversations.turn.receipts import request_parts, turn_owner
 from chatsite.errors import ChatsiteError
 from chatsite.history.records.replay import StoredRequest
 from chatsite.turns.answer.sent_requests import RebuiltRequest, rebuild_request
 from chatsite.turns.context.stored_files import StoredFiles
-from chatsite.wiring import Site
+from chatsite.wiring.site import Site
 
 NOT_A_RECEIPT = (
     "{file} is not a receipt that can be read. Copy one in the debug panel under an answer, "

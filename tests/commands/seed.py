@@ -11,11 +11,11 @@ from django.contrib.auth import get_user_model
 from django.core.management.base import BaseCommand, CommandError
 from django.urls import reverse
 
-from chatsite.conversations.upkeep.clock import bring_up_to_date
-from chatsite.conversations.upkeep.lifecycle import rename_conversation
-from chatsite.conversations.values.owners import Owner
+from chatsite.conversations.lifecycle import rename_conversation
+from chatsite.conversations.owners import Owner
 from chatsite.errors import ChatsiteError
 from chatsite.web.management.commands.serve import browsable_host
+from chatsite.wiring.clock import bring_up_to_date
 from tests.seed.samples import SAMPLES, short
 from tests.seed.seeder import Seeder
 

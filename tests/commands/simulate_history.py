@@ -14,9 +14,9 @@ from typing import Any
 from django.conf import settings as configured
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from chatsite.conversations.reads.loading import load_path
-from chatsite.conversations.reads.receipts import list_all_conversations, valid_summaries
-from chatsite.conversations.values.records import StoredConversation
+from chatsite.conversations.path.loading import load_path
+from chatsite.conversations.records import StoredConversation
+from chatsite.conversations.turn.receipts import list_all_conversations, valid_summaries
 from chatsite.errors import ChatsiteError, NotFound
 from chatsite.history import POLICIES, Everything, Settings, may_use_url
 from chatsite.history.settings.alternatives import alternatives
@@ -25,7 +25,7 @@ from chatsite.history.settings.offers import SettingSources
 from chatsite.providers.base.model import PUBLISHED
 from chatsite.turns.context.turn_context import PageRequest
 from chatsite.turns.what_if.past_evidence import PathIndexReader, decider_of_path
-from chatsite.wiring import Site
+from chatsite.wiring.site import Site
 from tests.commands.simulation import Replay, SimulationTotals
 
 AS_SET = "as set"

@@ -15,15 +15,15 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from chatsite.conversations.models import Conversation, Message
-from chatsite.conversations.reads import queries
+from chatsite.conversations.owners import Owner
+from chatsite.conversations.path import queries
+from chatsite.conversations.records import FinishedTurn, StartedTurn
 from chatsite.conversations.turn.begin import begin_turn
 from chatsite.conversations.turn.edit import begin_edit
 from chatsite.conversations.turn.end import end_turn
 from chatsite.conversations.turn.retry import begin_retry
 from chatsite.conversations.turn.rounds import begin_calls
-from chatsite.conversations.upkeep import deletions
-from chatsite.conversations.values.owners import Owner
-from chatsite.conversations.values.records import FinishedTurn, StartedTurn
+from chatsite.conversations.versions import deletions
 from chatsite.history import Everything
 from chatsite.messages import Message as DomainMessage
 from chatsite.messages import TokenCount, ToolCall

@@ -6,12 +6,12 @@ import pytest
 
 from chatsite.conversations.copies import copy_path, read_for_copy
 from chatsite.conversations.files.export import read_export, write_export
-from chatsite.conversations.reads.queries import whole_path
-from chatsite.conversations.reads.text_search import FEW, bookmarked_messages
-from chatsite.conversations.upkeep.deletions import delete_message, restore_message
-from chatsite.conversations.upkeep.imports import import_conversation
-from chatsite.conversations.upkeep.lifecycle import delete_conversation, undelete_conversation
-from chatsite.conversations.upkeep.marks import bookmark_message
+from chatsite.conversations.imports.imports import import_conversation
+from chatsite.conversations.lifecycle import delete_conversation, undelete_conversation
+from chatsite.conversations.path.marks import bookmark_message
+from chatsite.conversations.path.queries import whole_path
+from chatsite.conversations.search.text_search import FEW, bookmarked_messages
+from chatsite.conversations.versions.deletions import delete_message, restore_message
 from chatsite.errors import NotFound
 from tests.conversations.builders import ADA, BOB, messages, new_id, row, shown_messages, talk
 

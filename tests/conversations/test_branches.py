@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import pytest
 
+from chatsite.conversations.lifecycle import clear_conversation
 from chatsite.conversations.models import Turn
-from chatsite.conversations.outside.outside_messages import add_message
-from chatsite.conversations.reads import loading, queries
-from chatsite.conversations.turn import versions as versions_module
+from chatsite.conversations.path import loading, queries
+from chatsite.conversations.path.added_messages import add_message
+from chatsite.conversations.path.marks import forget_above_message
 from chatsite.conversations.turn.end import end_interrupted
-from chatsite.conversations.turn.versions import finish_branches, show_version
-from chatsite.conversations.upkeep.deletions import delete_message
-from chatsite.conversations.upkeep.lifecycle import clear_conversation
-from chatsite.conversations.upkeep.marks import forget_above_message
+from chatsite.conversations.versions import versions as versions_module
+from chatsite.conversations.versions.deletions import delete_message
+from chatsite.conversations.versions.versions import finish_branches, show_version
 from chatsite.errors import NotFound, Refused, TurnRunning
 from chatsite.history import Users
 from chatsite.storage import next_piece

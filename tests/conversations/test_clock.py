@@ -10,10 +10,11 @@ from django.contrib.auth.models import User
 from django.contrib.sessions.models import Session
 from django.utils import timezone
 
-from chatsite.conversations.models import Clock, Conversation, Guest
-from chatsite.conversations.upkeep import maintenance
-from chatsite.conversations.upkeep.maintenance import Maintenance
-from chatsite.conversations.values.owners import Owner
+from chatsite.accounts.models import Guest
+from chatsite.conversations.models import Clock, Conversation
+from chatsite.conversations.owners import Owner
+from chatsite.wiring import maintenance
+from chatsite.wiring.maintenance import Maintenance
 from tests.conversations.builders import new_id, talk
 
 pytestmark = pytest.mark.django_db(transaction=True)

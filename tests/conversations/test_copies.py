@@ -8,13 +8,13 @@ import pytest
 
 from chatsite.conversations.copies import copy_path, read_for_copy
 from chatsite.conversations.files.uploads import find_upload
+from chatsite.conversations.lifecycle import choose_history, delete_conversation
 from chatsite.conversations.models import Conversation
-from chatsite.conversations.reads.queries import list_conversations
+from chatsite.conversations.owners import Owner
+from chatsite.conversations.path.marks import exclude_message, forget_above_message, pin_message
+from chatsite.conversations.path.queries import list_conversations
 from chatsite.conversations.turn.end import end_turn
-from chatsite.conversations.upkeep.deletions import delete_message
-from chatsite.conversations.upkeep.lifecycle import choose_history, delete_conversation
-from chatsite.conversations.upkeep.marks import exclude_message, forget_above_message, pin_message
-from chatsite.conversations.values.owners import Owner
+from chatsite.conversations.versions.deletions import delete_message
 from chatsite.errors import NotFound, Refused
 from chatsite.messages import Attachment
 from chatsite.storage import ROWS, next_piece

@@ -7,15 +7,18 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from chatsite.conversations import summaries
+from chatsite.accounts import queries as accounts
 from chatsite.conversations.models import Message, Summary
-from chatsite.conversations.reads import accounts, loading, queries, receipts, summary_queries
-from chatsite.conversations.reads.text_search import search_text
+from chatsite.conversations.path import loading, queries
+from chatsite.conversations.path.marks import forget_above_message, pin_message
+from chatsite.conversations.search.text_search import search_text
+from chatsite.conversations.search.word_indexing import index_words
+from chatsite.conversations.summaries import queries as summary_queries
+from chatsite.conversations.summaries import versions as summaries
+from chatsite.conversations.turn import receipts
 from chatsite.conversations.turn.end import end_turn
-from chatsite.conversations.turn.versions import show_version
-from chatsite.conversations.upkeep import deletions, edits
-from chatsite.conversations.upkeep.marks import forget_above_message, pin_message
-from chatsite.conversations.upkeep.word_indexing import index_words
+from chatsite.conversations.versions import deletions, edits
+from chatsite.conversations.versions.versions import show_version
 from chatsite.errors import NotFound, TurnRunning
 from chatsite.history import Everything
 from tests.conversations.builders import (

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from chatsite.conversations.models import Turn
-from chatsite.conversations.reads import loading
+from chatsite.conversations.path import loading
 from chatsite.conversations.turn.end import end_turn
-from chatsite.conversations.upkeep import deletions, edits
-from chatsite.conversations.upkeep.deletions import WORDS_DELETED
+from chatsite.conversations.versions import deletions, edits
+from chatsite.conversations.versions.deletions import WORDS_DELETED
 from chatsite.errors import Refused
 from chatsite.history import Everything, Users
 from chatsite.history.lexical.index import Index, Line

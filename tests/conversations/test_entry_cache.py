@@ -5,15 +5,15 @@ from __future__ import annotations
 import pytest
 from django.contrib.auth.models import User
 
+from chatsite.accounts.removal import remove_account
 from chatsite.conversations.database.columns import key
 from chatsite.conversations.database.statements import ENTRIES
+from chatsite.conversations.lifecycle import clear_conversation, delete_conversation
 from chatsite.conversations.models import Conversation
-from chatsite.conversations.reads import loading
-from chatsite.conversations.reads.entry_cache import FEW, EntryCache, Row
-from chatsite.conversations.upkeep.accounts import remove_account
-from chatsite.conversations.upkeep.deletions import delete_message
-from chatsite.conversations.upkeep.edits import edit_message
-from chatsite.conversations.upkeep.lifecycle import clear_conversation, delete_conversation
+from chatsite.conversations.path import loading
+from chatsite.conversations.path.entry_cache import FEW, EntryCache, Row
+from chatsite.conversations.versions.deletions import delete_message
+from chatsite.conversations.versions.edits import edit_message
 from chatsite.history import Entry, Everything
 from tests.conversations.builders import ADA, messages, new_id, talk
 

@@ -9,15 +9,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chatsite.conversations.cache.books import bring_back_turns, mark_turns, place_books
 from chatsite.conversations.files.export import original_metadata, read_export, write_export
 from chatsite.conversations.files.export_format import FORMAT, VERSION
+from chatsite.conversations.imports.imports import import_conversation
 from chatsite.conversations.models import Conversation
-from chatsite.conversations.reads import queries
+from chatsite.conversations.path import marks, queries
+from chatsite.conversations.path.cache_places import bring_back_turns, mark_turns, place_books
+from chatsite.conversations.records import WholePath
 from chatsite.conversations.turn.end import end_turn
-from chatsite.conversations.upkeep import marks
-from chatsite.conversations.upkeep.imports import import_conversation
-from chatsite.conversations.values.records import WholePath
 from chatsite.errors import BadRestore
 from chatsite.files.names import safe_name
 from chatsite.history import Entry

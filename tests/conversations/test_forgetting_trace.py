@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 from pytest_django import DjangoAssertNumQueries
 
+from chatsite.conversations.lifecycle import delete_conversation
 from chatsite.conversations.models import Turn
-from chatsite.conversations.reads.forgetting_trace import questions_since, trace_message
-from chatsite.conversations.upkeep import marks
-from chatsite.conversations.upkeep.lifecycle import delete_conversation
+from chatsite.conversations.path import marks
+from chatsite.conversations.path.forgetting_trace import questions_since, trace_message
 from chatsite.errors import NotFound
 from tests.conversations.builders import ADA, BOB, messages, new_id, row, talk
 
@@ -75,7 +75,7 @@ def test_a_recent_change_is_found_in_the_newest_receipts() -> None:
 def test_the_trace_never_reads_more_receipts_than_its_limit(
     django_assert_max_num_queries: DjangoAssertNumQueries, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("chatsite.conversations.reads.forgetting_trace.CHUNKS", (4, 8))
+    monkeypatch.setattr("chatsite.conversations.path.forgetting_trace.CHUNKS", (4, 8))
     chat = long_talk(40, reach=1)
     found = trace_message.here(owner=ADA, message=at(chat, 1))
     with django_assert_max_num_queries(4):

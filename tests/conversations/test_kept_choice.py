@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from chatsite.conversations.reads.queries import kept_choice
-from chatsite.conversations.upkeep.lifecycle import (
+from chatsite.conversations.lifecycle import (
     choose_history,
     clear_conversation,
     delete_conversation,
 )
+from chatsite.conversations.path.queries import kept_choice
 from chatsite.errors import NotFound
 from tests.conversations.builders import ADA, BOB, begin, end, new_id, retry, row
 

@@ -6,9 +6,8 @@ import pytest
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
-from chatsite.conversations import active_path
 from chatsite.conversations.models import Conversation
-from chatsite.conversations.reads import loading
+from chatsite.conversations.path import active_path, loading
 from chatsite.history import Tokens, Users
 from chatsite.messages import Message as DomainMessage
 from chatsite.messages import Source

@@ -7,16 +7,15 @@ from typing import Any
 
 import pytest
 
-from chatsite.conversations.models import Conversation, Message
-from chatsite.conversations.reads import loading, queries
-from chatsite.conversations.turn.begin import begin_turn
-from chatsite.conversations.upkeep import marks
-from chatsite.conversations.upkeep.lifecycle import (
+from chatsite.conversations.lifecycle import (
     clear_conversation,
     delete_conversation,
     undelete_conversation,
 )
-from chatsite.conversations.upkeep.marks import MarkChange
+from chatsite.conversations.models import Conversation, Message
+from chatsite.conversations.path import loading, marks, queries
+from chatsite.conversations.path.marks import MarkChange
+from chatsite.conversations.turn.begin import begin_turn
 from chatsite.errors import ChatsiteError, NotFound, Refused
 from chatsite.history import Everything, Users
 from chatsite.messages import Message as DomainMessage

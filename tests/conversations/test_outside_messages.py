@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from chatsite.conversations.outside.outside_messages import add_message
-from chatsite.conversations.reads import loading, queries
-from chatsite.conversations.upkeep.lifecycle import (
+from chatsite.conversations.lifecycle import (
     clear_conversation,
     delete_conversation,
     save_counts,
 )
+from chatsite.conversations.path import loading, queries
+from chatsite.conversations.path.added_messages import add_message
 from chatsite.errors import BadCommand, NotFound, TurnRunning
 from chatsite.history import Users, estimate_message
 from chatsite.messages import TokenCount

@@ -14,24 +14,24 @@ from django.db import connection
 from django.utils import timezone
 
 from chatsite import storage
-from chatsite.conversations.models import Conversation, Message, Turn
-from chatsite.conversations.reads import loading
-from chatsite.conversations.reads.loading import load_path
-from chatsite.conversations.reads.queries import list_conversations, open_conversation, whole_path
-from chatsite.conversations.upkeep import maintenance
-from chatsite.conversations.upkeep.imports import (
+from chatsite.conversations import purge as maintenance
+from chatsite.conversations.imports.imports import (
     add_imported,
     begin_import,
     finish_import,
     import_conversation,
 )
-from chatsite.conversations.upkeep.lifecycle import (
+from chatsite.conversations.lifecycle import (
     clear_conversation,
     delete_conversation,
     save_counts,
     undelete_conversation,
 )
-from chatsite.conversations.upkeep.maintenance import purge
+from chatsite.conversations.models import Conversation, Message, Turn
+from chatsite.conversations.path import loading
+from chatsite.conversations.path.loading import load_path
+from chatsite.conversations.path.queries import list_conversations, open_conversation, whole_path
+from chatsite.conversations.purge import purge
 from chatsite.errors import NotFound
 from chatsite.history import Everything
 from chatsite.messages import Message as Said

@@ -6,18 +6,19 @@ import pytest
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
-from chatsite.conversations import active_path
-from chatsite.conversations.models import Conversation, Message
-from chatsite.conversations.reads import loading, ownership, queries, receipts
-from chatsite.conversations.reads.queries import open_conversation
-from chatsite.conversations.turn.end import end_turn
-from chatsite.conversations.upkeep.lifecycle import (
+from chatsite.conversations import ownership
+from chatsite.conversations.lifecycle import (
     clear_conversation,
     delete_conversation,
     rename_conversation,
     undelete_conversation,
 )
-from chatsite.conversations.values.owners import Owner
+from chatsite.conversations.models import Conversation, Message
+from chatsite.conversations.owners import Owner
+from chatsite.conversations.path import active_path, loading, queries
+from chatsite.conversations.path.queries import open_conversation
+from chatsite.conversations.turn import receipts
+from chatsite.conversations.turn.end import end_turn
 from chatsite.errors import NotFound
 from chatsite.history import Everything, Users
 from chatsite.messages import Message as DomainMessage

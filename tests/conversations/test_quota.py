@@ -11,9 +11,9 @@ import pytest
 from django.contrib.auth import get_user_model
 from django.utils import timezone
 
-from chatsite.conversations.upkeep import maintenance
-from chatsite.conversations.upkeep.lifecycle import clear_conversation, delete_conversation
-from chatsite.conversations.values.owners import Owner
+from chatsite.conversations import purge as maintenance
+from chatsite.conversations.lifecycle import clear_conversation, delete_conversation
+from chatsite.conversations.owners import Owner
 from chatsite.errors import Refused
 from chatsite.files.intake import KEPT_FREE
 from tests.conversations.builders import ADA, begin, end, new_id

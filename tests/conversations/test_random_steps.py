@@ -14,15 +14,16 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 from hypothesis.stateful import run_state_machine_as_test as run
 
+from chatsite.conversations.lifecycle import clear_conversation, save_counts
 from chatsite.conversations.models import Message, Turn
-from chatsite.conversations.outside.outside_messages import add_message
-from chatsite.conversations.reads import loading, queries, receipts
+from chatsite.conversations.path import loading, marks, queries
+from chatsite.conversations.path.added_messages import add_message
+from chatsite.conversations.records import Checkpoint, StartedTurn
+from chatsite.conversations.turn import receipts
 from chatsite.conversations.turn.end import end_interrupted, end_turn
 from chatsite.conversations.turn.rounds import end_call, save_checkpoints
-from chatsite.conversations.turn.versions import show_version
-from chatsite.conversations.upkeep import deletions, edits, marks
-from chatsite.conversations.upkeep.lifecycle import clear_conversation, save_counts
-from chatsite.conversations.values.records import Checkpoint, StartedTurn
+from chatsite.conversations.versions import deletions, edits
+from chatsite.conversations.versions.versions import show_version
 from chatsite.errors import NotFound, Refused
 from chatsite.history import BACKGROUND, Everything
 from chatsite.messages import Message as DomainMessage

@@ -5,17 +5,18 @@ from __future__ import annotations
 import pytest
 from pytest_django import DjangoAssertNumQueries
 
-from chatsite.conversations import summaries
+from chatsite.conversations.lifecycle import clear_conversation
 from chatsite.conversations.models import Message, Turn
-from chatsite.conversations.outside.outside_messages import add_message
-from chatsite.conversations.reads import queries, receipts, summary_queries
+from chatsite.conversations.path import marks, queries
+from chatsite.conversations.path.added_messages import add_message
+from chatsite.conversations.records import Checkpoint, StartedTurn
+from chatsite.conversations.summaries import queries as summary_queries
+from chatsite.conversations.summaries import versions as summaries
+from chatsite.conversations.turn import receipts
 from chatsite.conversations.turn.end import end_interrupted, end_turn
 from chatsite.conversations.turn.rounds import end_call, save_checkpoints
-from chatsite.conversations.turn.versions import show_version
-from chatsite.conversations.upkeep import marks
-from chatsite.conversations.upkeep.edits import edit_message
-from chatsite.conversations.upkeep.lifecycle import clear_conversation
-from chatsite.conversations.values.records import Checkpoint, StartedTurn
+from chatsite.conversations.versions.edits import edit_message
+from chatsite.conversations.versions.versions import show_version
 from chatsite.errors import NotFound, Refused, TurnRunning
 from chatsite.history import AddedMessage
 from chatsite.messages import Role

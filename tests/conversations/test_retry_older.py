@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from chatsite.conversations.models import Turn
-from chatsite.conversations.reads import receipts
+from chatsite.conversations.path import marks
+from chatsite.conversations.turn import receipts
 from chatsite.conversations.turn.end import end_interrupted, end_turn
-from chatsite.conversations.turn.versions import show_version
-from chatsite.conversations.upkeep import marks
-from chatsite.conversations.upkeep.edits import edit_message
+from chatsite.conversations.versions.edits import edit_message
+from chatsite.conversations.versions.versions import show_version
 from chatsite.errors import Refused
 from tests.conversations.builders import (
     ADA,

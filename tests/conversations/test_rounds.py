@@ -9,10 +9,11 @@ from pytest_django import DjangoAssertNumQueries
 
 from chatsite.conversations.files.export import read_export, write_export
 from chatsite.conversations.models import Message
-from chatsite.conversations.reads import loading, queries, receipts
+from chatsite.conversations.path import loading, queries
+from chatsite.conversations.records import Checkpoint, StartedTurn
+from chatsite.conversations.turn import receipts
 from chatsite.conversations.turn.end import end_interrupted, end_turn
 from chatsite.conversations.turn.rounds import end_call, save_checkpoints
-from chatsite.conversations.values.records import Checkpoint, StartedTurn
 from chatsite.history import Everything
 from chatsite.messages import Message as DomainMessage
 from chatsite.views import MessageView, Problem

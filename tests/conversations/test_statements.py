@@ -13,7 +13,7 @@ from django.db.models import Model
 from chatsite.conversations.database.columns import Columns, execute, fetch, key, moment
 from chatsite.conversations.database.statements import CONVERSATIONS, MESSAGES, TURNS
 from chatsite.conversations.models import Conversation, Message, Turn
-from chatsite.conversations.reads import loading
+from chatsite.conversations.path import loading
 from chatsite.conversations.turn.begin import begin_turn
 from chatsite.conversations.turn.end import end_turn
 from chatsite.conversations.turn.rounds import save_checkpoints

@@ -5,12 +5,7 @@ import random
 import pytest
 from django.contrib.auth.models import User
 
-from chatsite.conversations.models import Conversation, Message, Turn
-from chatsite.conversations.reads import queries
-from chatsite.conversations.turn.begin import title_from
-from chatsite.conversations.turn.end import end_interrupted
-from chatsite.conversations.turn.rounds import save_checkpoints
-from chatsite.conversations.upkeep.lifecycle import (
+from chatsite.conversations.lifecycle import (
     clear_conversation,
     delete_conversation,
     move_to_account,
@@ -18,8 +13,13 @@ from chatsite.conversations.upkeep.lifecycle import (
     save_counts,
     undelete_conversation,
 )
-from chatsite.conversations.values.owners import Owner
-from chatsite.conversations.values.records import Checkpoint, FinishedTurn, StartedTurn
+from chatsite.conversations.models import Conversation, Message, Turn
+from chatsite.conversations.owners import Owner
+from chatsite.conversations.path import queries
+from chatsite.conversations.records import Checkpoint, FinishedTurn, StartedTurn
+from chatsite.conversations.titles import title_from
+from chatsite.conversations.turn.end import end_interrupted
+from chatsite.conversations.turn.rounds import save_checkpoints
 from chatsite.errors import BadCommand, NotFound, TurnRunning
 from chatsite.messages import Message as DomainMessage
 from tests.conversations.builders import (

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from chatsite.conversations import summaries
+from chatsite.conversations.lifecycle import clear_conversation, delete_conversation
 from chatsite.conversations.models import Message, Summary
-from chatsite.conversations.reads import summary_queries
-from chatsite.conversations.upkeep import deletions, edits
-from chatsite.conversations.upkeep.lifecycle import clear_conversation, delete_conversation
-from chatsite.conversations.values.summary_records import SummaryState, UnsummarisedPath
+from chatsite.conversations.summaries import queries as summary_queries
+from chatsite.conversations.summaries import versions as summaries
+from chatsite.conversations.summaries.records import SummaryState, UnsummarisedPath
+from chatsite.conversations.versions import deletions, edits
 from chatsite.errors import NotFound, Refused, TurnRunning
 from chatsite.history import Entry, RunningSummary
 from tests.conversations.builders import (

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 from pytest_django import DjangoAssertNumQueries
 
-from chatsite.conversations.outside.outside_messages import add_message
-from chatsite.conversations.reads import queries
-from chatsite.conversations.reads.loading import load_path
+from chatsite.conversations.path import queries
+from chatsite.conversations.path.added_messages import add_message
+from chatsite.conversations.path.loading import load_path
+from chatsite.conversations.path.marks import leave_unanswered_message
 from chatsite.conversations.turn.end import end_turn
-from chatsite.conversations.upkeep.marks import leave_unanswered_message
 from chatsite.errors import Refused
 from chatsite.history import Everything, Tokens
 from chatsite.views import Problem, State

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from chatsite.conversations.lifecycle import clear_conversation
 from chatsite.conversations.turn.end import end_turn
-from chatsite.conversations.turn.version_texts import Said, version_text
-from chatsite.conversations.turn.versions import show_version
-from chatsite.conversations.upkeep import deletions
-from chatsite.conversations.upkeep.edits import edit_message
-from chatsite.conversations.upkeep.lifecycle import clear_conversation
+from chatsite.conversations.versions import deletions
+from chatsite.conversations.versions.edits import edit_message
+from chatsite.conversations.versions.texts import Said, version_text
+from chatsite.conversations.versions.versions import show_version
 from chatsite.errors import NotFound
 from tests.conversations.builders import (
     ADA,

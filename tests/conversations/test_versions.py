@@ -18,7 +18,10 @@ from tests.running import ROOT, Server
 pytestmark = pytest.mark.slow
 
 DATABASE = "chatsite.sqlite3"
-BEFORE_MAIL = "DELETE FROM django_migrations WHERE app = 'conversations' AND name >= '0020'"
+BEFORE_MAIL = (
+    "DELETE FROM django_migrations WHERE app IN ('accounts', 'kv_cache', 'mail', 'talk')"
+    " OR app = 'conversations' AND name >= '0020'"
+)
 NEWER = "INSERT INTO django_migrations (app, name, applied) VALUES ('conversations', '9999_x', '')"
 
 

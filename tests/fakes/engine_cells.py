@@ -2,7 +2,7 @@
 
 Does what llama.cpp's server does with a prompt, step by step (`update_slots` with `n_cache_reuse`),
 to both of its records: the ids that it believes to be in the slot, and the cells themselves. It
-doesn't use chatsite.kv, so that each can be checked by the other.
+doesn't use chatsite.kv_cache, so that each can be checked by the other.
 """
 
 from __future__ import annotations

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from chatsite.accounts.sign_ins import SignIns
 from chatsite.errors import TooMany
 from chatsite.limits.limiter import Limiter
-from chatsite.limits.sign_ins import SignIns
 from chatsite.limits.table import ACCOUNT_GUESSES, GUESSES, PASSWORDS
 
 HOME = "203.0.113.1"

@@ -8,11 +8,11 @@ from collections.abc import Iterator
 import pytest
 from django.urls import URLPattern, URLResolver, get_resolver
 
+from chatsite.environment import BASE_DIR
 from chatsite.limits import table
 from chatsite.limits.table import COMMANDS, KIB, ROUTES, Most, Rate
 from chatsite.live.commands import OWN_WORDS
 from chatsite.messages import MAX_ATTACHMENT_BYTES
-from chatsite.settings import BASE_DIR
 
 RATES = {name: value for name, value in vars(table).items() if isinstance(value, Rate)}
 MOSTS = [value for value in vars(table).values() if isinstance(value, Most)]

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from chatsite.kv import Book, Session, plan
+from chatsite.kv_cache import Book, Session, plan
+from chatsite.kv_cache.slots.contents import WORTH_RESTORING, SlotContents
 from chatsite.messages import Message
 from chatsite.providers.base.provider import Request
-from chatsite.providers.embedded.cache.contents import WORTH_RESTORING, SlotContents
 from tests.providers.cache_talks import HEADS, TEXTS, Talk, Turn, new_id
 from tests.providers.cache_world import Answered, World
 

@@ -11,11 +11,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from chatsite.errors import ProviderError
-from chatsite.kv import Account, Place
+from chatsite.kv_cache import Account, Place
+from chatsite.kv_cache.slots.cache import Cache
+from chatsite.kv_cache.slots.sessions import Sessions
 from chatsite.messages import Message
 from chatsite.providers.base.provider import Finished, PromptRead, Request, Status, TextPiece
-from chatsite.providers.embedded.cache.cache import Cache
-from chatsite.providers.embedded.cache.sessions import Sessions
 from chatsite.providers.embedded.client import EngineClient
 from chatsite.providers.embedded.engine import SLOTS, Engine, RunningEngine
 from chatsite.providers.embedded.provider import EmbeddedProvider

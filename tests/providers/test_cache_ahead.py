@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest_asyncio
 
-from chatsite.kv import Account, Book
+from chatsite.kv_cache import Account, Book
+from chatsite.kv_cache.slots.cache import Cache
 from chatsite.messages import Message
 from chatsite.providers.base.provider import Request
-from chatsite.providers.embedded.cache.cache import Cache
 from chatsite.providers.embedded.engine import SLOTS
 from chatsite.providers.embedded.provider import EmbeddedProvider
 from tests.fakes.engine_completion import Pause

@@ -18,9 +18,9 @@ import pytest
 import pytest_asyncio
 
 from chatsite.errors import ProviderError
+from chatsite.kv_cache.slots.cache import WAITING
 from chatsite.messages import Message, ToolCall
 from chatsite.providers.base.provider import Chunk, Finished, PromptRead, Request, TextPiece
-from chatsite.providers.embedded.cache.cache import WAITING
 from chatsite.providers.embedded.completion import CompletionReader
 from chatsite.providers.embedded.engine import Engine, RunningEngine
 from chatsite.providers.embedded.model_file import find_bundled_model

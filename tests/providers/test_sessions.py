@@ -15,11 +15,11 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
-from chatsite.kv import Book, Fingerprint, Session, Span
-from chatsite.providers.embedded.cache.sessions import Sessions
+from chatsite.kv_cache import Book, Fingerprint, Session, Span
+from chatsite.kv_cache.session_files import make_private_folder
+from chatsite.kv_cache.slots.sessions import Sessions
 from chatsite.providers.embedded.client import EngineClient
 from chatsite.providers.embedded.engine import Engine, RunningEngine
-from chatsite.providers.embedded.session_files import make_private_folder
 from tests.providers.cache_rows import MemoryRows
 
 pytestmark = [pytest.mark.engine, pytest.mark.asyncio(loop_scope="module")]

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
-from chatsite.kv import Account
+from chatsite.kv_cache import Account
+from chatsite.kv_cache.slots.cache import Cache
+from chatsite.kv_cache.slots.sessions import Sessions
 from chatsite.messages import Message
 from chatsite.providers.base.provider import PromptRead, Request
-from chatsite.providers.embedded.cache.cache import Cache
-from chatsite.providers.embedded.cache.sessions import Sessions
 from chatsite.providers.embedded.engine import SLOTS, Engine
 from chatsite.providers.embedded.provider import TRAINED_SYSTEM, EmbeddedProvider
 from tests.providers.cache_rows import MemoryRows

@@ -7,7 +7,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 import pytest
 
 from chatsite.errors import ProviderError
-from chatsite.providers.embedded.cache.slots import SlotQueue
+from chatsite.kv_cache.slots.slots import SlotQueue
 
 
 @asynccontextmanager

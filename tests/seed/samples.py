@@ -8,17 +8,17 @@ from collections.abc import Awaitable, Callable
 from PIL import Image, ImageDraw
 
 from chatsite.conversations.files.export import read_export, write_export
-from chatsite.conversations.outside.outside_messages import add_message
-from chatsite.conversations.reads.queries import whole_path
-from chatsite.conversations.reads.summary_queries import unsummarised_path
-from chatsite.conversations.summaries import fold_summary
+from chatsite.conversations.imports.imports import import_conversation
+from chatsite.conversations.lifecycle import delete_conversation
+from chatsite.conversations.path.added_messages import add_message
+from chatsite.conversations.path.marks import exclude_message, forget_above_message, pin_message
+from chatsite.conversations.path.queries import whole_path
+from chatsite.conversations.records import Checkpoint
+from chatsite.conversations.summaries.queries import unsummarised_path
+from chatsite.conversations.summaries.versions import fold_summary
 from chatsite.conversations.turn.begin import begin_turn
 from chatsite.conversations.turn.end import end_interrupted
 from chatsite.conversations.turn.rounds import save_checkpoints
-from chatsite.conversations.upkeep.imports import import_conversation
-from chatsite.conversations.upkeep.lifecycle import delete_conversation
-from chatsite.conversations.upkeep.marks import exclude_message, forget_above_message, pin_message
-from chatsite.conversations.values.records import Checkpoint
 from chatsite.errors import ProviderError
 from chatsite.history import Everything
 from chatsite.messages import Message, TokenCount

@@ -16,9 +16,9 @@ from chatsite import storage
 from chatsite.agents.catalogue import Catalogue
 from chatsite.agents.template import Template
 from chatsite.conversations.files.uploads import store_upload
-from chatsite.conversations.reads.message_search import older_messages
-from chatsite.conversations.reads.queries import agent_of
-from chatsite.conversations.values.owners import Owner
+from chatsite.conversations.owners import Owner
+from chatsite.conversations.path.queries import agent_of
+from chatsite.conversations.search.message_search import older_messages
 from chatsite.errors import NotFound
 from chatsite.events import Delta, Snapshot, TurnEnded
 from chatsite.files.intake import Intake

@@ -13,7 +13,6 @@ from uuid import UUID
 
 import pytest
 
-from tests.channels.mail.broken_mails import BROKEN
 from tests.fakes.dovecot import Dovecot
 from tests.fakes.mailing import (
     AGENT,
@@ -30,6 +29,7 @@ from tests.fakes.mailing import (
 )
 from tests.fakes.openai_server import FakeOpenAI
 from tests.fakes.smtp_sink import SmtpSink, text_of
+from tests.mail.broken_mails import BROKEN
 from tests.person import Person
 from tests.running import Server
 from tests.story.conftest import provider_environment

@@ -9,13 +9,12 @@ from asgiref.sync import sync_to_async
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
-from chatsite.conversations import active_path
+from chatsite.conversations.lifecycle import delete_conversation
 from chatsite.conversations.models import Conversation
-from chatsite.conversations.reads import message_search, queries
-from chatsite.conversations.upkeep import marks
-from chatsite.conversations.upkeep.lifecycle import delete_conversation
-from chatsite.conversations.upkeep.word_indexing import index_words
-from chatsite.conversations.values.owners import Owner
+from chatsite.conversations.owners import Owner
+from chatsite.conversations.path import active_path, marks, queries
+from chatsite.conversations.search import message_search
+from chatsite.conversations.search.word_indexing import index_words
 from chatsite.messages import Message
 from chatsite.tools.search_history import SearchHistory
 from chatsite.tools.tool import ToolContext, ToolError

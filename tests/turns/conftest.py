@@ -13,7 +13,7 @@ from django.db import connections
 from chatsite import storage
 from chatsite.agents.template import Template
 from chatsite.agents.template_file import parse_template
-from chatsite.conversations.reads.queries import receipt_of
+from chatsite.conversations.path.queries import receipt_of
 from chatsite.events import Event, TurnEnded
 from chatsite.history import Settings, show_receipt
 from chatsite.providers.base.model import Model

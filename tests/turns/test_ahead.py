@@ -8,12 +8,13 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 
+from chatsite.conversations import lifecycle
 from chatsite.conversations.models import Message as Row
-from chatsite.conversations.upkeep import lifecycle, marks
+from chatsite.conversations.path import marks
 from chatsite.events import Delta
+from chatsite.kv_cache.trim_ahead import KEPT, TrimAhead
 from chatsite.messages import Message
 from chatsite.turns.context.turn_context import TurnContext, TurnHooks
-from chatsite.turns.what_if.trim_ahead import KEPT, TrimAhead
 from tests.conversations.builders import ADA, BOB, new_id
 from tests.turns.conftest import (
     LocalScriptedProvider,

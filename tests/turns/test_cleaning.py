@@ -9,9 +9,9 @@ import pytest
 
 from chatsite.conversations.models import Message as Row
 from chatsite.errors import BadCommand, NotFound, Refused
+from chatsite.kv_cache.cleanup_preview import CleanupOffer, CleanupPreview
 from chatsite.turns.context.drafts import Draft
 from chatsite.turns.context.turn_context import PageRequest
-from chatsite.turns.what_if.cleanup_preview import CleanupOffer, CleanupPreview
 from tests.conversations.builders import BOB
 from tests.turns.conftest import LocalScriptedProvider, World, reply_script
 

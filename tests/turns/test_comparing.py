@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from chatsite.conversations.imports.imports import import_conversation
 from chatsite.conversations.models import Message as Row
 from chatsite.conversations.models import Turn
-from chatsite.conversations.upkeep.imports import import_conversation
 from chatsite.errors import NotFound
 from chatsite.history import show_receipt
 from chatsite.messages import Attachment, Basis, Message, TokenCount, ToolCall

@@ -12,10 +12,11 @@ from django.utils import timezone
 
 from chatsite.agents.catalogue import Catalogue
 from chatsite.agents.strategy.worker import StrategyWorker
-from chatsite.conversations import active_path, summaries
 from chatsite.conversations.models import Conversation, Message, Summary, Turn
-from chatsite.conversations.reads import loading, receipts, summary_queries
-from chatsite.conversations.upkeep import marks
+from chatsite.conversations.path import active_path, loading, marks
+from chatsite.conversations.summaries import queries as summary_queries
+from chatsite.conversations.summaries import versions as summaries
+from chatsite.conversations.turn import receipts
 from chatsite.history import Everything, Users, show_receipt
 from chatsite.history.policies import strategy
 from chatsite.providers.base.provider import Provider

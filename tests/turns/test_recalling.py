@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
-from chatsite.conversations.active_path import append_to_path
 from chatsite.conversations.models import Conversation, SearchIndexPart
-from chatsite.conversations.outside import outside_messages as background
-from chatsite.conversations.reads import loading
-from chatsite.conversations.reads import search_index as search_index
-from chatsite.conversations.upkeep import deletions, edits, marks
-from chatsite.conversations.values.records import IndexLines, IndexProgress
+from chatsite.conversations.path import added_messages as background
+from chatsite.conversations.path import loading, marks
+from chatsite.conversations.path.active_path import append_to_path
+from chatsite.conversations.records import IndexLines, IndexProgress
+from chatsite.conversations.search import index_lines as search_index
+from chatsite.conversations.versions import deletions, edits
 from chatsite.history import Entry, Evidence, Users
 from chatsite.messages import Message
 from chatsite.turns.context.decision_inputs import DecisionInputs

@@ -13,10 +13,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from chatsite.conversations.lifecycle import clear_conversation
 from chatsite.conversations.models import Message as Row
 from chatsite.conversations.models import Turn
-from chatsite.conversations.reads import receipts
-from chatsite.conversations.upkeep.lifecycle import clear_conversation
+from chatsite.conversations.turn import receipts
 from chatsite.errors import NotFound
 from chatsite.history import Entry, Head
 from chatsite.history.records.replay import StoredRequest

@@ -14,10 +14,10 @@ from django.contrib.auth import get_user_model
 
 from chatsite.conversations.database.rows import message_of
 from chatsite.conversations.files.quota import characters_of
+from chatsite.conversations.lifecycle import move_to_account
 from chatsite.conversations.models import Conversation, Message
+from chatsite.conversations.owners import Owner
 from chatsite.conversations.turn.rounds import end_call
-from chatsite.conversations.upkeep.lifecycle import move_to_account
-from chatsite.conversations.values.owners import Owner
 from chatsite.errors import BadCommand, ProviderError
 from chatsite.events import CallEnded, Calling, CallsStarted, Delta, Event, TurnEnded, TurnStarted
 from chatsite.providers.base.provider import (

@@ -9,7 +9,7 @@ import pytest
 
 from chatsite.conversations.models import Message as Row
 from chatsite.conversations.models import Turn
-from chatsite.conversations.reads import loading
+from chatsite.conversations.path import loading
 from chatsite.history import Everything, show_receipt
 from chatsite.providers.base.model import Price
 from chatsite.turns.context.turn_context import PageRequest

@@ -11,14 +11,14 @@ import pytest
 from django.db import connections
 
 from chatsite import storage
-from chatsite.conversations import summaries
+from chatsite.conversations.imports.imports import import_conversation
+from chatsite.conversations.lifecycle import clear_conversation, delete_conversation
 from chatsite.conversations.models import Summary
-from chatsite.conversations.reads import summary_queries
-from chatsite.conversations.reads.queries import receipt_of
-from chatsite.conversations.upkeep import marks
-from chatsite.conversations.upkeep.imports import import_conversation
-from chatsite.conversations.upkeep.lifecycle import clear_conversation, delete_conversation
-from chatsite.conversations.values.summary_records import SummaryVersions
+from chatsite.conversations.path import marks
+from chatsite.conversations.path.queries import receipt_of
+from chatsite.conversations.summaries import queries as summary_queries
+from chatsite.conversations.summaries import versions as summaries
+from chatsite.conversations.summaries.records import SummaryVersions
 from chatsite.errors import Refused
 from chatsite.events import SummaryChanged, TurnEnded
 from chatsite.history import show_receipt

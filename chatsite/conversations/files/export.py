@@ -20,10 +20,10 @@ from chatsite.conversations.files.export_format import (
     parse_export,
     places_fault,
 )
-from chatsite.conversations.values.records import WholePath
+from chatsite.conversations.records import WholePath
 from chatsite.history import Entry, History, show_receipt
 from chatsite.history.settings.table import ROWS
-from chatsite.kv import LOADED, UNLOADED
+from chatsite.kv_cache import LOADED, UNLOADED
 from chatsite.messages import Attachment, Message, ToolCall
 
 KEPT = tuple(name for name in Attachment.__slots__ if name != "id")

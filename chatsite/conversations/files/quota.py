@@ -9,7 +9,7 @@ from django.conf import settings
 from chatsite.conversations.database.columns import fetch
 from chatsite.conversations.database.statements import CHARACTERS_OF_ACCOUNT, CHARACTERS_OF_GUEST
 from chatsite.conversations.models import Message as MessageRow
-from chatsite.conversations.values.owners import Owner
+from chatsite.conversations.owners import Owner
 from chatsite.errors import Refused
 from chatsite.files.intake import KEPT_FREE
 from chatsite.messages import Message

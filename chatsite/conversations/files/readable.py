@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from chatsite.conversations.values.records import WholePath
+from chatsite.conversations.records import WholePath
 from chatsite.history import Entry, show_receipt
 from chatsite.wording import say
 

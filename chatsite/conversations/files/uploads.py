@@ -18,7 +18,7 @@ from django.db.models.functions import Length
 from django.utils import timezone
 
 from chatsite.conversations.models import Conversation, FileReference, Upload
-from chatsite.conversations.values.owners import Owner
+from chatsite.conversations.owners import Owner
 from chatsite.errors import NotFound, Refused
 from chatsite.files.folder import Folder
 from chatsite.files.intake import ReceivedFile

@@ -1,13 +1,13 @@
 """A mail is known by a key of the server's own, no longer by its Message-ID alone."""
 
 from hashlib import sha256
+from typing import Any
 
-from django.apps.registry import Apps
 from django.db import migrations, models
 from django.db.backends.base.schema import BaseDatabaseSchemaEditor
 
 
-def fill_keys(apps: Apps, _: BaseDatabaseSchemaEditor) -> None:
+def fill_keys(apps: Any, _: BaseDatabaseSchemaEditor) -> None:
     """Of an account's mails the same as for new ones; of others nothing better is stored."""
     mails = apps.get_model("conversations", "Mail").objects.all()
     for mail in mails.iterator():

@@ -9,7 +9,6 @@ from types import MappingProxyType
 
 from django.utils import timezone
 
-from chatsite.conversations.active_path import place_at_end
 from chatsite.conversations.database.columns import key
 from chatsite.conversations.database.rows import conversation_view
 from chatsite.conversations.database.statements import (
@@ -23,19 +22,20 @@ from chatsite.conversations.database.statements import (
 from chatsite.conversations.files import uploads
 from chatsite.conversations.files.quota import characters_of, require_words
 from chatsite.conversations.models import Conversation, Message, Turn
-from chatsite.conversations.reads import loading
-from chatsite.conversations.reads.ownership import free_or_owned, messages_on_path
-from chatsite.conversations.reads.queries import message_views
-from chatsite.conversations.reads.tree import user_message_of
-from chatsite.conversations.values.owners import Owner
-from chatsite.conversations.values.records import StartedTurn
+from chatsite.conversations.owners import Owner
+from chatsite.conversations.ownership import free_or_owned
+from chatsite.conversations.path import loading
+from chatsite.conversations.path.active_path import place_at_end
+from chatsite.conversations.path.queries import message_views
+from chatsite.conversations.path.tree import user_message_of
+from chatsite.conversations.records import StartedTurn
+from chatsite.conversations.titles import message_title
 from chatsite.errors import BadCommand, Refused, TurnRunning
 from chatsite.history import Reach
 from chatsite.messages import Message as DomainMessage
 from chatsite.storage import writing
 from chatsite.wording import later, say
 
-TITLE_LENGTH = 60
 RUNNING = later("An answer is still being written here. Your text is kept.")
 
 
@@ -200,26 +200,3 @@ def require_agent(row: Conversation, agent: str) -> None:
     """Raise BadCommand for another agent: its tools and instructions aren't this conversation's."""
     if row.agent != agent:
         raise BadCommand(say("This conversation is with another agent. Your text is kept."))
-
-
-def message_title(message: DomainMessage) -> str:
-    """The first words of a message; the first file's name where it has no text."""
-    text = message.content or ""
-    if not text.strip() and message.attachments:
-        text = message.attachments[0].name
-    return title_from(text)
-
-
-def title_from(text: str) -> str:
-    """The first words of the first message, cut at a word where that is possible."""
-    line = " ".join(text.split())
-    if len(line) <= TITLE_LENGTH:
-        return line or "New chat"
-    cut = line[:TITLE_LENGTH].rpartition(" ")[0] or line[:TITLE_LENGTH]
-    return f"{cut}…"
-
-
-def path_title(row: Conversation) -> str:
-    """The title that the path's first user message gives."""
-    first = messages_on_path(row).filter(role="user").order_by("seq")
-    return title_from(first.values_list("content", flat=True).first() or "")

@@ -7,24 +7,19 @@ from dataclasses import replace
 
 from django.utils import timezone
 
-from chatsite.conversations.active_path import locked_conversation, place_at_end, reroute
 from chatsite.conversations.database.rows import conversation_view
 from chatsite.conversations.database.statements import MESSAGES
 from chatsite.conversations.files import uploads
 from chatsite.conversations.files.quota import characters_of, require_words
 from chatsite.conversations.models import Conversation, Message
-from chatsite.conversations.reads import loading
-from chatsite.conversations.reads.queries import message_views
-from chatsite.conversations.reads.tree import versions_of
-from chatsite.conversations.turn.begin import (
-    known_turn,
-    new_turn,
-    path_title,
-    require_agent,
-    resent_turn,
-)
-from chatsite.conversations.values.owners import Owner
-from chatsite.conversations.values.records import StartedTurn
+from chatsite.conversations.owners import Owner
+from chatsite.conversations.path import loading
+from chatsite.conversations.path.active_path import locked_conversation, place_at_end, reroute
+from chatsite.conversations.path.queries import message_views
+from chatsite.conversations.path.tree import versions_of
+from chatsite.conversations.records import StartedTurn
+from chatsite.conversations.titles import path_title
+from chatsite.conversations.turn.begin import known_turn, new_turn, require_agent, resent_turn
 from chatsite.errors import NotFound, Refused
 from chatsite.history import BACKGROUND, Reach
 from chatsite.messages import Message as DomainMessage

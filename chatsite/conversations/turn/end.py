@@ -8,7 +8,6 @@ from typing import Any
 
 from django.utils import timezone
 
-from chatsite.conversations.active_path import estimated_tokens
 from chatsite.conversations.database.columns import execute, for_update, key, moment
 from chatsite.conversations.database.rows import message_of, view_of
 from chatsite.conversations.database.statements import (
@@ -23,11 +22,16 @@ from chatsite.conversations.database.statements import (
 )
 from chatsite.conversations.files.quota import characters_of_texts
 from chatsite.conversations.models import UNANSWERED, Message, Turn
-from chatsite.conversations.reads.ownership import messages_on_path
-from chatsite.conversations.reads.queries import message_views
-from chatsite.conversations.reads.tree import model_label, user_message_of, versions_of
-from chatsite.conversations.turn.versions import put_rests, restore_previous_answer, versions_beside
-from chatsite.conversations.values.records import FinishedTurn
+from chatsite.conversations.ownership import messages_on_path
+from chatsite.conversations.path.active_path import estimated_tokens
+from chatsite.conversations.path.queries import message_views
+from chatsite.conversations.path.tree import model_label, user_message_of, versions_of
+from chatsite.conversations.records import FinishedTurn
+from chatsite.conversations.versions.versions import (
+    put_rests,
+    restore_previous_answer,
+    versions_beside,
+)
 from chatsite.history import BACKGROUND
 from chatsite.messages import TokenCount
 from chatsite.storage import Pieces, in_pieces, writing

@@ -8,26 +8,26 @@ from typing import Literal
 from django.db.models import Max, Min, Q
 from django.utils import timezone
 
-from chatsite.conversations import search_indexes
-from chatsite.conversations.active_path import (
+from chatsite.conversations.database.rows import conversation_view
+from chatsite.conversations.files.quota import require_words
+from chatsite.conversations.models import Conversation, Message, Turn
+from chatsite.conversations.owners import Owner
+from chatsite.conversations.ownership import messages_on_path
+from chatsite.conversations.path import loading
+from chatsite.conversations.path.active_path import (
     locked_conversation,
     place_at_end,
     reroute,
     subtract_from_totals,
 )
-from chatsite.conversations.cache.books import mark_loaded
-from chatsite.conversations.database.rows import conversation_view
-from chatsite.conversations.files.quota import require_words
-from chatsite.conversations.models import Conversation, Message, Turn
-from chatsite.conversations.reads import loading
-from chatsite.conversations.reads.ownership import messages_on_path
-from chatsite.conversations.reads.queries import message_views
-from chatsite.conversations.reads.tree import versions_of
-from chatsite.conversations.summaries import mark_stale
+from chatsite.conversations.path.cache_places import mark_loaded
+from chatsite.conversations.path.queries import message_views
+from chatsite.conversations.path.tree import versions_of
+from chatsite.conversations.records import StartedTurn
+from chatsite.conversations.search import stored_indexes as search_indexes
+from chatsite.conversations.summaries.versions import mark_stale
 from chatsite.conversations.turn.begin import known_turn, new_turn, require_agent, resent_turn
-from chatsite.conversations.turn.versions import newest_answered
-from chatsite.conversations.values.owners import Owner
-from chatsite.conversations.values.records import StartedTurn
+from chatsite.conversations.versions.versions import newest_answered
 from chatsite.errors import NotFound, Refused
 from chatsite.history import BACKGROUND, Reach
 from chatsite.messages import Message as DomainMessage

@@ -7,15 +7,15 @@ from collections.abc import Mapping, Sequence
 from django.db.models import F
 from django.utils import timezone
 
-from chatsite.conversations.active_path import add_to_totals, place_at_end, with_token_count
 from chatsite.conversations.database.columns import execute_many, key, to_json
 from chatsite.conversations.database.rows import message_columns, view_of
 from chatsite.conversations.database.statements import SAVE_RECEIPT, SAVE_TEXT
 from chatsite.conversations.files.quota import characters_of, require_words
 from chatsite.conversations.models import Conversation, Message
-from chatsite.conversations.turn.versions import versions_beside
-from chatsite.conversations.values.owners import Owner
-from chatsite.conversations.values.records import Checkpoint
+from chatsite.conversations.owners import Owner
+from chatsite.conversations.path.active_path import add_to_totals, place_at_end, with_token_count
+from chatsite.conversations.records import Checkpoint
+from chatsite.conversations.versions.versions import versions_beside
 from chatsite.errors import Refused
 from chatsite.messages import Message as DomainMessage
 from chatsite.storage import writing

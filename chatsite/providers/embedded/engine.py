@@ -10,14 +10,14 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import NoReturn
 
-from chatsite import kv
+from chatsite import kv_cache as kv
 from chatsite.errors import ProviderError
+from chatsite.kv_cache.session_files import make_private_folder
 from chatsite.providers.base.provider import Status
 from chatsite.providers.embedded import model_file, sentences
 from chatsite.providers.embedded.client import EngineClient
 from chatsite.providers.embedded.process import EngineEnded, EngineProcess
 from chatsite.providers.embedded.prompt import Prompter
-from chatsite.providers.embedded.session_files import make_private_folder
 from chatsite.providers.embedded.template import chatml_frame, discover_frame
 from chatsite.wording import say
 

@@ -8,7 +8,9 @@ from itertools import compress
 from typing import Any
 
 from chatsite.errors import ProviderError
-from chatsite.kv import Book, Reuse
+from chatsite.kv_cache import Book, Reuse
+from chatsite.kv_cache.slots.cache import Cache
+from chatsite.kv_cache.slots.lease import Lease
 from chatsite.messages import Basis, Message, TokenCount
 from chatsite.providers.base.model import Model
 from chatsite.providers.base.provider import (
@@ -22,8 +24,6 @@ from chatsite.providers.base.provider import (
     not_sent,
     wanted_parameters,
 )
-from chatsite.providers.embedded.cache.cache import Cache
-from chatsite.providers.embedded.cache.lease import Lease
 from chatsite.providers.embedded.client import ENGINE_ERRORS, EngineRefused
 from chatsite.providers.embedded.engine import WINDOW, Engine, RunningEngine
 from chatsite.providers.embedded.prompt import Prompter, spoken_messages, spoken_text

@@ -8,8 +8,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import Protocol
 
+from chatsite.conversations.records import Checkpoint
 from chatsite.conversations.turn.rounds import save_checkpoints
-from chatsite.conversations.values.records import Checkpoint
 from chatsite.errors import Refused
 
 logger = logging.getLogger("chatsite.turns")

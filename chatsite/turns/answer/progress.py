@@ -6,12 +6,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from chatsite.conversations.values.owners import Owner
-from chatsite.conversations.values.records import StartedTurn
+from chatsite.conversations.owners import Owner
+from chatsite.conversations.records import StartedTurn
 from chatsite.errors import ProviderError
 from chatsite.history import Decision, tokens_of
 from chatsite.history.values.counts import weakest
-from chatsite.kv import Account
+from chatsite.kv_cache import Account
 from chatsite.providers.base.model import Model, Price
 from chatsite.providers.base.provider import Finished, Usage
 from chatsite.providers.known.servers import SERVERS

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import takewhile
 
-from chatsite.conversations.cache.books import mark_turns
-from chatsite.conversations.reads.loading import load_path
-from chatsite.conversations.values.records import LoadedPath
+from chatsite.conversations.path.cache_places import mark_turns
+from chatsite.conversations.path.loading import load_path
+from chatsite.conversations.records import LoadedPath
 from chatsite.errors import PromptTooLarge
 from chatsite.events import CacheChanged, Decided
 from chatsite.history import AddedMessage, Decision, Entry, Head, StoredRun

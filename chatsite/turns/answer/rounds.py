@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from chatsite.conversations.reads.queries import current_owner
+from chatsite.conversations.path.queries import current_owner
 from chatsite.errors import ProviderError
 from chatsite.events import Calling, Reading, Waiting
 from chatsite.history import Decision

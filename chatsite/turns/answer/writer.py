@@ -9,9 +9,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from chatsite.conversations.records import Checkpoint, FinishedTurn
 from chatsite.conversations.turn.end import end_turn
-from chatsite.conversations.turn.versions import finish_branches
-from chatsite.conversations.values.records import Checkpoint, FinishedTurn
+from chatsite.conversations.versions.versions import finish_branches
 from chatsite.errors import ChatsiteError, ProviderError, Refused
 from chatsite.events import PathChanged, TurnEnded
 from chatsite.messages import Message, TokenCount

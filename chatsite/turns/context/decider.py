@@ -9,9 +9,9 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
-from chatsite.conversations.reads.loading import load_turns
-from chatsite.conversations.upkeep.lifecycle import save_counts
-from chatsite.conversations.values.records import LoadedPath
+from chatsite.conversations.lifecycle import save_counts
+from chatsite.conversations.path.loading import load_turns
+from chatsite.conversations.records import LoadedPath
 from chatsite.history import (
     NO_EVIDENCE,
     Cleaner,
@@ -25,8 +25,8 @@ from chatsite.history import (
     decide,
 )
 from chatsite.history.path.talk_limit import within_talk_limit
-from chatsite.kv.cleanup import make_room
-from chatsite.kv.cleanup_setting import Cleanup, resolve_cleanup
+from chatsite.kv_cache.cleanup import make_room
+from chatsite.kv_cache.cleanup_setting import Cleanup, resolve_cleanup
 from chatsite.messages import Message
 from chatsite.turns.agents.resolved_agent import ResolvedAgent
 from chatsite.turns.context.decision_inputs import DecisionInputs, Gatherer

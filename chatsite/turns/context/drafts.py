@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from chatsite.conversations.files.uploads import attachments_of
-from chatsite.conversations.reads.loading import load_path
-from chatsite.conversations.reads.queries import kept_choice
-from chatsite.conversations.values.records import LoadedPath
+from chatsite.conversations.path.loading import load_path
+from chatsite.conversations.path.queries import kept_choice
+from chatsite.conversations.records import LoadedPath
 from chatsite.errors import BadCommand
 from chatsite.history import Decision, Entry, Reach
 from chatsite.messages import Attachment, Message

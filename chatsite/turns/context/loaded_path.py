@@ -9,7 +9,7 @@ from chatsite.history import BACKGROUND, Entry, NotLoaded, Reach, Transcript, Us
 
 
 def as_storage_loads(entries: Sequence[Entry], wanted: Reach) -> Transcript:
-    """The part of a path that `conversations.reads.loading` would read; its last entry is current.
+    """The part of a path that `conversations.path.loading` would read; its last entry is current.
 
     Only where a number of turns is wanted: by tokens as much is sent of the whole path.
     """

@@ -7,7 +7,7 @@ from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from chatsite.conversations.values.records import IndexPart
+from chatsite.conversations.records import IndexPart
 from chatsite.errors import Refused
 from chatsite.history.lexical.index import Index, Line
 from chatsite.history.lexical.stored import dump_part, load_part, part_ends

@@ -8,10 +8,10 @@ from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import replace
 
-from chatsite.conversations.reads.summary_queries import summary_state, summary_text
-from chatsite.conversations.summaries import rewrite_summary, switch_summary
-from chatsite.conversations.values.owners import Owner
-from chatsite.conversations.values.summary_records import SummaryState
+from chatsite.conversations.owners import Owner
+from chatsite.conversations.summaries.queries import summary_state, summary_text
+from chatsite.conversations.summaries.records import SummaryState
+from chatsite.conversations.summaries.versions import rewrite_summary, switch_summary
 from chatsite.errors import NotFound, ProviderError, Refused
 from chatsite.events import Event, SummaryChanged
 from chatsite.history import Evidence, estimate_message

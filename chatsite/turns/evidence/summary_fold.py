@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from chatsite.conversations.reads.summary_queries import still_holds, unsummarised_path
-from chatsite.conversations.summaries import fold_summary
-from chatsite.conversations.values.summary_records import SummaryState, UnsummarisedPath
+from chatsite.conversations.summaries.queries import still_holds, unsummarised_path
+from chatsite.conversations.summaries.records import SummaryState, UnsummarisedPath
+from chatsite.conversations.summaries.versions import fold_summary
 from chatsite.errors import ProviderError
 from chatsite.history.summary_plan import (
     RequestLoad,

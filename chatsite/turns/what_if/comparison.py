@@ -6,9 +6,9 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from chatsite.conversations.reads.queries import agent_of
-from chatsite.conversations.reads.receipts import past_turn
-from chatsite.conversations.values.records import LoadedPath, PastTurn
+from chatsite.conversations.path.queries import agent_of
+from chatsite.conversations.records import LoadedPath, PastTurn
+from chatsite.conversations.turn.receipts import past_turn
 from chatsite.errors import PromptTooLarge
 from chatsite.history import Everything, Settings
 from chatsite.history.records.figures import ToolGroups, figures_of

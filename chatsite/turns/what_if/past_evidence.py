@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from chatsite.conversations.values.owners import Owner
-from chatsite.conversations.values.records import IndexLines, IndexProgress, PastTurn
+from chatsite.conversations.owners import Owner
+from chatsite.conversations.records import IndexLines, IndexProgress, PastTurn
 from chatsite.history import BACKGROUND, Entry, Evidence, RunningSummary, split_turns
 from chatsite.history.lexical.index import Line
 from chatsite.history.policies.lexical import LEXICAL
@@ -21,7 +21,7 @@ from chatsite.turns.evidence.recall import COLD, Recaller
 from chatsite.turns.evidence.summary_writer import summary_tokens
 from chatsite.wording import later
 
-# As many of the newest as `conversations.reads.search_index` looks at.
+# As many of the newest as `conversations.search.index_lines` looks at.
 LOOKED_AT = 50
 TOO_LONG = later(
     "What would have been found among older messages isn't known: there are too many to search "
@@ -85,7 +85,7 @@ def decider_of_path(
 
 
 class PathIndexReader:
-    """Answers as `conversations.reads.search_index` did at the turn of the message `until`."""
+    """Answers as `conversations.search.index_lines` did at the turn of the message `until`."""
 
     def __init__(self, entries: Sequence[Entry]) -> None:
         self.until = 0

@@ -7,8 +7,8 @@ from uuid import UUID
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.views.decorators.http import require_POST
 
-from chatsite.conversations.reads.queries import receipt_of
-from chatsite.conversations.values.owners import Owner
+from chatsite.conversations.owners import Owner
+from chatsite.conversations.path.queries import receipt_of
 from chatsite.errors import BadCommand, NotFound
 from chatsite.turns.context.drafts import Draft
 from chatsite.turns.context.turn_context import PageRequest

@@ -12,21 +12,21 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from chatsite.conversations.files.export import write_export
 from chatsite.conversations.files.readable import write_readable
-from chatsite.conversations.reads.queries import (
-    earlier_messages,
-    list_conversations,
-    receipt_of,
-    whole_path,
-)
-from chatsite.conversations.reads.receipts import request_parts
-from chatsite.conversations.reads.text_search import bookmarked_messages, search_text
-from chatsite.conversations.upkeep.lifecycle import (
+from chatsite.conversations.lifecycle import (
     clear_conversation,
     delete_conversation,
     rename_conversation,
     undelete_conversation,
 )
-from chatsite.conversations.upkeep.word_indexing import index_words, words_waiting
+from chatsite.conversations.path.queries import (
+    earlier_messages,
+    list_conversations,
+    receipt_of,
+    whole_path,
+)
+from chatsite.conversations.search.text_search import bookmarked_messages, search_text
+from chatsite.conversations.search.word_indexing import index_words, words_waiting
+from chatsite.conversations.turn.receipts import request_parts
 from chatsite.errors import BadCommand, NotFound
 from chatsite.events import Cleared, Deleted, Renamed
 from chatsite.history import show_receipt

@@ -18,8 +18,8 @@ from chatsite.conversations.files.uploads import (
     require_quota,
     store_upload,
 )
-from chatsite.conversations.upkeep.guests import owner_now
-from chatsite.conversations.values.owners import Owner
+from chatsite.conversations.owners import Owner
+from chatsite.conversations.signed_in import owner_now
 from chatsite.errors import BadCommand
 from chatsite.files.intake import ReceivedFile
 from chatsite.files.kinds import IMAGES

@@ -11,7 +11,7 @@ from typing import IO
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.views.decorators.http import require_http_methods, require_POST
 
-from chatsite.conversations.upkeep.import_reader import ImportHeader
+from chatsite.conversations.imports.reader import ImportHeader
 from chatsite.errors import BadRestore
 from chatsite.web.api.requests import answers_errors, request_body
 from chatsite.web.api.resume import resume_settings

@@ -7,8 +7,8 @@ from uuid import UUID
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.views.decorators.http import require_GET, require_http_methods
 
-from chatsite.conversations.reads.forgetting_trace import questions_since, trace_message
-from chatsite.conversations.upkeep.marks import (
+from chatsite.conversations.path.forgetting_trace import questions_since, trace_message
+from chatsite.conversations.path.marks import (
     bookmark_message,
     exclude_message,
     forget_above_message,

@@ -9,16 +9,16 @@ from django.http.response import HttpResponseBase
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from chatsite.conversations.copies import copy_path, read_for_copy
-from chatsite.conversations.turn.version_texts import version_text
-from chatsite.conversations.turn.versions import show_version
-from chatsite.conversations.upkeep import deletions, edits
-from chatsite.conversations.values.owners import Owner
+from chatsite.conversations.owners import Owner
+from chatsite.conversations.versions import deletions, edits
+from chatsite.conversations.versions.texts import version_text
+from chatsite.conversations.versions.versions import show_version
 from chatsite.errors import BadCommand
 from chatsite.events import MessagesChanged, PathChanged, SummaryChanged
 from chatsite.web.api.marks import mark_message
 from chatsite.web.api.requests import answers_errors, json_fields, storable
 from chatsite.web.people import read_for, request_owner, site_of
-from chatsite.wiring import Site
+from chatsite.wiring.site import Site
 from chatsite.wording import say
 
 

@@ -16,8 +16,8 @@ from chatsite.history.policies.base import Terms
 from chatsite.history.settings.choosers import Choice
 from chatsite.history.settings.offers import TOKENS, choosable
 from chatsite.history.settings.row import Setting
-from chatsite.kv.cleanup_setting import resolve_cleanup
-from chatsite.wiring import Site
+from chatsite.kv_cache.cleanup_setting import resolve_cleanup
+from chatsite.wiring.site import Site
 from chatsite.wording import say
 
 

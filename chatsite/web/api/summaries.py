@@ -7,8 +7,8 @@ from uuid import UUID
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.views.decorators.http import require_http_methods, require_POST
 
-from chatsite.conversations.reads.queries import agent_of
-from chatsite.conversations.reads.summary_queries import summary_versions
+from chatsite.conversations.path.queries import agent_of
+from chatsite.conversations.summaries.queries import summary_versions
 from chatsite.errors import BadCommand
 from chatsite.web.api.requests import answers_errors, json_fields, storable
 from chatsite.web.people import is_staff, reading_owner, request_owner, site_of

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from chatsite.history import BACKGROUND, AddedMessage
 from chatsite.history.values.added_messages import BLOCK_TOKENS, LABEL_TOKENS, can_be_quoted
-from chatsite.kv.cleanup import DEFAULT
+from chatsite.kv_cache.cleanup import DEFAULT
 from conformance_kit.cases import CaseEntry, total_tokens
 from conformance_kit.strategies.adapter import PolicyTrial
 from conformance_kit.trials import PolicyRefused

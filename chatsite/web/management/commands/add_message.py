@@ -8,7 +8,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from chatsite.conversations.database.versions import require_known_version
-from chatsite.conversations.outside.outside_messages import ROLES, SOURCES, add_message
+from chatsite.conversations.path.added_messages import ROLES, SOURCES, add_message
 from chatsite.errors import ChatsiteError
 
 

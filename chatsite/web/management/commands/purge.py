@@ -7,12 +7,12 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
-from chatsite.conversations.cache.saved_sessions import session_files
+from chatsite.accounts.removal import remove_lost_sessions
 from chatsite.conversations.database.versions import require_known_version
-from chatsite.conversations.upkeep.accounts import remove_lost_sessions
-from chatsite.conversations.upkeep.maintenance import purge
+from chatsite.conversations.purge import purge
 from chatsite.errors import ChatsiteError
-from chatsite.providers.embedded.session_files import SessionFolder
+from chatsite.kv_cache.saved_sessions import session_files
+from chatsite.kv_cache.session_files import SessionFolder
 
 
 class Command(BaseCommand):

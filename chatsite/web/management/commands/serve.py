@@ -9,13 +9,12 @@ import uvicorn
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from chatsite.channels.mail.outgoing.sending import UNSAFE_PYTHON, folds_safely
 from chatsite.conversations.database.lock import lock
-from chatsite.conversations.upkeep.clock import bring_up_to_date
 from chatsite.errors import Refused
 from chatsite.process_limits import raise_open_files
 from chatsite.web.server.static_files import collect_if_changed
-from chatsite.wiring.talk import rooms_file
+from chatsite.wiring.clock import bring_up_to_date
+from chatsite.wiring.features import FEATURES
 
 DRAIN_SECONDS = 30
 # A page with its socket takes two or three.
@@ -60,7 +59,8 @@ class Command(BaseCommand):
     def serve(self, host: str, port: int, *, reload: bool = False) -> None:
         """Until the server is stopped. Raises CommandError where it can't start."""
         require_free(host, port)
-        rooms_file()  # a mistake in it stops the start before anything is written
+        # A mistake stops the start before anything is written.
+        warnings = [feature.check_start() for feature in FEATURES]
         try:
             lock(settings.VAR_DIR / "server.lock").close()  # before the database is migrated
             bring_up_to_date.here(settings.VAR_DIR)
@@ -73,8 +73,8 @@ class Command(BaseCommand):
                 f"Only {files} files and connections may be open at once. Allow {ENOUGH_FILES} or "
                 "more: LimitNOFILE= in a systemd unit, ulimit -n in a shell."
             )
-        if settings.MAIL and not folds_safely():
-            self.stderr.write(f"Beware: {UNSAFE_PYTHON}.")
+        for warning in filter(None, warnings):
+            self.stderr.write(f"Beware: {warning}.")
         self.stdout.write(f"Chatsite: http://{browsable_host(host)}:{port} (Ctrl-C stops it)")
         uvicorn.run(
             "chatsite.asgi:application",

@@ -1,0 +1,100 @@
+"""Ends what an account has open when its rights end: its sockets, and the answers it waits for.
+
+A session is read once, when its socket opens. So the accounts with open sockets or running answers
+are looked at again every few seconds, all with one query, and at once when this process saves an
+account: `manage.py` or another program may change the database too.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import defaultdict
+from collections.abc import Awaitable, Callable, Collection, Mapping
+from contextlib import suppress
+
+from chatsite.accounts.rights import Rights
+from chatsite.turns.sockets import Close
+
+logger = logging.getLogger("chatsite.accounts")
+CHECK_SECONDS = 3.0
+# A command waits for a check where the last one is older: the database was busy.
+RECENT_SECONDS = 5.0
+
+
+class AccountWatch:
+    """Made inside the running loop. `rights_of` finds the rights of active accounts, `answering`
+    the accounts for which answers are being written; `stop_answers` stops those of one."""
+
+    def __init__(
+        self,
+        *,
+        rights_of: Callable[[Collection[int]], Awaitable[Mapping[int, Rights]]],
+        answering: Callable[[], Collection[int]],
+        stop_answers: Callable[[int], None],
+    ) -> None:
+        self._rights_of = rights_of
+        self._answering = answering
+        self._stop_answers = stop_answers
+        self._loop = asyncio.get_running_loop()
+        self._open: defaultdict[int, dict[Close, Rights]] = defaultdict(dict)
+        self._changed = asyncio.Event()
+        self._checked = 0.0
+        self._task: asyncio.Task[None] | None = None
+        self._ending: set[asyncio.Future[None]] = set()
+
+    def join(self, user: int, rights: Rights, close: Close) -> Callable[[], None]:
+        """Call `close` as soon as the account's rights aren't `rights` any more. Returns what takes
+        it out again."""
+        self._open[user][close] = rights
+
+        def leave() -> None:
+            self._open[user].pop(close, None)
+            if not self._open[user]:
+                del self._open[user]
+
+        return leave
+
+    def look_now(self) -> None:
+        """An account was changed; may be called from any thread."""
+        self._loop.call_soon_threadsafe(self._changed.set)
+
+    async def be_recent(self) -> None:
+        """Before a command: what is known of accounts is at most some seconds old."""
+        if self._open and self._loop.time() - self._checked > RECENT_SECONDS:
+            await self.check()
+
+    async def check(self) -> None:
+        """One query for all accounts that have something open."""
+        self._changed.clear()
+        asked = self._loop.time()
+        users = {*self._open, *self._answering()}
+        current = await self._rights_of(users) if users else {}
+        self._checked = asked
+        for user in users:
+            if user not in current:
+                self._stop_answers(user)
+            for close, rights in list(self._open.get(user, {}).items()):
+                if current.get(user) != rights:
+                    self._open[user].pop(close)
+                    # Not awaited: a page that doesn't read would hold up all others.
+                    self._ending.add(task := asyncio.ensure_future(close()))
+                    task.add_done_callback(self._ending.discard)
+
+    # ---- while the server runs ---------------------------------------------------------------
+    def start(self) -> None:
+        self._task = asyncio.create_task(self._keep_checking())
+
+    def stop(self) -> None:
+        if self._task is not None:
+            self._task.cancel()
+
+    async def _keep_checking(self) -> None:
+        while True:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(CHECK_SECONDS):
+                    await self._changed.wait()
+            try:
+                await self.check()
+            except Exception:
+                logger.exception("the rights of accounts couldn't be looked at")

@@ -1,0 +1,108 @@
+"""Reads a saved conversation that may be large: checked beside the server, in pieces after that.
+
+The check writes its lines to a file on the disk, so that neither its pace nor its size depends on
+how fast the messages are stored.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import tempfile
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field
+from typing import IO
+
+from chatsite.child_process import child_process
+from chatsite.conversations.files.export_format import KEPT, SavedMessage, SavedSettings
+from chatsite.conversations.imports.check import lines_of
+from chatsite.errors import BadRestore
+from chatsite.storage import ROWS
+from chatsite.wording import say
+
+# A file of this size is checked in 20 ms, and a process takes 500 ms to start.
+SMALL_BYTES = 200_000
+CHECK_SECONDS = 90.0
+# A piece of long messages ends before `ROWS` of them: the writing thread counts their tokens.
+PIECE_CHARACTERS = 200_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImportHeader:
+    """What a file says besides its messages."""
+
+    agent: str
+    title: str
+    count: int
+    characters: int
+    forget_above: int = 0
+    history: Mapping[str, str] = field(default_factory=dict)
+    settings: SavedSettings | None = None
+
+
+Pieces = AsyncIterator[Sequence[SavedMessage]]
+
+
+@asynccontextmanager
+async def read_checked(content: IO[bytes]) -> AsyncIterator[tuple[ImportHeader, Pieces]]:
+    """The header of a file on the disk, and its messages in pieces. Raises BadRestore."""
+    with tempfile.TemporaryFile() as lines:
+        if os.fstat(content.fileno()).st_size <= SMALL_BYTES:
+            await asyncio.to_thread(_check_here, content, lines)
+        else:
+            await _check_in_child(content, lines)
+        lines.seek(0)
+        yield _header(lines.readline()), _pieces(lines)
+
+
+def _check_here(content: IO[bytes], lines: IO[bytes]) -> None:
+    content.seek(0)
+    lines.writelines(f"{line}\n".encode() for line in lines_of(content.read()))
+
+
+async def _check_in_child(content: IO[bytes], lines: IO[bytes]) -> None:
+    content.seek(0)
+    module = "chatsite.conversations.imports.check"
+    async with child_process(module, stdin=content, stdout=lines) as process:
+        # What a child writes whose time is up lacks its end, and isn't taken.
+        with suppress(TimeoutError):
+            async with asyncio.timeout(CHECK_SECONDS):
+                await process.wait()
+
+
+def _header(line: bytes) -> ImportHeader:
+    if not line.endswith(b"\n"):
+        raise BadRestore(say("The file takes too much time or memory. {kept}", kept=say(KEPT)))
+    said = json.loads(line)
+    if "refused" in said:
+        raise BadRestore(said["refused"])
+    settings = said.get("settings")
+    return ImportHeader(
+        agent=said["agent"],
+        title=said["title"],
+        count=said["count"],
+        characters=said["characters"],
+        forget_above=said.get("forget_above", 0),
+        history=said.get("history", {}),
+        settings=SavedSettings.model_validate(settings) if settings else None,
+    )
+
+
+async def _pieces(lines: IO[bytes]) -> Pieces:
+    while piece := await asyncio.to_thread(_piece, lines):
+        yield piece
+
+
+def _piece(lines: IO[bytes]) -> list[SavedMessage]:
+    """The next messages. A line without an end was cut off with the process that wrote it."""
+    piece: list[SavedMessage] = []
+    characters = 0
+    while len(piece) < ROWS and characters < PIECE_CHARACTERS:
+        line = lines.readline()
+        if not line.endswith(b"\n"):
+            break
+        piece.append(SavedMessage.model_validate_json(line))
+        characters += len(line)
+    return piece

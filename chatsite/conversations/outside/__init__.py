@@ -1,1 +1,0 @@
-"""What comes from outside the page, and what is answered there."""

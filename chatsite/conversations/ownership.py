@@ -1,0 +1,90 @@
+"""Finds conversations and turns through their owner; another owner's is reported as not found."""
+
+from __future__ import annotations
+
+import uuid
+
+from django.db.models import QuerySet
+
+from chatsite.conversations.database.columns import fetch, for_update, key
+from chatsite.conversations.database.statements import (
+    BY_ID,
+    CONVERSATION_WITH_RECEIPT,
+    CONVERSATIONS,
+    PATH_TOTALS,
+    RECEIPTS,
+)
+from chatsite.conversations.models import ON_PATH, Conversation, Message, Turn
+from chatsite.conversations.owners import Owner
+from chatsite.errors import NotFound
+from chatsite.wording import say
+
+
+def find_conversation(id: str, *, locked: bool = False) -> Conversation | None:
+    """The conversation of any owner, with its last turn's receipt; `locked` until the transaction
+    ends. Raises NotFound for an invalid id."""
+    lock = for_update("conversation") if locked else ""
+    for values in fetch(f"{CONVERSATION_WITH_RECEIPT}{lock}", key(as_id(id))):
+        row = CONVERSATIONS.to_model(values[: len(CONVERSATIONS)])
+        if row.last_turn_id is not None:
+            row.last_turn = RECEIPTS.to_model(values[len(CONVERSATIONS) :])
+        return row
+    return None
+
+
+def as_id(id: str) -> uuid.UUID:
+    """Raises NotFound for what is no conversation's id."""
+    try:
+        return uuid.UUID(id)
+    except ValueError:
+        raise NotFound(say("There is no such conversation.")) from None
+
+
+def owned_conversation(
+    owner: Owner, id: str, *, deleted: bool = False, locked: bool = False
+) -> Conversation:
+    """Raises the same NotFound for a missing conversation and for another owner's."""
+    row = find_conversation(id, locked=locked)
+    if row is None or not owns(owner, row) or (row.deleted is not None) != deleted:
+        raise NotFound(say("There is no such conversation."))
+    return row
+
+
+def owns(owner: Owner, row: Conversation) -> bool:
+    return row.user_id == owner.user and row.guest == owner.guest
+
+
+def free_or_owned(owner: Owner, id: str, *, locked: bool = False) -> Conversation | None:
+    """None where no conversation has this id yet; NotFound where it is another owner's."""
+    return _if_owned(owner, find_conversation(id, locked=locked))
+
+
+def totals_of_owned(owner: Owner, id: str) -> Conversation | None:
+    """The same with the path's totals alone: without the last receipt, for what a turn asks on the
+    side."""
+    return _if_owned(owner, PATH_TOTALS.first(BY_ID, key(as_id(id))))
+
+
+def _if_owned(owner: Owner, row: Conversation | None) -> Conversation | None:
+    if row is not None and (not owns(owner, row) or row.deleted is not None):
+        raise NotFound(say("There is no such conversation."))
+    return row
+
+
+def messages_on_path(row: Conversation) -> QuerySet[Message]:
+    return Message.objects.filter(ON_PATH, conversation=row)
+
+
+def owned_turn(owner: Owner, id: str) -> Turn:
+    try:
+        key = uuid.UUID(id)
+    except ValueError:
+        raise NotFound(say("There is no such answer.")) from None
+    turn = (
+        Turn.objects.select_related("conversation")
+        .filter(owner.filter("conversation__"), id=key, conversation__deleted=None)
+        .first()
+    )
+    if turn is None:
+        raise NotFound(say("There is no such answer."))
+    return turn

@@ -1,0 +1,236 @@
+"""Reads a conversation for a decision, as far back as its policy's reach and no further."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
+from typing import TypeVar
+
+from django.db.models import Q
+
+from chatsite.conversations.database.columns import fetch, key, placeholders
+from chatsite.conversations.database.statements import (
+    ENTRIES,
+    FINISHED,
+    FINISHED_BETWEEN,
+    IN_TURNS_OF,
+    NTH_LAST_USER,
+)
+from chatsite.conversations.models import UNANSWERED, Conversation
+from chatsite.conversations.owners import Owner
+from chatsite.conversations.ownership import free_or_owned, messages_on_path, totals_of_owned
+from chatsite.conversations.path.entry_cache import EntryCache
+from chatsite.conversations.records import LoadedPath
+from chatsite.errors import NotFound
+from chatsite.history import (
+    BACKGROUND,
+    Entry,
+    Everything,
+    NotLoaded,
+    Reach,
+    Tokens,
+    Transcript,
+    Users,
+)
+from chatsite.kv_cache import LOADED
+from chatsite.storage import reading
+from chatsite.wording import say
+
+V = TypeVar("V")
+
+_cache = EntryCache()
+# A turn's beginning holds the writing thread, and reads a longer path later: that many messages
+# take 30 ms.
+SHORT = 2_000
+# SQLite takes a few hundred values at once.
+BATCH = 300
+
+
+@reading
+def load_path(
+    *,
+    owner: Owner,
+    conversation: str,
+    reach: Reach,
+    ahead: int = 0,
+    reply_to: str | None = None,
+) -> LoadedPath:
+    """The part of the path that a policy of this reach needs: two or three queries, and three
+    more where messages are marked or replied to.
+
+    The running answer is left out. `ahead` is 1 where the current message isn't stored yet (a
+    draft), and so takes one of the reach's places. `reply_to` is the message that it replies to.
+    """
+    row = free_or_owned(owner, conversation)
+    if row is None:
+        return LoadedPath(agent="", transcript=Transcript(entries=()), next_seq=1, receipt=None)
+    return load_stored_path(row, reach, ahead=ahead, reply_to=reply_to)
+
+
+def load_stored_path(
+    row: Conversation, reach: Reach, *, ahead: int = 0, reply_to: str | None = None
+) -> LoadedPath:
+    """The same for a conversation whose row was read in this transaction."""
+    cut = first_wanted(row, reach, ahead=ahead)
+    # Messages stored since the row was read aren't part of its totals.
+    between = (key(row.id), True, cut, row.next_seq)
+    entries = _entries(row, FINISHED_BETWEEN, *between, is_path=True)
+    if cut:
+        # A query of their own: joined by OR, SQLite would read the whole conversation.
+        entries = (*_turns(row, _marked_turns(row, cut, reply_to)), *entries)
+    return LoadedPath(
+        agent=row.agent,
+        transcript=Transcript(entries=entries, not_loaded=_not_loaded(row, entries, cut)),
+        next_seq=row.next_seq,
+        receipt=row.last_turn.receipt if row.last_turn else None,
+    )
+
+
+def load_at_once(row: Conversation, reach: Reach, *, reply_to: str | None) -> LoadedPath | None:
+    """The same for a turn that begins; None where it may take long, so that its turn asks for
+    it when the writing thread is free again."""
+    if row.path_messages > SHORT and not isinstance(reach, Users):
+        return None
+    return load_stored_path(row, reach, reply_to=reply_to)
+
+
+@reading
+def load_turns(*, owner: Owner, conversation: str, seqs: Sequence[int]) -> tuple[Entry, ...]:
+    """The whole turns of these messages of the path, in path order."""
+    row = totals_of_owned(owner, conversation)
+    if row is None:
+        raise NotFound(say("There is no such conversation."))
+    entries: dict[int, Entry] = {}
+    for some in in_batches(seqs):
+        condition = f"{IN_TURNS_OF} ({placeholders(some)}))"
+        found = _entries(row, condition, key(row.id), True, key(row.id), True, *some)
+        entries.update((entry.seq, entry) for entry in found)
+    return tuple(entries[seq] for seq in sorted(entries))
+
+
+def _turns(row: Conversation, turn_seqs: Collection[int]) -> tuple[Entry, ...]:
+    entries: list[Entry] = []
+    for some in in_batches(sorted(turn_seqs)):
+        # Sorted here: with ORDER BY seq SQLite would walk through the whole conversation.
+        condition = f"{FINISHED} AND turn_seq IN ({placeholders(some)})"
+        found = _entries(row, condition, key(row.id), True, *some)
+        entries += sorted(found, key=lambda entry: entry.seq)
+    return tuple(entries)
+
+
+def in_batches(values: Sequence[V]) -> Iterator[Sequence[V]]:
+    """The values in batches that one query can hold."""
+    return (values[start : start + BATCH] for start in range(0, len(values), BATCH))
+
+
+def _entries(
+    row: Conversation, condition: str, *values: object, is_path: bool = False
+) -> tuple[Entry, ...]:
+    """The messages that fulfil `condition`; `values` fill its `%s`."""
+    found = _cache.entries(
+        str(row.id), lambda: ENTRIES.unconverted(condition, *values), is_path=is_path
+    )
+    if row.forget_above:
+        return tuple(
+            replace(entry, forgets_above=True) if entry.seq == row.forget_above else entry
+            for entry in found
+        )
+    return tuple(found)
+
+
+def forget_entries(conversation: uuid.UUID) -> None:
+    """Remove the conversation's texts from memory: call this where one is changed or deleted."""
+    _cache.forget(str(conversation))
+
+
+def _marked_turns(row: Conversation, cut: int, reply_to: str | None) -> set[int]:
+    """The turns above the cut that are needed all the same: with a mark, with the message replied
+    to, and the turn at the marker, which shows that a pinned turn is above the marker."""
+    found: set[int] = set()
+    if row.marked:
+        marked = messages_on_path(row).filter(Q(pinned=True) | Q(excluded=True), turn_seq__lt=cut)
+        found.update(marked.values_list("turn_seq", flat=True))
+    if row.forget_above:
+        found.update(
+            messages_on_path(row).filter(seq=row.forget_above).values_list("turn_seq", flat=True)
+        )
+    if reply_to:
+        found.update(messages_on_path(row).filter(id=reply_to).values_list("turn_seq", flat=True))
+    return {seq for seq in found if seq < cut}
+
+
+def _not_loaded(row: Conversation, entries: Sequence[Entry], cut: int) -> NotLoaded:
+    messages = [entry.message for entry in entries]
+    left = row.path_messages - len(messages)
+    if not cut or left <= 0:
+        return NotLoaded()
+    asked = [message for message in messages if message.role == "user"]
+    tokens = sum(message.tokens.count for message in messages if message.tokens)
+    background = sum(message.source in BACKGROUND for message in asked)
+    return NotLoaded(
+        messages=left,
+        users=row.path_users - len(asked),
+        background=row.path_background - background,
+        tokens=max(row.path_tokens - tokens, 0),
+        first=1,
+        last=cut - 1,
+    )
+
+
+def first_wanted(row: Conversation, reach: Reach, *, ahead: int) -> int:
+    """The first seq that this reach needs; 0 where it needs the whole path."""
+    if isinstance(reach, Everything):
+        return 0
+    if isinstance(reach, Tokens):
+        return _cut_by_tokens(row, reach.tokens)
+    users = max(reach.users, 1) - ahead
+    cut = _cut_by_users(row, users) if users > 0 else row.next_seq
+    # Only with such a short reach can the cut hide a background task's message that directly
+    # precedes the current one.
+    if cut and reach.users <= 1 and row.last_background:
+        return _before_background(row, cut)
+    return cut
+
+
+def _cut_by_users(row: Conversation, users: int) -> int:
+    """The seq of the first of the last `users` user messages; 0 where there are no others."""
+    if row.path_users - row.path_background < users:
+        return 0
+    found = fetch(NTH_LAST_USER, key(row.id), True, *BACKGROUND, users - 1)
+    return int(found[0][0]) if found else 0
+
+
+def _cut_by_tokens(row: Conversation, tokens: int) -> int:
+    """The seq of the turn at which the newest whole turns exceed `tokens`; 0 where they don't.
+
+    Turns that a mark, a cleanup, a background task or a failed answer may leave out aren't counted,
+    so that rather too much is read than too little.
+    """
+    if row.path_tokens <= tokens:
+        return 0
+    columns = ("turn_seq", "tokens", "excluded", "kv_status", "source", "role", "state")
+    newest = messages_on_path(row).exclude(state="running").order_by("-seq").values_list(*columns)
+    left, size, counts = tokens, 0, True
+    turn: int | None = None
+    for turn_seq, count, excluded, kv_status, source, *kind in newest.iterator(chunk_size=500):
+        if turn is not None and turn_seq != turn:
+            left -= size if counts else 0
+            if left < 0:
+                return turn
+            size, counts = 0, True
+        turn, size = turn_seq, size + count
+        kept_out = excluded or kv_status != LOADED or source in BACKGROUND
+        kept_out = kept_out or (kind[0] == "user" and kind[1] in UNANSWERED)
+        counts = counts and not kept_out
+    return 0
+
+
+def _before_background(row: Conversation, cut: int) -> int:
+    """The cut, moved up over messages of background tasks to the turn that they follow."""
+    above = messages_on_path(row).exclude(state="running").filter(seq__lt=cut).order_by("-seq")
+    newest = above.values_list("source", flat=True).first()
+    if newest not in BACKGROUND:
+        return cut
+    turn = above.exclude(source__in=BACKGROUND).values_list("turn_seq", flat=True).first()
+    return turn or 0

@@ -1,0 +1,144 @@
+"""Marks on single messages: pin, exclude, bookmark, forget what is above, send an unanswered one
+along.
+
+Each is one transaction and can be undone. A mark takes effect from the next message on, also when
+it is set while an answer is written.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from chatsite.conversations.database.rows import is_unanswered
+from chatsite.conversations.models import UNANSWERED, Conversation, Message
+from chatsite.conversations.owners import Owner
+from chatsite.conversations.ownership import messages_on_path
+from chatsite.conversations.path.cache_places import mark_loaded
+from chatsite.conversations.summaries.queries import summary_state_of
+from chatsite.conversations.summaries.versions import mark_stale
+from chatsite.errors import NotFound, Refused
+from chatsite.events import Marked
+from chatsite.history import BACKGROUND
+from chatsite.storage import writing
+from chatsite.views import SummaryView
+from chatsite.wording import say
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MarkChange:
+    """The marks now. `summary` is set where the mark may have changed which one holds; `status`
+    has the messages that a pin loaded again after a cleanup."""
+
+    conversation: str
+    marked: Marked
+    summary: SummaryView | None
+    status: Mapping[str, int] = field(default_factory=dict)
+
+
+@writing
+def pin_message(*, owner: Owner, message: str, on: bool) -> MarkChange:
+    """Keep the message's turn in every request, or no longer. A pin removes an exclusion, and
+    loads the turn again where a cleanup had unloaded it.
+
+    Like the other marks, raises NotFound unless the message is on the path of a conversation of
+    this owner, Refused where a mark would have no effect.
+    """
+    row, marked = _markable(owner, message)
+    change = _mark(row, marked, pinned=on, excluded=marked.excluded and not on)
+    return replace(change, status=mark_loaded(row, [marked.turn_seq])) if on else change
+
+
+@writing
+def exclude_message(*, owner: Owner, message: str, on: bool) -> MarkChange:
+    """Exclude the message from every request, or include it again. Excluding removes a pin."""
+    row, marked = _markable(owner, message)
+    return _mark(row, marked, pinned=marked.pinned and not on, excluded=on)
+
+
+@writing
+def leave_unanswered_message(*, owner: Owner, message: str, on: bool) -> MarkChange:
+    """Leave a user message out because its answer failed, or send it along with later messages."""
+    row, marked = _markable(owner, message)
+    answers = messages_on_path(row).filter(turn_seq=marked.seq, seq__gt=marked.seq)
+    if marked.role != "user" or answers.exclude(source__in=BACKGROUND).exists():
+        raise Refused(say("Only a message of yours that has no answer can be unanswered."))
+    if is_unanswered(marked) != on:
+        marked.state = UNANSWERED[0] if on else "complete"
+        marked.save(update_fields=["state"])
+        mark_stale(row, marked.seq)
+    return _change(row, marked, summary=summary_state_of(row).view)
+
+
+@writing
+def bookmark_message(*, owner: Owner, message: str, on: bool) -> MarkChange:
+    """Put the message on the list of bookmarks, or take it off. Nothing that is sent changes."""
+    row, marked = _markable(owner, message)
+    marked.bookmarked = on
+    marked.save(update_fields=["bookmarked"])
+    return _change(row, marked)
+
+
+@writing
+def forget_above_message(*, owner: Owner, message: str, on: bool) -> MarkChange:
+    """Set the marker above the message's turn, or remove it from there.
+
+    Cuts fall between turns: for an answer, the marker is above its user message. There is one
+    marker; setting it again moves it.
+    """
+    row, marked = _markable(owner, message)
+    place = marked.turn_seq or marked.seq
+    if on:
+        row.forget_above = place
+    elif row.forget_above in (place, marked.seq):
+        row.forget_above = 0
+    row.save(update_fields=["forget_above"])
+    return _change(row, marked, summary=summary_state_of(row).view)
+
+
+def _markable(owner: Owner, id: str) -> tuple[Conversation, Message]:
+    """The conversation, locked, and its message."""
+    found = Message.objects.filter(
+        owner.filter("conversation__"),
+        id=uuid.UUID(id),
+        on_path=True,
+        conversation__deleted__isnull=True,
+    ).first()
+    if found is None:
+        raise NotFound(say("There is no such message."))
+    row = Conversation.objects.select_for_update().get(id=found.conversation_id)
+    found.refresh_from_db()
+    if not found.on_path:
+        raise NotFound(say("There is no such message."))
+    if found.state == "running":
+        raise Refused(say("This answer is still being written. Mark it when it is finished."))
+    if not found.turn_seq and found.role != "system":
+        raise Refused(say("This greeting is never sent, so a mark on it would do nothing."))
+    return row, found
+
+
+def _mark(row: Conversation, message: Message, *, pinned: bool, excluded: bool) -> MarkChange:
+    before, was_excluded = message.pinned or message.excluded, message.excluded
+    message.pinned, message.excluded = pinned, excluded
+    message.save(update_fields=["pinned", "excluded"])
+    row.marked += (pinned or excluded) - before
+    row.save(update_fields=["marked"])
+    if excluded == was_excluded:
+        return _change(row, message)
+    mark_stale(row, message.seq)
+    return _change(row, message, summary=summary_state_of(row).view)
+
+
+def _change(
+    row: Conversation, message: Message, *, summary: SummaryView | None = None
+) -> MarkChange:
+    marked = Marked(
+        message=str(message.id),
+        pinned=message.pinned,
+        excluded=message.excluded,
+        bookmarked=message.bookmarked,
+        forget_above=row.forget_above,
+        state=message.state,  # type: ignore[arg-type]
+    )
+    return MarkChange(conversation=str(row.id), marked=marked, summary=summary)

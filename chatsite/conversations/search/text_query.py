@@ -1,0 +1,154 @@
+"""What a person looks for: what the index is asked, and where a text has it.
+
+The rules, which docs/people.md tells: every word must be there; where few messages have the words
+as they are, longer words that begin so are found too ("light" finds "lights", not "twilight"), from
+three letters on; "words in quotation marks" stand next to each other; accents and capitals don't
+matter; in scripts without spaces the characters must stand next to each other; signs and emoji
+aren't looked for.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import pairwise
+
+from chatsite.conversations.search.words import searched_words
+from chatsite.history.lexical.words import MARKS, UNSPACED
+
+# A shorter beginning fits so many words that a search would read a large part of the index.
+LEAST_BEGINNING = 3
+# As in `history.lexical`: how soon a repeated word stops counting, and what a long text loses.
+K1, B = 0.9, 0.4
+# Of the text around the first word found.
+BEFORE, AFTER = 40, 120
+_PIECE = re.compile(r'"([^"]*)"?|([^\s"]+)')
+_LETTER = rf"[^\W_]|[{MARKS}]"
+_WORDS = re.compile(rf"[{UNSPACED}]|(?:(?![{UNSPACED}])(?:{_LETTER}))+")
+_GAP = r"[\W_]*"
+Snippet = tuple[tuple[str, bool], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Phrase:
+    """Words that stand next to each other; of the last one `begins` is only the beginning. `text`
+    is what the index reads, `words` are without accents and capitals."""
+
+    text: str
+    words: tuple[str, ...]
+    begins: bool
+
+    @property
+    def match(self) -> str:
+        return f'"{self.text}"' + (" *" if self.begins else "")
+
+    @property
+    def pattern(self) -> str:
+        parts = [re.escape(self.words[0])]
+        for before, word in pairwise(self.words):
+            gap = _GAP if _alone(before) or _alone(word) else _GAP[:-1] + "+"
+            parts.append(gap + re.escape(word))
+        start = "" if _alone(self.words[0]) else f"(?<!{_LETTER})"
+        end = "" if self.begins or _alone(self.words[-1]) else f"(?!{_LETTER})"
+        return start + "".join(parts) + end
+
+
+@dataclass(frozen=True)
+class TextQuery:
+    """A search, of one phrase or more, which all must be there."""
+
+    phrases: tuple[Phrase, ...]
+
+    @property
+    def match(self) -> str:
+        """For SQLite's FTS5."""
+        return " ".join(phrase.match for phrase in self.phrases)
+
+    @property
+    def whole(self) -> TextQuery:
+        """The same words, but no beginnings of words."""
+        return TextQuery(tuple(replace(phrase, begins=False) for phrase in self.phrases))
+
+    @cached_property
+    def _patterns(self) -> Sequence[re.Pattern[str]]:
+        return [re.compile(phrase.pattern) for phrase in self.phrases]
+
+    def weight(self, text: str, average: float) -> float:
+        """How much a text of those found is about the words, next to its length. BM25 without the
+        rarity of words: all of these texts have all of them."""
+        length = 1 - B + B * len(text) / average if average else 1.0
+        folded = _fold(text)
+        counts = [len(pattern.findall(folded)) for pattern in self._patterns]
+        return sum(count * (K1 + 1) / (count + K1 * length) for count in counts)
+
+    def snippet(self, text: str) -> Snippet:
+        """The place where the words were found, in parts: text, and whether it was found."""
+        text = unicodedata.normalize("NFC", " ".join(text.split()))
+        folded = _fold(text)
+        found = sorted(
+            match.span() for pattern in self._patterns for match in pattern.finditer(folded)
+        )
+        first = found[0][0] if found else 0
+        start, end = _cut(text, first - BEFORE), _cut(text, first + AFTER)
+        parts = [("…", False)] if start else []
+        at = start
+        for begin, stop in found:
+            if begin >= at and stop <= end:
+                parts += [(text[at:begin], False), (text[begin:stop], True)]
+                at = stop
+        parts.append((text[at:end] + ("…" if end < len(text) else ""), False))
+        return tuple(part for part in parts if part[0])
+
+
+def parse_query(text: str) -> TextQuery | None:
+    """None where there is no word in it."""
+    phrases = []
+    for quoted, single in _PIECE.findall(text):
+        piece = searched_words(quoted or single)
+        if words := _WORDS.findall(_fold(piece)):
+            begins = not quoted and len(words[-1]) >= LEAST_BEGINNING
+            phrases.append(Phrase(piece, tuple(words), begins))
+    return TextQuery(tuple(phrases)) if phrases else None
+
+
+def match_any(words: Sequence[str]) -> str:
+    """For SQLite's FTS5: texts with a word that begins as one of these."""
+    queries = filter(None, map(parse_query, words))
+    return " OR ".join(phrase.match for query in queries for phrase in query.phrases)
+
+
+def _alone(word: str) -> bool:
+    """Whether it is a character of a script without spaces."""
+    return re.fullmatch(f"[{UNSPACED}]", word) is not None
+
+
+class _Folded(dict[int, str]):
+    """Each character without its accent, small: one for one, so that places stay."""
+
+    def __missing__(self, code: int) -> str:
+        character = chr(code)
+        base, *marks = list(unicodedata.normalize("NFKD", character))
+        # A Korean syllable is made of letters, and "ﬁ" of two.
+        plain = all(map(unicodedata.combining, marks)) and len(base.lower()) == 1
+        self[code] = base.lower() if plain else character.lower()[0]
+        return self[code]
+
+
+_FOLDED = _Folded()
+
+
+def _fold(text: str) -> str:
+    return text.lower() if text.isascii() else text.translate(_FOLDED)
+
+
+def _cut(text: str, place: int) -> int:
+    """A place near this one that cuts no word."""
+    if place <= 0:
+        return 0
+    if place >= len(text):
+        return len(text)
+    space = text.find(" ", place, place + 20)
+    return space + 1 if space >= 0 else place

@@ -1,0 +1,130 @@
+"""Searches an owner's titles and messages through the index of words, and lists bookmarks.
+
+Where few messages are found, those that say most about the words come first. Where many are, the
+newest do: nobody reads a thousand, and weighing them would read them all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from django.db.models import QuerySet
+from django.db.models.functions import Substr
+
+from chatsite.conversations.database.columns import fetch
+from chatsite.conversations.database.statements import FOUND_MESSAGES, FOUND_TITLES
+from chatsite.conversations.models import Conversation, Message
+from chatsite.conversations.owners import Owner
+from chatsite.conversations.search.text_query import TextQuery, parse_query
+from chatsite.conversations.search.word_index import Kind, numbers_of
+from chatsite.storage import reading
+from chatsite.views import SearchHit, SearchPage
+
+# Up to so many messages are weighed; of more there are pages of so many.
+FEW = 100
+TITLES = 20
+# Of a message, for its weight and for the place: long ones would be read whole.
+READ_CHARACTERS = 20_000
+NO_WORDS = TextQuery(())
+
+
+@reading
+def search_text(*, owner: Owner, text: str, before: int | None = None) -> SearchPage:
+    """The first page: titles that were found, the newest first, then messages. Further ones:
+    messages `before` a page's `more`. At most `TITLES` and `FEW`."""
+    query = parse_query(text)
+    if query is None:
+        return SearchPage(hits=(), newest_first=False, more=None)
+    first = numbers_of(owner, "message").start
+    # A beginning that is a common word, too, would have nearly every message read.
+    if len(_numbers(FOUND_MESSAGES, owner, "message", query.whole, None, FEW + 1)) > FEW:
+        query = query.whole
+    found = _numbers(FOUND_MESSAGES, owner, "message", query, before, FEW + 1)
+    many = before is not None or len(found) > FEW
+    messages = _messages(found[:FEW])
+    if not many:
+        messages = _weighed(query, messages)
+    titles = _titles(owner, query) if before is None else []
+    return SearchPage(
+        hits=tuple(
+            [_title_hit(query, one) for one in titles] + [_hit(query, one) for one in messages]
+        ),
+        newest_first=many,
+        more=found[FEW - 1] - first if len(found) > FEW else None,
+    )
+
+
+@reading
+def bookmarked_messages(*, owner: Owner, after: int = 0) -> SearchPage:
+    """Bookmarks in what is shown now, the newest messages first, without the first `after`."""
+    theirs = owner.filter("conversation__")
+    rows = Message.objects.filter(theirs, bookmarked=True, on_path=True, conversation__deleted=None)
+    found = list(_to_show(rows).order_by("-created", "-seq")[after : after + FEW + 1])
+    return SearchPage(
+        hits=tuple(_hit(NO_WORDS, one) for one in found[:FEW]),
+        newest_first=True,
+        more=after + FEW if len(found) > FEW else None,
+    )
+
+
+def _numbers(
+    statement: str, owner: Owner, kind: Kind, query: TextQuery, before: int | None, most: int
+) -> list[int]:
+    """The highest numbers first: the order in which the texts were indexed."""
+    numbers = numbers_of(owner, kind)
+    stop = numbers.stop if before is None else min(numbers.start + before, numbers.stop)
+    rows = fetch(statement, query.match, numbers.start, stop - 1, owner.user, owner.guest, most)
+    return [number for (number,) in rows]
+
+
+def _messages(numbers: Sequence[int]) -> list[Message]:
+    """In this order."""
+    rows = Message.objects.filter(words_row__in=numbers)
+    return list(_to_show(rows).order_by("-words_row"))
+
+
+def _to_show(rows: QuerySet[Message]) -> QuerySet[Message]:
+    """What a hit shows of messages, with the beginning of their text as `beginning`."""
+    columns = ("seq", "role", "created", "words_row")
+    theirs = tuple(f"conversation__{name}" for name in ("id", "title", "agent"))
+    beginning = Substr("content", 1, READ_CHARACTERS)
+    return rows.select_related("conversation").annotate(beginning=beginning).only(*columns, *theirs)
+
+
+def _weighed(query: TextQuery, messages: Sequence[Message]) -> list[Message]:
+    """The heaviest first; of those alike the newest, as they are given."""
+    lengths = [len(_beginning(one)) for one in messages]
+    average = sum(lengths) / len(lengths) if lengths else 0.0
+    return sorted(messages, key=lambda one: -query.weight(_beginning(one), average))
+
+
+def _titles(owner: Owner, query: TextQuery) -> list[Conversation]:
+    numbers = _numbers(FOUND_TITLES, owner, "title", query, None, TITLES)
+    rows = Conversation.objects.filter(words_row__in=numbers).order_by("-updated")
+    return list(rows.only("id", "title", "agent", "updated"))
+
+
+def _beginning(message: Message) -> str:
+    return getattr(message, "beginning", None) or ""
+
+
+def _title_hit(query: TextQuery, row: Conversation) -> SearchHit:
+    return SearchHit(
+        conversation=str(row.id),
+        title=row.title,
+        agent=row.agent,
+        at=row.updated.isoformat(),
+        parts=query.snippet(row.title),
+    )
+
+
+def _hit(query: TextQuery, row: Message) -> SearchHit:
+    return SearchHit(
+        conversation=str(row.conversation_id),
+        title=row.conversation.title,
+        agent=row.conversation.agent,
+        at=row.created.isoformat(),
+        parts=query.snippet(_beginning(row)),
+        seq=row.seq,
+        role=row.role,
+    )

@@ -1,0 +1,201 @@
+"""Reads the running summaries of conversations, and tells which of them hold.
+
+A summary covers the path from `first_seq`, where the path or the remembered part of it begins, to
+the message `last`. It holds while `last` is on the path, no covered message was changed, and the
+remembered part still begins there.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+from django.db.models import Exists, OuterRef, QuerySet, Subquery
+
+from chatsite.conversations.database.rows import entry_of
+from chatsite.conversations.database.statements import ENTRY_FIELDS
+from chatsite.conversations.models import Conversation, Message, Summary
+from chatsite.conversations.owners import Owner
+from chatsite.conversations.ownership import (
+    free_or_owned,
+    messages_on_path,
+    owned_conversation,
+)
+from chatsite.conversations.summaries.records import (
+    SummaryState,
+    SummaryVersion,
+    SummaryVersions,
+    UnsummarisedPath,
+)
+from chatsite.errors import NotFound
+from chatsite.history import Entry, RunningSummary
+from chatsite.history.values.sendable import BACKGROUND
+from chatsite.messages import TokenCount
+from chatsite.storage import reading
+from chatsite.wording import later, say
+
+LISTED = 50
+# Compared, and said where they are shown.
+NOT_ON_PATH = later("It belongs to another version of this conversation.")
+CHANGED = later("A message it covers was changed, left out or deleted since.")
+REMEMBERS_ELSE = later("What is remembered of this conversation now begins elsewhere.")
+TEXT_DELETED = later("A message it covers was deleted, and its text with it.")
+
+
+@reading
+def summary_state(*, owner: Owner, conversation: str) -> SummaryState:
+    """The summary that holds now; a new chat has none."""
+    row = free_or_owned(owner, conversation)
+    return SummaryState(on=True, summary=None) if row is None else summary_state_of(row)
+
+
+@reading
+def unsummarised_path(*, owner: Owner, conversation: str) -> UnsummarisedPath:
+    """The messages to summarise next, and the summary so far. Raises NotFound."""
+    row = owned_conversation(owner, conversation)
+    state = summary_state_of(row)
+    first = remembered_from(row).first() or 0
+    above = state.summary.last if state.summary else first - 1
+    rows = finished_messages(row).filter(seq__gt=above).only(*ENTRY_FIELDS)
+    return UnsummarisedPath(
+        state=state,
+        first=first,
+        entries=tuple(entry_of(message, forget_above=row.forget_above) for message in rows),
+    )
+
+
+@reading
+def still_holds(
+    *, owner: Owner, conversation: str, start: UnsummarisedPath, entries: Sequence[Entry]
+) -> bool:
+    """Whether the entries that followed `start` may still be summarised."""
+    try:
+        row = owned_conversation(owner, conversation)
+    except NotFound:
+        return False
+    return is_unchanged(row, start, entries)
+
+
+@reading
+def summary_versions(*, owner: Owner, conversation: str) -> SummaryVersions:
+    row = owned_conversation(owner, conversation)
+    current = holding_summaries(row).first()
+    start = remembered_from(row).first()
+    stored = Summary.objects.filter(conversation=row).select_related("last", "made_from")
+    rows = list(stored.order_by("-version")[: LISTED + 1])
+    asked = messages_on_path(row).filter(role="user", excluded=False)
+    asked = asked.exclude(source__in=BACKGROUND).order_by("seq")
+    users = list(asked.values_list("seq", flat=True))
+    return SummaryVersions(
+        on=row.summary_on,
+        current=current.version if current else 0,
+        versions=tuple(_version_of(one, start, users) for one in rows[:LISTED]),
+        earlier=len(rows) > LISTED,
+    )
+
+
+@reading
+def summary_text(*, owner: Owner, conversation: str, version: int) -> str:
+    """Raises NotFound where there is no such version."""
+    found = Summary.objects.filter(
+        conversation=owned_conversation(owner, conversation), version=version
+    )
+    text = found.values_list("text", flat=True).first()
+    if text is None:
+        raise NotFound(say("There is no such summary."))
+    return text
+
+
+def _version_of(row: Summary, start: int | None, users: Sequence[int]) -> SummaryVersion:
+    why_not = invalid_reason(row, start)
+    covered = bisect_right(users, row.last_seq) - bisect_left(users, row.first_seq)
+    return SummaryVersion(
+        version=row.version,
+        text="" if why_not == TEXT_DELETED else row.text,
+        first=row.first_seq,
+        last=row.last_seq,
+        exchanges=0 if why_not else covered,
+        by=row.by,
+        made_from=row.made_from.version if row.made_from else 0,
+        created=row.created.isoformat(),
+        why_not=say(why_not) if why_not else "",
+        shortened=bool(row.report.get("shortened")),
+        seconds=row.report.get("seconds"),
+        tokens=row.report.get("tokens"),
+    )
+
+
+# ---- which summaries hold ---------------------------------------------------------------------
+def summary_state_of(row: Conversation) -> SummaryState:
+    found = holding_summaries(row).first()
+    return SummaryState(on=row.summary_on, summary=summary_of(found) if found else None)
+
+
+def holding_summaries(row: Conversation) -> QuerySet[Summary]:
+    """The versions that hold for the path, the newest first."""
+    valid = Summary.objects.filter(conversation=row, stale=False, last__on_path=True)
+    if row.hidden:
+        valid = valid.exclude(Exists(_hidden_since(OuterRef)))
+    return valid.filter(first_seq=Subquery(remembered_from(row)[:1])).order_by("-version")
+
+
+def _hidden_since(field: Callable[[str], Any]) -> QuerySet[Message]:
+    """The messages that a summary covers and that were deleted since; they can still be restored.
+    `field` gives a field of the summary."""
+    return Message.objects.filter(
+        conversation=field("conversation"),
+        deleted__gt=field("created"),
+        seq__gte=field("first_seq"),
+        seq__lte=field("last_seq"),
+    )
+
+
+def remembered_from(row: Conversation) -> QuerySet[Message, int]:
+    """The seq from which the path is remembered: the marker, or the first message."""
+    remembered = messages_on_path(row).filter(seq__gte=row.forget_above)
+    return remembered.order_by("seq").values_list("seq", flat=True)
+
+
+def finished_messages(row: Conversation) -> QuerySet[Message]:
+    """The path without running messages, in order."""
+    return messages_on_path(row).exclude(state="running").order_by("seq")
+
+
+def is_unchanged(row: Conversation, start: UnsummarisedPath, entries: Sequence[Entry]) -> bool:
+    """Whether a summary of `start` and the entries that followed it (oldest first) is allowed: it
+    is switched on, and none of them was edited, excluded, deleted or forgotten since."""
+    base, standing = start.state.summary, holding_summaries(row).first()
+    if not row.summary_on or remembered_from(row).first() != start.first:
+        return False
+    if (str(standing.id) if standing else None) != (base.id if base else None):
+        return False
+    above = base.last if base else start.first - 1
+    stored = finished_messages(row).filter(seq__gt=above, seq__lte=entries[-1].seq)
+    found = [(str(id), *more) for id, *more in stored.values_list("id", "content", "excluded")]
+    return found == [(e.message.id, e.message.content, e.excluded) for e in entries]
+
+
+def summary_of(row: Summary) -> RunningSummary:
+    return RunningSummary(
+        id=str(row.id),
+        version=row.version,
+        text=row.text,
+        first=row.first_seq,
+        last=row.last_seq,
+        messages=row.messages,
+        by=row.by,
+        tokens=TokenCount(count=row.tokens, tokenizer=row.tokenizer, basis=row.basis),  # type: ignore[arg-type]
+    )
+
+
+def invalid_reason(row: Summary, start: int | None) -> str:
+    """A sentence why a version can't be used; "" where it holds. Fetch `last` with the row."""
+    if not row.text or _hidden_since(partial(getattr, row)).exists():
+        return TEXT_DELETED
+    if row.stale:
+        return CHANGED
+    if not row.last.on_path:
+        return NOT_ON_PATH
+    return "" if row.first_seq == start else REMEMBERS_ELSE

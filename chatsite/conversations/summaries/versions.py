@@ -1,0 +1,182 @@
+"""Writes the running summaries of conversations: folding, editing, and marking as stale."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from django.db.models import Max
+from django.utils import timezone
+
+from chatsite.conversations.models import Conversation, Message, Summary
+from chatsite.conversations.owners import Owner
+from chatsite.conversations.ownership import owned_conversation
+from chatsite.conversations.summaries.queries import (
+    holding_summaries,
+    invalid_reason,
+    is_unchanged,
+    remembered_from,
+    summary_state_of,
+)
+from chatsite.conversations.summaries.records import SummaryState, UnsummarisedPath
+from chatsite.errors import NotFound, Refused
+from chatsite.history import Entry
+from chatsite.messages import TokenCount
+from chatsite.storage import writing
+from chatsite.wording import say
+
+YOU = "you"
+
+
+@writing
+def fold_summary(
+    *,
+    owner: Owner,
+    conversation: str,
+    start: UnsummarisedPath,
+    folded: Sequence[Entry],
+    messages: int,
+    text: str,
+    by: str,
+    tokens: TokenCount,
+    report: Mapping[str, Any],
+) -> SummaryState | None:
+    """Store a new version, which covers `start` and the entries `folded` that followed it.
+
+    `messages` of the entries are in its text. None, and nothing is stored, where the conversation
+    was cleared or deleted, the summary switched off, or a covered message changed meanwhile.
+    """
+    row = _locked(owner, conversation)
+    if row is None or not is_unchanged(row, start, folded):
+        return None
+    base = start.state.summary
+    _append(
+        row,
+        Summary(
+            first_seq=start.first,
+            last_id=uuid.UUID(folded[-1].message.id),
+            last_seq=folded[-1].seq,
+            messages=(base.messages if base else 0) + messages,
+            text=text,
+            by=by,
+            made_from=holding_summaries(row).first(),
+            report=dict(report),
+        ),
+        tokens,
+    )
+    return summary_state_of(row)
+
+
+@writing
+def rewrite_summary(
+    *, owner: Owner, conversation: str, version: int, text: str | None, tokens: TokenCount
+) -> SummaryState:
+    """A new version with the coverage of `version` and a person's text; None keeps its own text.
+
+    Raises NotFound for an unknown version, Refused for one that doesn't hold any more.
+    """
+    row = _require(owner, conversation)
+    old = (
+        Summary.objects.filter(conversation=row, version=version)
+        .select_related("last", "made_from")
+        .first()
+    )
+    if old is None:
+        raise NotFound(say("There is no such summary."))
+    if reason := invalid_reason(old, remembered_from(row).first()):
+        raise Refused(
+            say(
+                "This version can't be used any more. {reason} Nothing was changed.",
+                reason=say(reason),
+            )
+        )
+    _append(
+        row,
+        Summary(
+            first_seq=old.first_seq,
+            last_id=old.last_id,
+            last_seq=old.last_seq,
+            messages=old.messages,
+            text=old.text if text is None else text,
+            by=old.by if text is None else YOU,
+            made_from=old,
+        ),
+        tokens,
+    )
+    return summary_state_of(row)
+
+
+@writing
+def switch_summary(*, owner: Owner, conversation: str, on: bool) -> SummaryState:
+    """Set whether the summary is made and sent in this conversation."""
+    row = owned_conversation(owner, conversation)
+    row.summary_on = on
+    row.save(update_fields=["summary_on"])
+    return summary_state_of(row)
+
+
+def _append(row: Conversation, summary: Summary, tokens: TokenCount) -> None:
+    """The next version; the conversation's row is locked."""
+    newest = Summary.objects.filter(conversation=row).aggregate(newest=Max("version"))["newest"]
+    summary.conversation = row
+    summary.version = (newest or 0) + 1
+    summary.tokens, summary.tokenizer, summary.basis = tokens.count, tokens.tokenizer, tokens.basis
+    summary.created = timezone.now()
+    summary.save(force_insert=True)
+
+
+def _locked(owner: Owner, conversation: str) -> Conversation | None:
+    rows = Conversation.objects.select_for_update().filter(owner.filter(), deleted=None)
+    return rows.filter(id=uuid.UUID(conversation)).first()
+
+
+def _require(owner: Owner, conversation: str) -> Conversation:
+    owned_conversation(owner, conversation)
+    row = _locked(owner, conversation)
+    if row is None:
+        raise NotFound(say("There is no such conversation."))
+    return row
+
+
+# ---- when covered messages change ------------------------------------------------------------
+def mark_stale(row: Conversation, seq: int) -> int:
+    """Mark every version that covers the message `seq` as stale; how many there were.
+
+    Call this in the transaction that edits a message, excludes or includes it, or moves the marker
+    "forget what is above".
+    """
+    covering = _covering(row, seq)
+    return Summary.objects.filter(id__in=covering, stale=False).update(stale=True)
+
+
+def erase_texts(row: Conversation, seq: int, *, before: datetime) -> int:
+    """Also empty every text that was made from the message `seq`, which was hidden at `before`.
+
+    Call this before the message's row is deleted.
+    """
+    made = Summary.objects.filter(id__in=_covering(row, seq), created__lt=before)
+    return made.update(stale=True, text="")
+
+
+def _covering(row: Conversation, seq: int) -> list[uuid.UUID]:
+    """The versions that cover the message: it is in the tree between their first and last one."""
+    near = Summary.objects.filter(conversation=row, first_seq__lte=seq, last_seq__gte=seq)
+    found = list(near.values_list("id", "last_seq"))
+    if not found:
+        return []
+    parents = _parents(row, seq, to=max(last for _, last in found))
+    return [id for id, last in found if _lies_above(parents, last, seq)]
+
+
+def _parents(row: Conversation, seq: int, *, to: int) -> dict[int, int]:
+    """By seq, that of the message directly above, which is always smaller."""
+    some = Message.objects.filter(conversation=row, seq__gt=seq, seq__lte=to)
+    return {one: above or 0 for one, above in some.values_list("seq", "parent__seq")}
+
+
+def _lies_above(parents: Mapping[int, int], last: int, seq: int) -> bool:
+    while last > seq:
+        last = parents.get(last, 0)
+    return last == seq

@@ -1,1 +1,0 @@
-"""The tables of what comes from outside the page; `models` has the others."""

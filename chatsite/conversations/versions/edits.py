@@ -1,0 +1,144 @@
+"""Edits the text of single messages, with everything that was made from it.
+
+The caller must call `Recaller.forget` and the engine's `Cache.drop` afterwards: an index in memory
+and a slot still hold the old text.
+"""
+
+from __future__ import annotations
+
+import uuid
+from dataclasses import dataclass
+from functools import partial
+
+from django.db import transaction
+from django.utils import timezone
+
+from chatsite.conversations.database.rows import message_of
+from chatsite.conversations.files.quota import characters_of, require_words
+from chatsite.conversations.models import Conversation, Message
+from chatsite.conversations.owners import Owner
+from chatsite.conversations.path import loading
+from chatsite.conversations.path.active_path import estimated_tokens
+from chatsite.conversations.path.queries import path_views
+from chatsite.conversations.search import stored_indexes as search_indexes
+from chatsite.conversations.signals import text_changed
+from chatsite.conversations.summaries import versions as summaries
+from chatsite.conversations.titles import title_from
+from chatsite.conversations.versions.versions import require_idle
+from chatsite.errors import BadCommand, NotFound, Refused
+from chatsite.events import MessagesChanged
+from chatsite.kv_cache import LOADED, UNLOADED
+from chatsite.messages import TokenCount
+from chatsite.storage import writing
+from chatsite.wording import say
+
+# How many rows with their texts are read and written at once.
+CHUNK = 100
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TextChange:
+    """What pages are told: `changed`; and where the path goes another way since, the seq below
+    which it does (`below`)."""
+
+    conversation: str
+    changed: MessagesChanged
+    below: int | None = None
+
+
+@writing
+def edit_message(
+    *, owner: Owner, message: str, text: str, tokens: TokenCount | None = None
+) -> TextChange:
+    """Replace a message's text in its place; what is below it stays there.
+
+    The former text of an answer is kept as a version beside it, with its receipt's turn and all
+    that its provider said. Summaries that cover the message become stale. Raises NotFound unless
+    the message is in a conversation of this owner, Refused for a call's result, for an answer that
+    calls tools and where the owner's quota is full, BadCommand for an empty text, TurnRunning while
+    an answer is written.
+    """
+    row, found = changeable(owner, message)
+    if found.role not in ("user", "assistant") or found.calls:
+        raise Refused(say("This part of an answer belongs to a tool call, and can't be changed."))
+    if not text.strip() and not found.attachments:
+        raise BadCommand(say("The text is empty. Delete the message if nothing of it should stay."))
+    before = found.content or ""
+    added = len(text) if found.role == "assistant" else max(len(text) - len(before), 0)
+    require_words(owner, added)
+    summaries.mark_stale(row, found.seq)
+    drop_quotes(row, found)
+    if found.role == "assistant":
+        _keep_version(row, found)
+    row.characters = max(row.characters - characters_of(message_of(found)), 0)
+    found.content, found.reasoning, found.edited = text, None, timezone.now()
+    # The provider's metadata and the cells of the engine's cache belong to the old text.
+    found.metadata = ""
+    found.kv_size, found.kv_start_position = -1, -1
+    # An unloaded turn stays unloaded.
+    found.kv_status = LOADED if found.kv_status == LOADED else UNLOADED
+    count = tokens or estimated_tokens(message_of(found))
+    if found.on_path:
+        row.path_tokens += count.count - found.tokens
+    found.tokens, found.tokenizer, found.basis = count.count, count.tokenizer, count.basis
+    found.save()
+    row.characters += characters_of(message_of(found))
+    if row.title == title_from(before):
+        row.title = title_from(text)
+    forget_path(row)
+    row.last_turn = None  # the next request begins differently, and isn't compared with it
+    row.save()
+    changed = MessagesChanged(
+        messages=path_views([found]) if found.on_path else (),
+        gone=(),
+        forget_above=row.forget_above,
+    )
+    return TextChange(conversation=str(row.id), changed=changed)
+
+
+def _keep_version(row: Conversation, found: Message) -> None:
+    """Another row with the message as it was, off the path. The message keeps its own row and its
+    place, so that what is below it stays below it."""
+    former = Message.objects.get(id=found.id)
+    former.id, former._state.adding = uuid.uuid4(), True
+    former.seq, former.on_path, former.words_row = row.next_seq, False, None
+    former.kv_size, former.kv_start_position, former.kv_status = -1, -1, LOADED
+    former.pinned = former.excluded = former.bookmarked = False
+    former.save(force_insert=True)
+    row.next_seq += 1
+    row.characters += characters_of(message_of(former))
+
+
+def forget_path(row: Conversation) -> None:
+    """Call this in the transaction that changes or hides text, and save the row then: what was made
+    from the path is deleted."""
+    text_changed.send(Conversation, conversations=[row.id])
+    search_indexes.delete_index(row)
+    transaction.on_commit(partial(loading.forget_entries, row.id))
+
+
+def changeable(owner: Owner, id: str) -> tuple[Conversation, Message]:
+    """The conversation, locked, and its message, with the one above and its turn."""
+    theirs = Message.objects.filter(owner.filter("conversation__"), conversation__deleted=None)
+    seen = theirs.filter(id=uuid.UUID(id), deleted__isnull=True).first()
+    if seen is None:
+        raise NotFound(say("There is no such message."))
+    row = Conversation.objects.select_for_update().get(id=seen.conversation_id)
+    rows = Message.objects.select_related("parent", "turn")
+    found = rows.filter(id=seen.id, deleted__isnull=True).first()
+    if found is None:
+        raise NotFound(say("There is no such message."))
+    require_idle(row)
+    return row, found
+
+
+def drop_quotes(row: Conversation, message: Message) -> None:
+    """No later request quotes the message, whatever that costs a provider's cache: what was quoted
+    was its old text."""
+    below = Message.objects.filter(conversation=row, seq__gt=message.seq, role="assistant")
+    changed = [
+        one for one in below.exclude(quoted=[]).only("id", "quoted") if message.seq in one.quoted
+    ]
+    for one in changed:
+        one.quoted = [seq for seq in one.quoted if seq != message.seq]
+    Message.objects.bulk_update(changed, ["quoted"], batch_size=CHUNK)

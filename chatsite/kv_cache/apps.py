@@ -1,0 +1,13 @@
+from django.apps import AppConfig
+
+
+class KvCacheConfig(AppConfig):
+    name = "chatsite.kv_cache"
+    label = "kv_cache"
+    default_auto_field = "django.db.models.BigAutoField"
+
+    def ready(self) -> None:
+        from chatsite.conversations.signals import text_changed
+        from chatsite.kv_cache.saved_sessions import delete_saved_sessions
+
+        text_changed.connect(delete_saved_sessions)

@@ -1,0 +1,164 @@
+"""The engine's KV cache in the debug panel: a conversation's cells, what each cleanup would
+unload, running one, and undoing it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+from uuid import UUID
+
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.views.decorators.http import require_GET, require_POST
+
+from chatsite.conversations.owners import Owner
+from chatsite.conversations.path.cache_places import bring_back_turns, mark_for_cleanup
+from chatsite.errors import BadCommand, ChatsiteError, NotFound, PromptTooLarge
+from chatsite.events import CacheChanged
+from chatsite.kv_cache.cleanup_preview import CleanupOffers
+from chatsite.kv_cache.cleanup_setting import resolve_cleanup, unknown_strategy
+from chatsite.kv_cache.panel_view import cache_books, totals_of
+from chatsite.kv_cache.records import CacheBooks
+from chatsite.turns.context.turn_context import PageRequest
+from chatsite.web.api.requests import answers_errors, json_fields, storable
+from chatsite.web.people import is_staff, reading_owner, request_owner, site_of
+from chatsite.wiring.site import Site
+from chatsite.wording import say
+
+MAX_QUERY = 4_096
+MAX_TURNS = 10_000
+
+
+@require_GET
+@answers_errors
+async def cache_view(request: HttpRequest, id: UUID) -> HttpResponse:
+    """What the cache holds. `query` is the page's query string: it determines what the next message
+    is sent with, and so what a cleanup would unload."""
+    site, owner, page = await _page_request(request, id, request.GET.get("query", ""), panel=True)
+    books = await cache_books(owner=owner, conversation=page.conversation)
+    page = replace(page, agent=books.agent, model=books.model)
+    available, offered = await _offered(site, page)
+    return JsonResponse(_cache_fields(site, page, books, offered, available=available))
+
+
+@require_POST
+@answers_errors
+async def clean_cache(request: HttpRequest, id: UUID) -> HttpResponse:
+    """`{"strategy": "removeOldestMessages"}` and the page's `query`: unload what it would."""
+    body = json_fields(request)
+    strategy = body.get("strategy")
+    if not isinstance(strategy, str):
+        raise BadCommand(say("strategy is the name of one."))
+    if problem := unknown_strategy(strategy):
+        raise BadCommand(problem)
+    site, owner, page = await _page_request(request, id, body.get("query", ""), panel=True)
+    books = await cache_books(owner=owner, conversation=page.conversation)
+    turns = await site.cleanups.choose(
+        replace(page, agent=books.agent, model=books.model), strategy
+    )
+    status = await mark_for_cleanup(owner=owner, conversation=page.conversation, turns=turns)
+    return await _answer_change(site, owner, page, status)
+
+
+@require_POST
+@answers_errors
+async def bring_back_unloaded(request: HttpRequest, id: UUID) -> HttpResponse:
+    """`{"turns": [3, 7]}`, the sequence numbers of user messages; `{}` for all turns. Allowed to
+    the owner also without the panel, since cleanups run by themselves too."""
+    body = json_fields(request)
+    turns = _turn_numbers(body["turns"]) if "turns" in body else None
+    site, owner, page = await _page_request(request, id, "", panel=False)
+    status = await bring_back_turns(owner=owner, conversation=page.conversation, turns=turns)
+    return await _answer_change(site, owner, page, status)
+
+
+async def _page_request(
+    request: HttpRequest, id: UUID, query: object, *, panel: bool
+) -> tuple[Site, Owner, PageRequest]:
+    site, staff = site_of(request), await is_staff(request)
+    if panel and not site.may_debug(staff=staff):
+        raise NotFound(say("There is no such conversation."))
+    if not isinstance(query, str) or len(query) > MAX_QUERY:
+        raise BadCommand(
+            say("query is the page's own, at most {max_query:,} characters.", max_query=MAX_QUERY)
+        )
+    reads = request.method == "GET"
+    owner = await (reading_owner(request, str(id)) if reads else request_owner(request))
+    page = site.page_request(
+        owner=owner,
+        staff=staff,
+        conversation=str(id),
+        agent="",
+        query=storable(query),
+    )
+    return site, owner, page
+
+
+async def _offered(site: Site, page: PageRequest) -> tuple[bool, CleanupOffers]:
+    """Whether the model has a cache to show, and what each cleanup would unload."""
+    available = False
+    try:
+        offered = await site.cleanups.offers(page)
+        return not offered.note, offered
+    except NotFound:
+        raise
+    except PromptTooLarge as error:  # there is a cache nevertheless
+        available, note = True, error.message
+    except ChatsiteError as error:  # no model can be reached
+        note = error.message
+    cleanup = resolve_cleanup(environment=settings.CACHE_CLEANUP, template={})
+    return available, CleanupOffers(note=note, window=0, cleanup=cleanup)
+
+
+def _cache_fields(
+    site: Site, page: PageRequest, books: CacheBooks, offered: CleanupOffers, *, available: bool
+) -> dict[str, Any]:
+    live = site.cache.view(page.conversation)
+    note = offered.note
+    if available and not live.available:
+        available, note = False, live.note
+    place: str = live.place
+    used = live.used
+    if place == "none" and books.saved is not None:
+        place, used = "saved", books.saved.cells
+    window = live.window or offered.window
+    strip = books.strip(place=place, used=used) if available else ()
+    return {
+        "available": available,
+        "note": note,
+        "window": window,
+        "used": used,
+        "free": max(window - used, 0),
+        "place": place,
+        "cleanup": offered.cleanup.to_dict(),
+        "strip": [piece.to_dict() for piece in strip],
+        "strategies": [offer.to_dict() for offer in offered.offers] if available else [],
+        "unloaded": books.unloaded,
+        "turns": list(books.turns),
+        "misses": live.misses,
+        "saved": books.saved.to_dict() if books.saved else None,
+    }
+
+
+async def _answer_change(
+    site: Site, owner: Owner, page: PageRequest, status: dict[str, int]
+) -> HttpResponse:
+    """Publish the new statuses to the conversation's pages, and answer with their totals."""
+    if status:
+        site.trim_ahead.changed(page.conversation)
+        site.feeds.publish(page.conversation, CacheChanged(status=status))
+    totals = await totals_of(owner=owner, conversation=page.conversation, ids=list(status))
+    return JsonResponse({**totals, "status": status})
+
+
+def _turn_numbers(said: object) -> list[int]:
+    if isinstance(said, list) and len(said) <= MAX_TURNS:
+        turns = [turn for turn in said if type(turn) is int and 0 < turn < 2**31]
+        if len(turns) == len(said):
+            return turns
+    raise BadCommand(
+        say(
+            "turns is a list of at most {max_turns:,} sequence numbers of messages.",
+            max_turns=MAX_TURNS,
+        )
+    )

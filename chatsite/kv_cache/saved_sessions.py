@@ -1,0 +1,107 @@
+"""Saved slots of the engine: the rows that describe each file. The files themselves belong to
+`kv_cache.slots.sessions`, which deletes those without a row."""
+
+from __future__ import annotations
+
+import struct
+import uuid
+from collections.abc import Collection, Iterable
+from datetime import datetime
+from typing import Any
+
+from django.utils import timezone
+
+from chatsite.conversations.models import Conversation
+from chatsite.kv_cache import Book, Session, SessionFile, Span
+from chatsite.kv_cache.models import KvSession
+from chatsite.storage import reading, writing
+
+
+@reading
+def read_session(*, key: str) -> Session | None:
+    """None where nothing is saved under this key, or the row contradicts itself."""
+    row = KvSession.objects.filter(key=key).first()
+    if row is None:
+        return None
+    book = Book(ids=_ids(bytes(row.ids)), spans=tuple(Span(name, size) for name, size in row.spans))
+    if not book.ids or book.faults():
+        return None
+    return Session(
+        key=row.key,
+        fingerprint=row.fingerprint,
+        book=book,
+        file=row.file,
+        size=row.size,
+        digest=row.digest,
+    )
+
+
+@writing
+def save_session(
+    *, conversation: str | None, session: Session, used: datetime | None = None
+) -> bool:
+    """Store a saved slot, replacing the one with the same key.
+
+    False, and nothing is stored, where the conversation was deleted, or text of it was changed or
+    deleted since its last answer: the file may hold that text, so the caller must delete it.
+    """
+    if conversation is not None and not _is_unchanged(conversation):
+        return False
+    values = {
+        "conversation_id": conversation and uuid.UUID(conversation),
+        "fingerprint": session.fingerprint,
+        "ids": struct.pack(f"<{len(session.book)}i", *session.book.ids),
+        "spans": [[span.key, span.size] for span in session.book.spans],
+        "file": session.file,
+        "size": session.size,
+        "digest": session.digest,
+        "used": used or timezone.now(),
+        "created": timezone.now(),
+    }
+    KvSession.objects.update_or_create(key=session.key, defaults=values)
+    return True
+
+
+@writing
+def touch_session(*, key: str, used: datetime | None = None) -> None:
+    """Record its use: the least recently used are deleted first."""
+    KvSession.objects.filter(key=key).update(used=used or timezone.now())
+
+
+@writing
+def drop_sessions(*, keys: Iterable[str]) -> tuple[str, ...]:
+    """Delete these rows; the names of their files."""
+    rows = KvSession.objects.filter(key__in=list(keys))
+    files = tuple(rows.values_list("file", flat=True))
+    rows.delete()
+    return files
+
+
+@reading
+def list_sessions() -> list[SessionFile]:
+    """Key, size and last use of every saved slot, for `kv.outdated`."""
+    rows = KvSession.objects.values_list("key", "size", "used")
+    return [SessionFile(key, size, used.timestamp()) for key, size, used in rows]
+
+
+@reading
+def session_files() -> frozenset[str]:
+    """The names of the files that have a row."""
+    return frozenset(KvSession.objects.values_list("file", flat=True))
+
+
+def delete_saved_sessions(*, conversations: Collection[uuid.UUID], **signal: Any) -> None:
+    """Receives `text_changed`: a saved slot holds the text. One that is being saved at this moment
+    is refused afterwards, because `last_turn` is None."""
+    KvSession.objects.filter(conversation__in=conversations).delete()
+
+
+def _is_unchanged(conversation: str) -> bool:
+    """Whether no text changed since the last answer: every change sets `last_turn` to None."""
+    rows = Conversation.objects.select_for_update().filter(id=uuid.UUID(conversation), deleted=None)
+    return rows.exclude(last_turn=None).exists()
+
+
+def _ids(stored: bytes) -> tuple[int, ...]:
+    """() where the bytes aren't a sequence of 4-byte integers."""
+    return struct.unpack(f"<{len(stored) // 4}i", stored) if len(stored) % 4 == 0 else ()

@@ -1,0 +1,254 @@
+"""The channel "mail": what comes into a mailbox is asked, and answered by mail."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from functools import partial
+from typing import ParamSpec, Protocol, TypeVar
+
+from chatsite.channels.channel import Answer, Question, Trouble
+from chatsite.conversations.owners import Owner
+from chatsite.errors import NotFound, TurnRunning
+from chatsite.mail.account import MailAccount
+from chatsite.mail.answers import (
+    answers_of_hour,
+    begin_sending,
+    finish_mail,
+    leave_unanswered,
+    replied_message,
+    thread_texts,
+)
+from chatsite.mail.arrivals import Arrivals
+from chatsite.mail.attached import AttachedFiles
+from chatsite.mail.incoming.quotes.held import Held
+from chatsite.mail.incoming.quotes.quoted import own_words
+from chatsite.mail.mailbox import IDLE_SECONDS, POLL_SECONDS, OpenMailbox
+from chatsite.mail.mails import (
+    mailbox_place,
+    save_mailbox_place,
+    unfinished_mail,
+    unfinished_mails,
+)
+from chatsite.mail.outgoing.replies import answer_reply, remembered_words
+from chatsite.mail.outgoing.sending import Undeliverable, send
+from chatsite.mail.records import MailboxPlace, TakenMail
+from chatsite.turns.context.turn_context import PageRequest
+
+logger = logging.getLogger("chatsite.channels")
+P = ParamSpec("P")
+T = TypeVar("T")
+# How soon a mail is answered that an administrator releases.
+RELEASED_SECONDS = 2.0
+# Somebody writes in the page of the thread at this moment.
+BUSY_SECONDS = 5.0
+
+
+class Ask(Protocol):
+    """Makes the request of an account in one of its conversations, with its rights."""
+
+    def __call__(self, *, user: int, conversation: str, agent: str) -> PageRequest: ...
+
+
+@dataclass(slots=True, kw_only=True)
+class MailChannel:
+    """A `Channel` of `TakenMail`; lives as long as the server."""
+
+    account: MailAccount
+    arrivals: Arrivals
+    attached: AttachedFiles
+    ask: Ask
+    idle_seconds: float = IDLE_SECONDS
+    poll_seconds: float = POLL_SECONDS
+    _given: set[str] = field(default_factory=set)
+    _thread: ThreadPoolExecutor | None = None
+
+    @property
+    def name(self) -> str:
+        return "mail"
+
+    def key(self, mail: TakenMail) -> str:
+        return mail.id
+
+    def place(self, mail: TakenMail) -> str:
+        return mail.conversation or f"to {mail.sender}"
+
+    # ---- receiving ---------------------------------------------------------------------------
+    async def receive(self) -> AsyncIterator[TakenMail]:
+        self._given.clear()
+        for mail in await self._unfinished():
+            yield mail
+        box = OpenMailbox(self.account)
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="mailbox")
+        try:
+            await self._on_thread(box.open)
+            while True:
+                async for mail in self._new(box):
+                    yield mail
+                async for mail in self._waited(box):
+                    yield mail
+        finally:
+            box.interrupt()
+            self._thread.submit(box.close)
+            self._thread.shutdown(wait=False)
+
+    async def _unfinished(self) -> list[TakenMail]:
+        """Those that weren't given yet."""
+        mails = await unfinished_mails()
+        found = [mail for mail in mails if mail.id not in self._given]
+        self._given.update(mail.id for mail in found)
+        return found
+
+    async def _new(self, box: OpenMailbox) -> AsyncIterator[TakenMail]:
+        """What is new in the mailbox. How far it was read is stored behind each mail; in the first
+        reading at its end, since the unseen ones may be anywhere."""
+        name = f"{self.account.imap.user}@{self.account.imap.host}/{self.account.folder}"
+        validity = await self._on_thread(box.validity)
+        place = await mailbox_place(name=name)
+        if place is not None and place.validity != validity:
+            place = None
+        found = await self._on_thread(box.new, place)
+        for one in found:
+            head = await self._on_thread(box.fetch_head, one.number)
+            mail = None
+            if head is not None:
+                fetch = partial(self._on_thread, box.fetch, one.number)
+                mail = await self.arrivals.take(head, size=one.size, fetch=fetch)
+                await self._on_thread(box.mark_seen, one.number)
+            if place is not None or one is found[-1]:
+                reached = MailboxPlace(validity=validity, last=one.number)
+                await save_mailbox_place(name=name, place=reached)
+            if mail is not None:
+                self._given.add(mail.id)
+                yield mail
+
+    async def _waited(self, box: OpenMailbox) -> AsyncIterator[TakenMail]:
+        """Until the mailbox may have something new; meanwhile what an administrator releases."""
+        if box.tells:
+            waiting = asyncio.ensure_future(self._on_thread(box.wait, self.idle_seconds))
+        else:
+            waiting = asyncio.ensure_future(self._polled(box))
+        holds = self.account.strangers == "hold"
+        try:
+            while not waiting.done():
+                await asyncio.wait({waiting}, timeout=RELEASED_SECONDS if holds else None)
+                for mail in await self._unfinished() if holds else ():
+                    yield mail
+            await waiting
+        finally:
+            waiting.cancel()
+
+    async def _polled(self, box: OpenMailbox) -> None:
+        await asyncio.sleep(self.poll_seconds)
+        await self._on_thread(box.ask)
+
+    async def _on_thread(self, work: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._thread, lambda: work(*args, **kwargs))
+
+    # ---- asking ------------------------------------------------------------------------------
+    async def who(self, mail: TakenMail) -> Question | None:
+        current = await unfinished_mail(mail=mail.id)
+        if current is None:
+            return None
+        if current.outgoing is not None:
+            await self._send(current, current.outgoing)
+            return None
+        if current.user is None or await self._is_over(current):
+            return None
+        owner = Owner(user=current.user)
+        files = await self.attached.of(current, owner)
+        sender = current.sender if current.external else ""
+        return Question(
+            request=self.ask(
+                user=current.user, conversation=current.conversation, agent=current.agent
+            ),
+            client_id=current.id,
+            text=asked_text(current, await self._words(current)),
+            source="email",
+            speaker=external_speaker(sender) if sender else "",
+            id=current.id,
+            reply_to=await replied_message(conversation=current.conversation, ids=current.ids),
+            attachments=files.ids,
+            person=f"mail:{sender}" if sender else "",
+        )
+
+    async def _words(self, mail: TakenMail) -> str:
+        """What the sender wrote, without what the conversation holds already."""
+        texts = await thread_texts(conversation=mail.conversation, besides=mail.id)
+        footer = (f"{self.account.site}/chat/{mail.conversation}", remembered_words())
+        return await asyncio.to_thread(
+            lambda: own_words(mail.text, Held(texts, footer=footer), subject=mail.subject)
+        )
+
+    async def _is_over(self, mail: TakenMail) -> bool:
+        """Whether the thread has got its hour's answers: two robots would go on for ever."""
+        count = await answers_of_hour(conversation=mail.conversation)
+        if count < self.account.hourly:
+            return False
+        try:
+            await leave_unanswered(
+                mail=mail.id,
+                conversation=mail.conversation,
+                text=asked_text(mail, await self._words(mail)) or mail.subject or "-",
+                speaker=external_speaker(mail.sender) if mail.external else "",
+            )
+        except TurnRunning:
+            raise Trouble("a mail's thread is busy", seconds=BUSY_SECONDS) from None
+        except NotFound:
+            return True
+        logger.info(
+            "mail from %s is not answered: its thread has had %d answers within an hour",
+            mail.sender,
+            count,
+        )
+        return True
+
+    async def acknowledge(self, mail: TakenMail, turn: str) -> None:
+        """Nobody waits in front of a mailbox: a second mail would only be a nuisance."""
+
+    # ---- answering ---------------------------------------------------------------------------
+    async def say(self, mail: TakenMail, answer: Answer) -> None:
+        current = await unfinished_mail(mail=mail.id)
+        if current is None:
+            return  # the thread was deleted
+        reply = await asyncio.to_thread(
+            answer_reply,
+            current,
+            answer,
+            words=await self._words(current),
+            own=self.account.address,
+            site=self.account.site,
+            now=datetime.now(UTC),
+        )
+        data = await begin_sending(
+            mail=mail.id, outgoing=reply.data, answer_id=reply.id, answer=answer.message
+        )
+        await self._send(current, data)
+
+    async def _send(self, mail: TakenMail, data: bytes) -> None:
+        try:
+            await send(self.account.smtp, data, sender=self.account.address, to=mail.sender)
+        except Undeliverable as error:
+            logger.warning("mail: the answer to %s isn't taken: %s", mail.sender, error.message)
+            await finish_mail(mail=mail.id, state="undeliverable")
+        else:
+            await finish_mail(mail=mail.id, state="answered")
+
+    async def close(self) -> None:
+        if self._thread is not None:
+            await asyncio.to_thread(self._thread.shutdown)
+
+
+def asked_text(mail: TakenMail, words: str) -> str:
+    """What the model reads: a thread's first mail with its subject, which may be the question."""
+    head = f"Subject: {mail.subject}" if mail.first and mail.subject else ""
+    return "\n\n".join(part for part in (head, words) if part)
+
+
+def external_speaker(sender: str) -> str:
+    return f"External sender <{sender}>"

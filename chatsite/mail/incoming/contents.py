@@ -1,0 +1,188 @@
+"""Reads the text and the files of a mail. No bytes make it raise."""
+
+from __future__ import annotations
+
+import contextlib
+import html as html_entities
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from email import policy
+from email.message import Message
+from email.parser import BytesParser
+from io import BytesIO
+
+from chatsite.mail.incoming.html.text import read_page
+from chatsite.mail.incoming.parts import (
+    MOST_CHARACTERS,
+    Leaf,
+    bytes_of,
+    is_encrypted,
+    leaves_of,
+)
+from chatsite.mail.incoming.reading import (
+    BROKEN,
+    bounded,
+    first_header,
+    header_text,
+    text_only,
+)
+from chatsite.mail.incoming.threads import is_forwarded
+
+# A picture in the text with fewer bytes is a logo, an icon or a smile, unless it takes as much room
+# as a picture of a window: in few colours that has 3 KB.
+SMALL_PICTURE = 10 * 1024
+WIDE, HIGH = 240, 120
+# So much of the plain form's words stand in the other form, where they say the same.
+SAME = 0.5
+_TAG = re.compile(r"<[^<>]*>")
+_WORD = re.compile(r"\w{1,40}")
+_STUB = re.compile(r"html|viewer|client|browser|e-?mail program|mailprogramm", re.IGNORECASE)
+LONGEST_STUB = 300
+_ARMOUR = "-----BEGIN PGP "
+_SIGNED = re.compile(_ARMOUR + r"SIGNED MESSAGE-----\n(?:[\w-]{1,30}: [^\n]*\n)*\n")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AttachedFile:
+    """`is_shown`: it is a picture that stands in the text."""
+
+    name: str
+    type: str
+    data: bytes = field(repr=False)
+    is_shown: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """What a mail says, with what it quotes, and its files. Of one that `is_encrypted` nothing can
+    be read."""
+
+    text: str = field(repr=False)
+    files: tuple[AttachedFile, ...] = ()
+    is_encrypted: bool = False
+
+
+class HasHtml(Exception):
+    """Something stands in HTML alone."""
+
+
+def read_contents(data: bytes, *, html: bool = True) -> Contents:
+    """The contents of the mail in these bytes. Without `html` raises HasHtml, should some have to
+    be read: that may take seconds and hundreds of megabytes."""
+    tree = _tree(data)
+    if tree is None:
+        return Contents("")
+    leaves = list(leaves_of(tree))
+    if is_encrypted(leaves):
+        return Contents("", is_encrypted=True)
+    said = [(leaf, leaf.text()) for leaf in leaves if leaf.is_text]
+    read = _read(said)
+    files = [leaf for leaf in leaves if not (leaf.is_text or leaf.heading or leaf.is_needless)]
+    sources = [text for leaf, text in said if leaf.type == "text/html"]
+    pictures = [leaf for leaf in files if _is_of(leaf, sources)]
+    looked_at = [one for one in (said if pictures else read) if one[0].type == "text/html"]
+    if not html and looked_at:
+        raise HasHtml
+    pages = {id(leaf): read_page(text) for leaf, text in looked_at}
+    texts = {id(leaf): pages[id(leaf)].text if id(leaf) in pages else text for leaf, text in read}
+    in_order = (leaf.heading or texts.get(id(leaf), "") for leaf in leaves)
+    text = "\n\n".join(one.strip("\n") for one in in_order if one.strip())
+    text = _unsigned(text_only(text.replace("\r\n", "\n")).strip())[:MOST_CHARACTERS]
+    if text.startswith(_ARMOUR + "MESSAGE-----"):
+        return Contents("", is_encrypted=True)
+    shown = {source for page in pages.values() for source in page.pictures}
+    if is_forwarded(header_text(first_header(tree, "subject"))):
+        shown.update(f"cid:{leaf.content_id}" for leaf in pictures)
+    kept = [leaf for leaf in files if leaf not in pictures or _is_shown(leaf, shown)]
+    attached = (
+        AttachedFile(name=leaf.name(), type=leaf.type, data=data, is_shown=leaf in pictures)
+        for leaf in kept
+        if (data := bytes_of(leaf.part))
+    )
+    return Contents(text, tuple(attached))
+
+
+def _tree(data: bytes) -> Message | None:
+    """None where it can't be parsed: it is nested too deeply, for instance. The older way of the
+    standard library reads names and charsets of headers only when it is asked for them."""
+    cut, readable = bounded(data)
+    for way in (policy.default, policy.compat32) if readable else ():
+        with contextlib.suppress(*BROKEN):
+            return BytesParser(policy=way).parsebytes(cut)
+    return None
+
+
+# ---- alternatives ------------------------------------------------------------------------------
+def _read(said: Sequence[tuple[Leaf, str]]) -> list[tuple[Leaf, str]]:
+    """Of the forms of one text that which says it."""
+    chosen: dict[int, str] = {}
+    for choice in {id(leaf.choice): leaf.choice for leaf, _ in said if leaf.choice is not None}:
+        forms = {"text/plain": "", "text/html": ""}
+        for leaf, text in said:
+            if id(leaf.choice) == choice:
+                forms[leaf.type] += f"{text}\n"
+        chosen[choice] = _form(forms["text/plain"], forms["text/html"])
+    return [
+        (leaf, text) for leaf, text in said if chosen.get(id(leaf.choice), leaf.type) == leaf.type
+    ]
+
+
+def _form(plain: str, html: str) -> str:
+    """The plain one is what its sender wrote, where it isn't a stub: a sentence about programs that
+    show no HTML, or the footer that a gateway put in its place."""
+    written = _WORD.findall(plain.lower())
+    other = _WORD.findall(_without_tags(html).lower())
+    if not written or not other:
+        return "text/plain" if written or not html.strip() else "text/html"
+    known = set(other)
+    if sum(word in known for word in written) >= SAME * len(written):
+        # The beginning alone, or all of it.
+        return "text/plain" if len(written) * 2 >= len(other) else "text/html"
+    is_stub = len(plain.strip()) <= LONGEST_STUB and _STUB.search(plain)
+    is_longer = len("".join(written)) >= len("".join(other))
+    return "text/plain" if is_longer and not is_stub else "text/html"
+
+
+def _without_tags(html: str) -> str:
+    """Nearly its text, in no time."""
+    pieces, at = [], 0
+    small = html.lower()
+    while (start := small.find("<style", at)) >= 0 and (end := small.find("</style", start)) >= 0:
+        pieces.append(html[at:start])
+        at = end
+    pieces.append(html[at:])
+    return html_entities.unescape(_TAG.sub(" ", " ".join(pieces)))
+
+
+def _unsigned(text: str) -> str:
+    """The text that stands in a signature of PGP."""
+    begin = _SIGNED.search(text)
+    end = text.find(f"\n{_ARMOUR}SIGNATURE-----", begin.end()) if begin else -1
+    if begin is None or end < 0:
+        return text
+    lines = text[begin.end() : end].split("\n")
+    return text[: begin.start()] + "\n".join(line.removeprefix("- ") for line in lines)
+
+
+# ---- files -------------------------------------------------------------------------------------
+def _is_of(leaf: Leaf, pages: Sequence[str]) -> bool:
+    """A picture that the text shows."""
+    id = leaf.content_id
+    return bool(id) and leaf.type.startswith("image/") and any(f"cid:{id}" in one for one in pages)
+
+
+def _is_shown(leaf: Leaf, shown: set[str]) -> bool:
+    """Whether its sender put it there to be looked at: it is no logo or icon."""
+    if f"cid:{leaf.content_id}" not in shown:
+        return False
+    data = bytes_of(leaf.part)
+    return len(data) >= SMALL_PICTURE or _is_large(data)
+
+
+def _is_large(picture: bytes) -> bool:
+    from PIL import Image  # most mails need none of it
+
+    with contextlib.suppress(Exception), Image.open(BytesIO(picture)) as opened:
+        return opened.width >= WIDE and opened.height >= HIGH
+    return False

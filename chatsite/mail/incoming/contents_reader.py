@@ -1,0 +1,92 @@
+"""Reads contents of mails, long ones and HTML in a process of their own: `python -m` this module.
+
+A mail of 50 MB took its reader a gigabyte of memory. The process reads the mail from its standard
+input; it prints a line of JSON (text, whether it is encrypted, and of each file name, type, size
+and whether it stands in the text) and then the bytes of the files, one behind the other.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import sys
+import tempfile
+from dataclasses import dataclass, field
+
+from chatsite.child_process import child_process
+from chatsite.mail.incoming.contents import AttachedFile, Contents, HasHtml, read_contents
+from chatsite.process_limits import end_process_after, limit_memory
+
+# A process takes 0.3 s to begin; plain text of this size takes 0.3 s and 3 MB at the worst, in
+# parameters of many parts.
+LARGEST_HERE = 16 * 1024
+MEMORY_BYTES = 1024 * 1024 * 1024
+SECONDS = 30.0
+# The process prints no more than the mail's own bytes and its text, in JSON.
+MOST_TEXT_BYTES = 16 * 1024 * 1024
+
+
+class Unreadable(Exception):
+    """A mail took its reader too much memory or time."""
+
+
+@dataclass(frozen=True, slots=True)
+class ContentsReader:
+    """Lives as long as the channel: one process at a time."""
+
+    _one: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(1))
+
+    async def read(self, mail: bytes) -> Contents:
+        """Raises Unreadable."""
+        if len(mail) <= LARGEST_HERE:
+            with contextlib.suppress(HasHtml):
+                return await asyncio.to_thread(read_contents, mail, html=False)
+        async with self._one:
+            printed = await _printed(mail)
+        try:
+            line, _, data = printed.partition(b"\n")
+            found = json.loads(line)
+            files, start = [], 0
+            for name, type, size, is_shown in found["files"]:
+                there = data[start : start + size]
+                files.append(AttachedFile(name=name, type=type, data=there, is_shown=is_shown))
+                start += size
+            return Contents(found["text"], tuple(files), found["is_encrypted"])
+        except (ValueError, KeyError, TypeError):
+            raise Unreadable from None
+
+
+async def _printed(mail: bytes) -> bytes:
+    """What the process printed. It ends with this call, however that ends."""
+    most = len(mail) + MOST_TEXT_BYTES
+    printed = bytearray()
+    with tempfile.TemporaryFile() as file:
+        await asyncio.to_thread(file.write, mail)
+        file.seek(0)
+        async with child_process(__name__, stdin=file) as process:
+            assert process.stdout is not None
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(SECONDS):
+                    while len(printed) <= most and (block := await process.stdout.read(1 << 20)):
+                        printed += block
+                    if await process.wait() == 0 and len(printed) <= most:
+                        return bytes(printed)
+    raise Unreadable
+
+
+def print_contents() -> None:
+    end_process_after(SECONDS)
+    limit_memory(MEMORY_BYTES)
+    found = read_contents(sys.stdin.buffer.read())
+    files = [(file.name, file.type, len(file.data), file.is_shown) for file in found.files]
+    out = sys.stdout.buffer
+    line = {"text": found.text, "files": files, "is_encrypted": found.is_encrypted}
+    out.write(json.dumps(line).encode() + b"\n")
+    for file in found.files:
+        out.write(file.data)
+    out.flush()
+
+
+if __name__ == "__main__":
+    print_contents()

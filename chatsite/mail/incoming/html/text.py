@@ -1,0 +1,166 @@
+"""The text of an HTML mail, and its pictures."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from inscriptis import Inscriptis
+from inscriptis.css_profiles import CSS_PROFILES
+from inscriptis.model.config import ParserConfig
+from lxml import etree
+from selectolax.lexbor import LexborHTMLParser
+
+from chatsite.mail.incoming.html.cost import is_too_costly
+from chatsite.mail.incoming.html.hidden import Start, seen_parts
+from chatsite.mail.incoming.html.quoting import ALL, BELOW, ends_of, written
+from chatsite.mail.incoming.html.styles import words
+
+# Of a newsletter's HTML without its pictures; what is longer is an attack.
+MOST_CHARACTERS = 1_000_000
+# In place of a mail that can't be read in time or safely: text that is hidden may be in it.
+UNREADABLE = "(This mail's HTML can't be read.)"
+_CONFIG = ParserConfig(css=CSS_PROFILES["strict"])
+_PICTURE = re.compile(r"data:image/[^\"'<>()\s]{1000,}", re.IGNORECASE)
+_SHEET = re.compile(r"<style", re.IGNORECASE)
+_SURROGATE = re.compile(r"[\ud800-\udfff]")
+# What lxml refuses, and the marks of quotes.
+_NO_TEXT = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ufdd0-\ufdd4\ufffe\uffff]")
+# The elements that say how text is laid out. The others are left out around their text.
+_LAID_OUT = frozenset(
+    "p figure h1 h2 h3 h4 h5 h6 ul ol li address article aside div footer header hgroup main nav"
+    " figcaption blockquote q pre xmp listing plaintext table tr td th br".split()
+)
+_BLOCKS = frozenset(
+    "section center form fieldset dl dt dd details summary dialog hr caption legend option"
+    " optgroup menu dir".split()
+)
+# Inscriptis calls itself for each, and shifts each list by four.
+DEEPEST, DEEPEST_LISTS = 100, 5
+_BLANKS = re.compile(r"[ \t]{21,}")
+
+
+@dataclass(frozen=True, slots=True)
+class HtmlPage:
+    """`pictures` are the addresses of those in what the sender wrote: in no quote, no signature,
+    and not below the line of an answered mail."""
+
+    text: str
+    pictures: frozenset[str] = frozenset()
+
+
+def read_page(html: str) -> HtmlPage:
+    """Never raises, and its text is never one that may be hidden."""
+    try:
+        html = _PICTURE.sub("data:", html)
+        if _SHEET.search(html, MOST_CHARACTERS):
+            return HtmlPage(UNREADABLE)
+        html = _SURROGATE.sub("\ufffd", html[:MOST_CHARACTERS])
+        if not html.strip():
+            return HtmlPage("")
+        if is_too_costly(html):
+            return HtmlPage(UNREADABLE)
+        laid_out, pictures = _laid_out(html)
+        return HtmlPage(_written(laid_out), pictures)
+    except Exception:
+        # The libraries raise whatever a tree makes them; a mail is read anyway.
+        return HtmlPage(UNREADABLE)
+
+
+def _laid_out(html: str) -> tuple[etree._Element, frozenset[str]]:
+    """A tree of what is seen, for Inscriptis; and the pictures of an `HtmlPage`."""
+    builder = etree.TreeBuilder()
+    builder.start("body", {})
+    opened: list[tuple[str, str]] = []
+    pictures: set[str] = set()
+    depth = lists = 0
+    is_below = False
+    root = LexborHTMLParser(html).root
+    for part in seen_parts(root) if root is not None else ():
+        if isinstance(part, str):
+            builder.data(_NO_TEXT.sub("", part))
+        elif isinstance(part, Start):
+            tag = _tag(part)
+            is_list = tag in ("ul", "ol")
+            if depth >= DEEPEST or (is_list and lists >= DEEPEST_LISTS):
+                tag = "br" if tag == "br" else ""
+            begin, end = ends_of(part)
+            _line(builder, begin)
+            if tag:
+                builder.start(tag, _attributes(part))
+                depth, lists = depth + 1, lists + is_list
+            opened.append((tag, end))
+            is_below = is_below or begin == BELOW
+            if part.tag == "img" and not is_below and not any(end for _, end in opened):
+                pictures.add(part.attributes.get("src") or "")
+        else:
+            tag, end = opened.pop()
+            if tag:
+                builder.end(tag)
+                depth, lists = depth - 1, lists - (tag in ("ul", "ol"))
+            _line(builder, end)
+    builder.end("body")
+    return builder.close(), frozenset(pictures)
+
+
+def _line(builder: etree.TreeBuilder, mark: str) -> None:
+    if mark:
+        builder.start("p", {})
+        builder.data(mark)
+        builder.end("p")
+
+
+def _tag(part: Start) -> str:
+    """The element it is laid out as; none for text in a line."""
+    if part.tag in _LAID_OUT:
+        return part.tag
+    display = words(part.style.get("display", ()))[-1:]
+    is_block = part.tag in _BLOCKS or display in (["block"], ["flex"], ["grid"], ["table"])
+    return "div" if is_block else ""
+
+
+def _attributes(part: Start) -> dict[str, str]:
+    found = {}
+    display = words(part.style.get("display", ()))[-1:]
+    if display and part.tag in ("div", "p", "li", "ul") and display[0].startswith("inline"):
+        found["style"] = "display:inline"
+    white_space = words(part.style.get("white-space", ()))[:1]
+    if white_space and white_space[0].startswith("pre"):
+        found["style"] = found.get("style", "") + ";white-space:pre"
+    value = part.attributes.get("value") or ""
+    if part.tag == "li" and re.fullmatch(r"[0-9]{1,6}", value):
+        found["value"] = value
+    return found
+
+
+# ---- written out -------------------------------------------------------------------------------
+def _written(tree: etree._Element) -> str:
+    for table in tree.iter("table"):
+        if _is_wide(table):
+            for one in table.iter("table", "tr", "td", "th"):
+                one.tag = "div"
+    text = str(Inscriptis(tree, _CONFIG).get_text())
+    lines = (_BLANKS.sub(" " * 20, line.rstrip()) for line in text.split("\n"))
+    return "\n".join(written(lines))
+
+
+def _is_wide(table: etree._Element) -> bool:
+    """A table is padded with blanks. One for the layout becomes many times as long by that; it
+    reads better one cell below the other."""
+    if next(table.iterdescendants("table"), None) is not None:
+        return True
+    total = width = height = 0
+    columns = 0
+    for row in table.iter("tr"):
+        lines, cells = 1, 0
+        for cell in row.iterchildren("td", "th"):
+            text = "".join(cell.itertext())
+            if ALL.search(text):
+                return True
+            total += len(text)
+            width = max(width, len(text))
+            lines = max(lines, text.count("\n") + sum(1 for _ in cell.iter()))
+            cells += 1
+        columns = max(columns, cells)
+        height += lines
+    return width * height * columns > 4 * total + 2_000

@@ -1,0 +1,141 @@
+"""The lines that mail programs write above what they quote or forward.
+
+Most are told by their form, which is the same in all languages. Words are looked for only where the
+form alone could be somebody's own sentence.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Sequence
+
+from chatsite.mail.incoming.threads import subject_key
+
+# The line above a signature (RFC 3676).
+SIGNATURE = "-- "
+# What is longer was not written by a mail program.
+LONGEST_LINE = 500
+LONGEST_LEAD = 300
+_DEPTH = re.compile(r"(?:\s{0,3}>)+\s?")
+# "wrote", as the attribution of a quote has it where it names no address or no time.
+_WROTE = re.compile(
+    r"\b(?:wrote|writes|quoting|zitat von|schrieb|geschrieben|écrit|escribió|escreveu|scritto|"
+    r"schreef|skrev|kirjoitti|napisał\w*|pisze|napsala?|написала?|пишет|пише|yazdı)\b"
+    r"|写道|寫道|のメール",
+    flags=re.IGNORECASE,
+)
+_OPENS = re.compile(r"(?:On|Am|Le|El|Il|Em|Op|Den|W dniu|Dnia|Dne|Dňa|På|Vào|Pada|Dana|Στις)\b")
+_WHO = re.compile(r"\S@\S")
+_TIME = re.compile(r"\b\d{1,2}[:.h]\d{2}\b")
+_DATE = re.compile(r"\b(?:19|20)\d{2}\b|\b\d{1,2}[./-]\d{1,2}[./-]\d{2,4}")
+# "-----Original Message-----" and its translations; with the other words it is a forward.
+_ORIGINAL = re.compile(
+    r"origin|ursprüngl|oprindelig|opprinnelig|ursprung|alkuperäi|oorspronkelijk|původní|pôvodn|"
+    r"oryginaln|pierwotn|исходн|оригинал|eredeti|orijinal|özgün|πρωτότυπο|元のメッセージ|原始|原邮件|"
+    r"原郵件|원본|repl(?:y|ied) message|antwort",
+    flags=re.IGNORECASE,
+)
+# "Begin forwarded message:", as Apple Mail translates it.
+_FORWARD = re.compile(
+    r"forwarded|weitergeleitet|transféré|réexpédi|reenvia[dt]|inoltrat|encaminhad|doorgestuurd|"
+    r"vidarebefordra|videresend|välitet|przekaz|p[rř]eposlan|пере(?:адрес|сыла|слан|силан)|"
+    r"ileti|yönlendir|továbbított|redirec[tț]ionat|προωθ|转发|轉寄|転送|전달|הועבר|إعادة توجيه",
+    flags=re.IGNORECASE,
+)
+_DASHED = re.compile(r"\s{0,9}[-‐–—]{2,}[^-‐–—].{2,80}?[-‐–—]{2,}\s*")
+_RULE = re.compile(r"\s{0,9}(?:_{20,}|-{20,})\s*")
+# "From: Ada", as lines of a block: the name of a field has no digits, and few words.
+_FIELD = re.compile(
+    r"\s{0,9}[*_]{0,2}([^\W\d_][^:：\d\n]{0,28}?)\s?[*_]{0,2}(?:：|:[*_]{0,2}(?:\s|$))"
+)
+_FROM = frozenset(
+    "from von de da van från fra od lähettäjä feladó от від kimden 差出人 发件人 寄件者 寄件人"
+    " 发信人 보낸사람 מאת من από из saatja odesílatel odesilatel expeditor expéditeur remitente"
+    " mittente absender afsender avsender nadawca pošiljatelj nuo no dari gönderen откого".split()
+)
+# Below a line that says what is there fewer are enough.
+FEWEST_FIELDS = 3
+
+
+def depth_of(line: str) -> tuple[int, str]:
+    """How often a line is quoted, and what is quoted."""
+    found = _DEPTH.match(line)
+    return (found[0].count(">"), line[found.end() :]) if found else (0, line)
+
+
+def is_forward_mark(line: str, below: Sequence[str], subject: str) -> bool:
+    """`below` is what the lines below it say. Words in a language that isn't known here are taken
+    for those of a forward, except above a mail of this subject."""
+    first = next(filter(str.strip, below), "")
+    if not (field_of(first) or is_lead(first)) or is_lead(line):
+        return False
+    line = _plain(line)
+    if _FORWARD.search(line):
+        return is_dashed(line) or (line.endswith((":", "：")) and len(line) <= 60)
+    return is_dashed(line) and not (_ORIGINAL.search(line) or _has_subject(below, subject))
+
+
+def is_original_mark(line: str) -> bool:
+    return is_dashed(line) and _ORIGINAL.search(_plain(line)) is not None
+
+
+def is_dashed(line: str) -> bool:
+    """Words between dashes."""
+    return _DASHED.fullmatch(_plain(line)) is not None
+
+
+def is_line(line: str) -> bool:
+    """Says nothing but that something else is below."""
+    return is_rule(line) or is_original_mark(line)
+
+
+def is_rule(line: str) -> bool:
+    return _RULE.fullmatch(line[:LONGEST_LINE]) is not None
+
+
+def is_lead(line: str) -> bool:
+    """ "On Tuesday Ada wrote:" in any language: who and when is said before the colon."""
+    line = _plain(line)
+    wrote, who = bool(_WROTE.search(line)), bool(_WHO.search(line))
+    is_between = wrote and is_dashed(line)
+    if not (line.endswith((":", "：")) or is_between) or len(line) > LONGEST_LEAD:
+        return False
+    time, date = bool(_TIME.search(line)), bool(_DATE.search(line))
+    return wrote + who + time + date >= 2 or is_between or bool(wrote and _OPENS.match(line))
+
+
+def begins_lead(line: str) -> bool:
+    line = _plain(line)
+    return any(one.search(line) for one in (_TIME, _DATE)) or _OPENS.match(line) is not None
+
+
+def field_of(line: str) -> str:
+    """The name of the field that a line of a header block has, in small letters; "" for none."""
+    found = _FIELD.match(line[:LONGEST_LINE])
+    return found[1].strip("*_ ").casefold() if found and found[1].count(" ") <= 3 else ""
+
+
+def is_surely_block(lines: Sequence[str], subject: str) -> bool:
+    """Whether a block is of this mail's subject, or says who sent it from which address."""
+    if is_from(field_of(lines[0])) and _WHO.search(" ".join(lines)):
+        return True
+    return _has_subject(lines, subject)
+
+
+def _has_subject(lines: Sequence[str], subject: str) -> bool:
+    key = subject_key(subject)
+    values = (re.split("[:：]", line[:LONGEST_LINE], maxsplit=1)[-1] for line in lines)
+    return bool(key) and any(subject_key(value.strip("* ")) == key for value in values)
+
+
+def is_from(field: str) -> bool:
+    return field.replace(" ", "") in _FROM
+
+
+def _plain(line: str) -> str:
+    """Without the marks of a direction that a mail program sets."""
+    line = line[:LONGEST_LINE].strip()
+    if line.isascii():
+        return line
+    return "".join(one for one in line if unicodedata.category(one) != "Cf").strip()

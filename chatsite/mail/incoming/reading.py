@@ -1,0 +1,212 @@
+"""Reads the head of a mail. No bytes make it raise: of what is broken the rest is read."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from email import policy
+from email.errors import MessageError
+from email.message import Message
+from email.parser import BytesParser
+from email.utils import getaddresses, parsedate_to_datetime
+from hashlib import sha256
+
+from chatsite.mail.incoming.charsets import decoded_header
+from chatsite.messages import UNSOUND
+
+# Of the mail's own headers; more is an attack.
+LONGEST_HEADERS = 256 * 1024
+# The parser takes quadratic time on these headers, wherever in the tree they stand.
+LONGEST_CONTENT_HEADER = 2_000
+MOST_PARAMETERS = 60
+# Each becomes an object of a kilobyte.
+MOST_BOUNDARIES = 2_000
+_CONTENT_HEADER = re.compile(
+    rb"^(?:content-[a-z-]{1,30}|mime-version)[ \t]*:[^\r\n]*(?:\r?\n[ \t][^\r\n]*)*",
+    flags=re.IGNORECASE | re.MULTILINE,
+)
+_BOUNDARY = re.compile(rb"boundary\s*=\s*(\"(?:[^\"\\]|\\.)*\"|[^\s;\"]+)", flags=re.IGNORECASE)
+_DASHED = re.compile(rb"^--([^\r\n]*)", flags=re.MULTILINE)
+_LONE_CR = re.compile(rb"\r(?!\n)")
+_END = re.compile(rb"\r?\n\r?\n")
+# UTF-8's mark of a file's beginning: the header behind it would have another name.
+_BOM = re.compile(rb"^\xef\xbb\xbf(?=[!-9;-~]+:)", flags=re.MULTILINE)
+# Python's parser takes quadratic time on long headers.
+LONGEST_HEADER = 4_000
+LONGEST_FROM = 1_000
+LONGEST_CHAIN = 50
+LONGEST_ID = 250
+LONGEST_SUBJECT = 200
+_ID = re.compile(r"<([^<>\s]{1,900})>")
+# Stricter than the standard: nothing in it can be read in two ways.
+_ADDRESS = re.compile(r"[^\s@<>()\[\]\\,;:\"]{1,64}@[^\s@<>()\[\]\\,;:\"]{1,190}")
+TRACES = ("authentication-results", "received")
+# Printable ASCII without the brackets of ids.
+_PLAIN_ID = re.compile(r"[!-;=?-~]+")
+# What goes wrong in the standard library on broken mails, besides its own errors.
+BROKEN = (
+    *(MessageError, ValueError, LookupError, TypeError, AttributeError, AssertionError),
+    *(ArithmeticError, RecursionError, NotImplementedError),
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MailHead:
+    """`id` is the Message-ID without brackets, or made from the head. `sender` is the one address
+    of From in small letters, "" where there are none or several. `replied` and `chain` are the ids
+    of In-Reply-To and References. `headers` has every header's values under its small name;
+    `traces` are the headers that mail servers add, with small names, the newest first."""
+
+    id: str
+    sender: str
+    subject: str
+    date: datetime | None
+    replied: tuple[str, ...] = ()
+    chain: tuple[str, ...] = ()
+    headers: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    traces: tuple[tuple[str, str], ...] = ()
+    type: str = "text/plain"
+
+
+def read_head(data: bytes) -> MailHead:
+    """The head of the mail that begins with these bytes."""
+    # The newer policy parses Content-Type at the end of every mail, and raises on its charsets.
+    tree = BytesParser(policy=policy.compat32).parsebytes(bounded(data)[0], headersonly=True)
+    headers = _headers(tree)
+    return MailHead(
+        id=_own_id(headers, data),
+        sender=_sender(tree, headers),
+        subject=header_text(first_header(tree, "subject"))[:LONGEST_SUBJECT],
+        date=_date(headers),
+        replied=_ids(headers.get("in-reply-to", ())),
+        chain=_ids(headers.get("references", ())),
+        headers=headers,
+        traces=_traces(tree),
+        type=type_of(tree),
+    )
+
+
+def text_only(value: str) -> str:
+    """Without what can't be stored or sent."""
+    return UNSOUND.sub("\N{REPLACEMENT CHARACTER}", value)
+
+
+def lowered(address: str) -> str:
+    """In small letters, of ASCII alone: others have no DNS name of their own in capitals, and the
+    sign of the unit kelvin would become a "k"."""
+    return address.encode().lower().decode()
+
+
+# ---- headers ---------------------------------------------------------------------------------
+def _headers(tree: Message) -> dict[str, tuple[str, ...]]:
+    found: dict[str, list[str]] = {}
+    for name, value in tree.raw_items():
+        found.setdefault(name.lower(), []).append(text_only(str(value)))
+    return {name: tuple(values) for name, values in found.items()}
+
+
+def _traces(tree: Message) -> tuple[tuple[str, str], ...]:
+    named = ((name.lower(), text_only(str(value))) for name, value in tree.raw_items())
+    return tuple(one for one in named if one[0] in TRACES)
+
+
+def first_header(tree: Message, name: str) -> str:
+    """As it is written; "" for none."""
+    return next((str(value) for key, value in tree.raw_items() if key.lower() == name), "")
+
+
+def header_text(value: str) -> str:
+    """What a header says, in one line of what can be stored."""
+    return text_only(" ".join(decoded_header(value[:LONGEST_HEADER]).split()))
+
+
+def _sender(tree: Message, headers: Mapping[str, tuple[str, ...]]) -> str:
+    """ "" for several, and where the two readers of the standard library don't agree: the server
+    that checked the mail may have read it in the other way."""
+    written = headers.get("from", ())
+    if len(written) != 1 or len(written[0]) > LONGEST_FROM:
+        return ""
+    try:
+        parsed = policy.default.header_fetch_parse("from", first_header(tree, "from"))
+        addresses = [one.addr_spec for one in getattr(parsed, "addresses", ())]
+        otherwise = [address for _, address in getaddresses([" ".join(written[0].split())])]
+    except BROKEN:
+        return ""
+    if len(addresses) != 1 or addresses != otherwise or not _ADDRESS.fullmatch(addresses[0]):
+        return ""
+    return lowered(str(addresses[0]))
+
+
+def _own_id(headers: Mapping[str, tuple[str, ...]], data: bytes) -> str:
+    found = _ids(headers.get("message-id", ()))
+    return found[0] if found else f"{sha256(data).hexdigest()}@no-message-id"
+
+
+def _ids(values: tuple[str, ...]) -> tuple[str, ...]:
+    """Each once, the newest ones of a long chain."""
+    found = _ID.findall(" ".join(values)[-LONGEST_HEADER * LONGEST_CHAIN :])
+    return tuple(dict.fromkeys(shortened_id(id) for id in found))[-LONGEST_CHAIN:]
+
+
+def shortened_id(id: str) -> str:
+    """An id as it is stored, and written in our replies' headers: one that is very long, or that
+    could mean something there (an encoded word, say), by its hash."""
+    if len(id) <= LONGEST_ID and _PLAIN_ID.fullmatch(id) and "=?" not in id:
+        return id
+    return f"{sha256(id.encode('utf-8', 'replace')).hexdigest()}@long-message-id"
+
+
+def _date(headers: Mapping[str, tuple[str, ...]]) -> datetime | None:
+    try:
+        said = parsedate_to_datetime(headers["date"][0][:200])
+        return (said if said.tzinfo else said.replace(tzinfo=UTC)).astimezone(UTC)
+    except (*BROKEN, OverflowError, IndexError):
+        return None
+
+
+def type_of(part: Message) -> str:
+    try:
+        return part.get_content_type()
+    except BROKEN:
+        return "text/plain"
+
+
+# ---- bounds ----------------------------------------------------------------------------------
+def bounded(data: bytes) -> tuple[bytes, bool]:
+    """The mail with its headers cut to a length that can be read, and whether its body can be."""
+    # The parser ends a line at a "\r" alone as well, which no mail program writes.
+    data = _LONE_CR.sub(b"\n", data)
+    end = _END.search(data, 0, LONGEST_HEADERS)
+    if end is None and len(data) > LONGEST_HEADERS:
+        data, end = data[:LONGEST_HEADERS], None
+    head = data[: end.start() if end else LONGEST_HEADERS]
+    data = _BOM.sub(b"", head) + data[len(head) :]
+    readable = (end is not None or len(data) < LONGEST_HEADERS) and _parts(data) <= MOST_BOUNDARIES
+    return _CONTENT_HEADER.sub(_cut, data), readable
+
+
+def _cut(header: re.Match[bytes]) -> bytes:
+    return b";".join(header[0][:LONGEST_CONTENT_HEADER].split(b";")[:MOST_PARAMETERS])
+
+
+def _parts(data: bytes) -> int:
+    """At most how many parts a parser finds; 0 where it looks for none."""
+    small = data.lower() if b"/" in data else b""
+    found = data.count(b"\n--") if b"multipart/" in small else 0
+    if found > MOST_BOUNDARIES and b"boundary*" not in small:
+        # Text may have such lines as well: a comment of SQL begins with "--".
+        names = {name for one in _BOUNDARY.findall(data) for name in _readings(one)}
+        lines = (line.rstrip() for line in _DASHED.findall(data))
+        found = sum(line in names or line.removesuffix(b"--") in names for line in lines)
+    if b"delivery-status" in small:
+        found += data.count(b"\n\n") + data.count(b"\n\r\n")
+    return found
+
+
+def _readings(boundary: bytes) -> tuple[bytes, ...]:
+    """A boundary as the parser may take it: without quotes, backslashes and angle brackets."""
+    plain = boundary.strip(b'"')
+    unescaped = re.sub(rb"\\(.)", rb"\1", plain)
+    return plain, unescaped, unescaped.strip(b"<>")

@@ -1,0 +1,23 @@
+"""The mail account of the environment."""
+
+from __future__ import annotations
+
+from chatsite.environment import choice, number, text
+from chatsite.mail.account import STRANGERS, read_mail_account, read_site_url
+
+SITE_URL = read_site_url(text("SITE_URL"))
+# None: the channel is off.
+MAIL = read_mail_account(
+    imap=text("MAIL_IMAP"),
+    imap_password=text("MAIL_IMAP_PASSWORD"),
+    smtp=text("MAIL_SMTP"),
+    smtp_password=text("MAIL_SMTP_PASSWORD"),
+    address=text("MAIL_ADDRESS"),
+    agent=text("MAIL_AGENT"),
+    authserv_id=text("MAIL_AUTHSERV_ID"),
+    strangers=choice("MAIL_STRANGERS", "refuse", STRANGERS),
+    hourly=number("MAIL_THREAD_HOURLY", 10, low=1, high=1_000),
+    most_mb=number("MAIL_MAX_MB", 10, low=1, high=50),
+    folder=text("MAIL_FOLDER", "INBOX"),
+    site=SITE_URL,
+)

@@ -1,0 +1,226 @@
+"""Reads one room: everything is stored before anything is done with it."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Mapping
+
+from chatsite.channels.supervisor import Backoff
+from chatsite.talk.api import PAGE, TalkApi
+from chatsite.talk.contents import Page, within
+from chatsite.talk.health import ACCOUNT, SERVER, Health
+from chatsite.talk.records import (
+    RoomArrival,
+    RoomMessage,
+    RoomReaction,
+    stored_id,
+)
+from chatsite.talk.references import read_reference
+from chatsite.talk.refusals import TalkTrouble
+from chatsite.talk.room_cache import take_messages, unfinished
+from chatsite.talk.rooms import begin_room
+from chatsite.talk.surroundings import EnteredRoom, Surroundings
+from chatsite.talk.text.messages import number, read_change, read_message, read_reaction
+from chatsite.talk.text.rules import is_stop, is_stop_sign, judge, withdrawal
+
+logger = logging.getLogger("chatsite.channels")
+# A server that answers a long poll at once would be asked without a pause.
+SHORTEST_POLL = 1.0
+# Seconds. A proxy between may break off what waits for longer than it likes; none is so impatient.
+SHORTEST_WAIT = 5
+# What Talk calls a room of one person and the bot.
+ONE_TO_ONE = 1
+# How many messages are stored in one transaction.
+AT_ONCE = 50
+
+Announce = Callable[[RoomArrival], None]
+
+
+class RoomReader:
+    """Follows one room, as long as it runs."""
+
+    def __init__(
+        self,
+        room: EnteredRoom,
+        *,
+        api: TalkApi,
+        around: Surroundings,
+        health: Health,
+        announce: Announce,
+    ) -> None:
+        self.room = room
+        self._api, self._around, self._health = api, around, health
+        self._announce = announce
+        self._known = room.row.last_known
+        self._limit, self._passed = PAGE, False
+        self._seconds = around.pace.poll
+
+    # ---- as long as the server runs ------------------------------------------------------------
+    async def follow(self) -> None:
+        """Read up to the newest message, then announce what storage holds unfinished, and from
+        then on what comes. Trouble is said once; it ends only when it is cancelled."""
+        backoff, begun = self._backoff(), False
+        now = asyncio.get_running_loop().time
+        while True:
+            began = now()
+            try:
+                if not begun:
+                    await self._begin()
+                    begun = True
+                before = self._health.times()
+                came = await self.read_up(self._seconds)
+                self._well(before)
+                backoff = self._backoff()
+                if not came and now() - began < min(SHORTEST_POLL, self._seconds):
+                    await asyncio.sleep(SHORTEST_POLL)
+            except TalkTrouble as trouble:
+                # A page may also be more than the server or the line can do.
+                self._limit = max(1, self._limit // 2)
+                if (spent := int(now() - began)) >= SHORTEST_WAIT:
+                    self._seconds = min(self._seconds, max(SHORTEST_WAIT, spent // 2))
+                await asyncio.sleep(self._wrong(trouble, backoff))
+            except Exception:
+                logger.exception("Talk: the room %s failed, and is read anew", self._name)
+                await asyncio.sleep(backoff.next())
+
+    async def _begin(self) -> None:
+        row = self.room.row
+        said = await self._api.described(self.room.entry.token)
+        self.room.one_to_one = number(said.get("type")) == ONE_TO_ONE
+        if self._known is None:
+            seen = number(within(said, "lastMessage", "id"))
+            newest = max(await self._api.newest(self.room.entry.token), seen)
+            begun = await begin_room(room=row.key, newest=newest)
+            self._known = begun.last_known or 0
+        await self._read(0, [])
+        # In their order: what was being answered comes before what was said since.
+        for arrival in await unfinished(room=row.key):
+            self._announce(arrival)
+
+    async def read_up(self, seconds: int) -> bool:
+        """Take all that came, waiting so long for the first; whether anything did. It is announced
+        when all of it is stored: what was asked meanwhile is read together."""
+        found: list[RoomArrival] = []
+        try:
+            return await self._read(seconds, found)
+        finally:
+            for arrival in found:
+                self._announce(arrival)
+
+    async def _read(self, seconds: int, found: list[RoomArrival]) -> bool:
+        """The same; what is to be done is added to `found`, whatever goes wrong then."""
+        came = False
+        while True:
+            before = self._known or 0
+            page = await self._api.poll(
+                self.room.entry.token,
+                after=before,
+                seconds=0 if came else seconds,
+                limit=self._limit,
+            )
+            self._limit = PAGE
+            self._say_passed(page)
+            if not page.messages and page.last_given <= before:
+                return came
+            # A server may give more than it is asked for, and all that is taken is in memory twice.
+            for start in range(0, len(page.messages) or 1, AT_ONCE):
+                last = page.last_given if start + AT_ONCE >= len(page.messages) else 0
+                some = Page(page.messages[start : start + AT_ONCE], last)
+                found += await self._take(some, self._known or 0)
+            came = True
+            if self._known == before:
+                return came  # it would be the same page again
+
+    # ---- one page ------------------------------------------------------------------------------
+    async def _take(self, page: Page, before: int) -> tuple[RoomArrival, ...]:
+        bot, entry = self._api.user, self.room.entry
+        read = [read_message(raw, bot=bot) for raw in page.messages]
+        messages = [
+            judge(one, entry, bot=bot, one_to_one=self.room.one_to_one)
+            for one in read
+            if one is not None
+        ]
+        changes = [read_change(raw, bot=bot) for raw in page.messages]
+        changes += [withdrawal(message) for message in messages]
+        known = max(page.last_given, *(message.id for message in messages), before)
+        await self._stop(page, messages, before)
+        found = await take_messages(
+            room=self.room.row.key,
+            messages=messages,
+            changes=[one for one in changes if one is not None],
+            last_known=known,
+            keep=self._around.keep,
+        )
+        self._known = max(self._known or 0, known)
+        return found
+
+    async def take_own(self, raw: object) -> None:
+        """A post of the bot, as the server answered it."""
+        own = read_message(raw, bot=self._api.user)
+        if own is None:
+            self.room.unsure = True
+            return
+        await take_messages(room=self.room.row.key, messages=[own], keep=self._around.keep)
+
+    async def _stop(self, page: Page, messages: list[RoomMessage], before: int) -> None:
+        """What stops an answer acts at once; the answers of the room wait for nothing else."""
+        said = any(one.kind == "command" and is_stop(one) and one.id > before for one in messages)
+        reactions = [read_reaction(raw) for raw in page.messages]
+        signs = [one for one in reactions if one is not None and one.id > before]
+        if said or any(self._is_meant(one) for one in signs):
+            row = self.room.row
+            if not await self._around.stop(row.owner, row.conversation):
+                self.room.stopped = self.room.asking  # its files are still being fetched
+
+    def _is_meant(self, reaction: RoomReaction) -> bool:
+        """A sign at the question that is being answered, or at what the bot posted about it."""
+        if not is_stop_sign(reaction, self.room.entry, bot=self._api.user):
+            return False
+        reference = read_reference(reaction.reference)
+        about = reference.about if reference is not None else ""
+        asking, token = self.room.asking, self.room.entry.token
+        own = (self.room.turn, stored_id(self._api.server, token, asking))
+        return bool(asking) and (reaction.message == asking or (bool(about) and about in own))
+
+    # ---- what doesn't work ---------------------------------------------------------------------
+    @property
+    def _name(self) -> str:
+        return f"{self.room.entry.name} ({self.room.entry.token})"
+
+    @property
+    def _key(self) -> str:
+        return f"room {self.room.entry.token}"
+
+    def _say_passed(self, page: Page) -> None:
+        """Once: whoever writes one such message may write many."""
+        if page.passed and not self._passed:
+            self._passed = True
+            logger.error(
+                "Talk: the room %s: a message is too long to be read, and is passed over",
+                self._name,
+            )
+
+    def _backoff(self) -> Backoff:
+        return Backoff(self._around.pace.first)
+
+    def _wrong(self, trouble: TalkTrouble, backoff: Backoff) -> float:
+        """Say it, and how long to wait."""
+        pace = self._around.pace
+        if trouble.concern == "account":
+            self._health.refused(trouble.message)
+        elif trouble.concern == "server":
+            self._health.wrong(SERVER, trouble.message)
+        else:
+            self._health.wrong(self._key, f"the room {self._name}: {trouble.message}")
+        if trouble.concern not in ("server", "busy"):
+            return max(pace.refused, trouble.seconds)
+        return max(min(backoff.next(), pace.longest), trouble.seconds)
+
+    def _well(self, before: Mapping[str, int]) -> None:
+        for key, sentence in (
+            (ACCOUNT, "the user name and the app password are accepted again"),
+            (SERVER, "the server answers again"),
+            (self._key, f"the room {self._name} can be read again"),
+        ):
+            self._health.well(key, sentence, before=before)
