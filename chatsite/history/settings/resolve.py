@@ -11,6 +11,7 @@ from urllib.parse import parse_qsl
 
 from chatsite.history.policies.base import Everything, Reach, Tokens
 from chatsite.history.settings.choosers import KEPT, LINK, NO_CHOICE, PAGE, Chooser
+from chatsite.history.settings.claim_words import Origin
 from chatsite.history.settings.row import Setting, SettingRow, SourceValue
 from chatsite.history.settings.rules import EVERYONE, STAFF, ChoiceRules, Refusals
 from chatsite.history.settings.sources import (
@@ -136,14 +137,13 @@ class _Sources:
     def _written(self, row: SettingRow[Any]) -> list[SourceValue]:
         """What the room's file and the template say. What is wrong with the object `conversation`
         of one of them is shown with `enabled`."""
-        said: list[SourceValue] = []
-        faults: list[SourceValue] = []
+        objects: list[tuple[Origin, Mapping[str, object]]] = [("template", self.template)]
         if self.room is not None:
-            said += read_object(row, "room", self.room)
-            faults += section_faults("room", self.room)
-        said += read_object(row, "template", self.template)
-        faults += section_faults("template", self.template)
-        return said + faults if row is HistorySettings.enabled else said
+            objects.insert(0, ("room", self.room))
+        said = [one for source, given in objects for one in read_object(row, source, given)]
+        if row is HistorySettings.enabled:
+            said += [one for source, given in objects for one in section_faults(source, given)]
+        return said
 
     def _allow(
         self, chooser: Chooser, one: SourceValue, refuse: Refuse | None, otherwise: object

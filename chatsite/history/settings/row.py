@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Generic, Literal, TypeVar, overload
+from typing import Any, Generic, Literal, TypeVar, overload
 
 from chatsite.encoding import Record
 from chatsite.history.settings.claim_words import ClaimOutcome, Origin
@@ -76,11 +76,6 @@ class SettingRow(Generic[T]):
     and the sentence `about` it in the panel, and the sentence `manual` in the documents.
     """
 
-    PREFIXES: ClassVar[Mapping[Group, str]] = {
-        "history": "HISTORY_",
-        "conversation": "CONVERSATION_",
-    }
-
     built_in: T
     grammar: Grammar[T]
     label: str
@@ -91,10 +86,21 @@ class SettingRow(Generic[T]):
     more_names: tuple[str, ...] = ()
     only_in_rooms: bool = False
     always_shown: bool = False
-    name: str = field(init=False, default="")
+
+    # `environment` has all variables for it, our own first; `template` is the name in a template,
+    # within the object of its group, and in a room's file; `url` the one in a link and in the
+    # choice that is kept with a conversation, None where no person may choose it.
+    name: str = field(init=False)
+    environment: tuple[str, ...] = field(init=False)
+    template: str = field(init=False)
+    url: str | None = field(init=False)
 
     def __set_name__(self, table: type, name: str) -> None:
         self.name = name
+        self.environment = (f"{self.group}_{name}".upper(), *self.more_names)
+        camel = re.sub(r"_(.)", lambda found: found[1].upper(), f"history_{name}")
+        self.template = camel if self.group == "history" else name
+        self.url = self.template if self.choosable else None
 
     @overload
     def __get__(self, settings: None, table: type) -> SettingRow[T]: ...
@@ -105,26 +111,9 @@ class SettingRow(Generic[T]):
         return self if settings is None else settings.all[self.name]
 
     @property
-    def environment(self) -> tuple[str, ...]:
-        """All variables for it, our own first."""
-        return (self.PREFIXES[self.group] + self.name.upper(), *self.more_names)
-
-    @property
     def locks(self) -> bool:
         """Whether a person can choose nothing any more while the environment sets it."""
         return self.group == "history"
-
-    @property
-    def template(self) -> str:
-        """The name in a template, within the object of its group, and in a room's file."""
-        if self.group == "conversation":
-            return self.name
-        return re.sub(r"_(.)", lambda found: found[1].upper(), f"history_{self.name}")
-
-    @property
-    def url(self) -> str | None:
-        """The name in a link and in the choice that is kept with a conversation."""
-        return self.template if self.choosable else None
 
     def name_in(self, source: Origin) -> str:
         """The name that this source usually has for it, "" for what is built in."""

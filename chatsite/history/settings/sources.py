@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 from typing import Any, TypeVar
 
 from chatsite.errors import BadSetting
@@ -75,14 +76,9 @@ def read_choice(
         return []
     raw = given.get(row.url)
     near = _near_names(source, row.url, given) if source == "URL" else []
-    if raw is None or (isinstance(raw, str) and is_blank(raw)):
-        return [_absent(source, row.url), *near]
-    written = printable(raw) if isinstance(raw, str) else printable_json(raw)
-    try:
-        value = row.grammar.read(raw) if isinstance(raw, str) else row.grammar.read_json(raw)
-    except Unreadable as problem:
-        return [_bad(source, row.url, written, str(problem)), *near]
-    return [_won(source, row.url, written, value), *near]
+    if isinstance(raw, str):
+        return [_read_text(row, source, row.url, raw), *near]
+    return [_read_json(row, source, row.url, raw), *near]
 
 
 def read_object(
@@ -107,16 +103,29 @@ def section_faults(source: Origin, given: Mapping[str, object]) -> Iterable[Sour
 def _read_name(
     row: SettingRow[Any], source: Origin, given: Mapping[str, object]
 ) -> Sequence[SourceValue]:
-    near, raw = _near_names(source, row.template, given), given.get(row.template)
-    if raw is None:
-        return [_absent(source, row.template), *near]
+    said = _read_json(row, source, row.template, given.get(row.template))
+    return [said, *_near_names(source, row.template, given)]
+
+
+def _read_text(row: SettingRow[Any], source: Origin, name: str, raw: str) -> SourceValue:
+    if is_blank(raw):
+        return _absent(source, name)
     try:
-        value = row.grammar.read_json(raw)
+        return _won(source, name, printable(raw), row.grammar.read(raw))
     except Unreadable as problem:
-        return [_bad(source, row.template, printable_json(raw), str(problem)), *near]
-    return [_won(source, row.template, printable_json(raw), value), *near]
+        return _bad(source, name, printable(raw), str(problem))
 
 
+def _read_json(row: SettingRow[Any], source: Origin, name: str, raw: object) -> SourceValue:
+    if raw is None:
+        return _absent(source, name)
+    try:
+        return _won(source, name, printable_json(raw), row.grammar.read_json(raw))
+    except Unreadable as problem:
+        return _bad(source, name, printable_json(raw), str(problem))
+
+
+@cache
 def built_in(row: SettingRow[Any]) -> SourceValue:
     raw = None if row.built_in is None else printable_json(row.built_in)
     return _won("built in", "", raw, row.built_in)

@@ -11,7 +11,7 @@ from chatsite.history.policies.base import Policy, Terms, TriageTerms
 from chatsite.history.policies.none import SWITCHED_OFF
 from chatsite.history.policies.table import POLICIES
 from chatsite.history.settings.row import Setting
-from chatsite.history.settings.table import CONVERSATION_ROWS, HistorySettings
+from chatsite.history.settings.table import CONVERSATION_ROWS, ROWS, HistorySettings
 from chatsite.wording import later, say
 
 
@@ -68,14 +68,14 @@ class Settings(HistorySettings):
 
 def terms_of(settings: Mapping[str, Setting[Any]], *, in_room: bool) -> Terms:
     """The values that policies read: each field of the terms has the name of its setting."""
-
-    def values(terms: type[Terms | TriageTerms]) -> dict[str, Any]:
-        names = [one.name for one in fields(terms) if one.name in settings]
-        return {name: settings[name].value for name in names}
-
     limit = settings["talk_context_limit"].value if in_room else None
-    triage = TriageTerms(**values(TriageTerms))
-    return Terms(**values(Terms), triage=triage, talk_limit=limit)
+    triage = TriageTerms(**{name: settings[name].value for name in _TRIAGE_TERMS})
+    own = {name: settings[name].value for name in _TERMS}
+    return Terms(**own, triage=triage, talk_limit=limit)
+
+
+_TRIAGE_TERMS = tuple(one.name for one in fields(TriageTerms))
+_TERMS = tuple(one.name for one in fields(Terms) if one.name in ROWS)
 
 
 @cache
