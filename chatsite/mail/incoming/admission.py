@@ -18,9 +18,10 @@ from chatsite.mail.incoming.authentication import passes
 from chatsite.mail.incoming.reading import MailHead
 
 MEGABYTE = 1024 * 1024
-# As the account's words, as a stranger's, as nobody's for now, or not at all; "explain": the sender
-# is who they say, and is told how to verify the address; "too_large", "encrypted": the sender is
-# told.
+# The mail's words count as the account's or as a stranger's ("external"), wait until somebody
+# decides ("hold"), or don't count ("refuse", "ignore"). With "explain" the sender is who they say,
+# and learns how to verify the address; with "too_large" and "encrypted" the sender learns what is
+# wrong.
 Kind = Literal[
     "account", "external", "hold", "refuse", "ignore", "explain", "too_large", "encrypted"
 ]
@@ -28,27 +29,27 @@ Kind = Literal[
 
 @dataclass(frozen=True, slots=True)
 class Admission:
-    """`why` is for the log."""
+    """What happens to a mail; `why` is a reason for the log."""
 
     kind: Kind
     why: str = ""
 
 
 def admit(mail: MailHead, account: MailAccount, *, owned: bool, size: int) -> Admission:
-    """`owned`: an account has verified the sender's address, which says nothing yet of who wrote
-    this mail. `size` is that of the whole mail, in bytes."""
+    """Decides by the head and the `size` of the whole mail in bytes. `owned` says that an account
+    has verified the sender's address; who wrote this mail is another question."""
     if why := why_automatic(mail, own=account.address):
         return Admission("ignore", why)
     passed = passes(mail, authserv_id=account.authserv_id)
-    known = passed and owned
+    is_account = passed and owned
     if size > account.most_mb * MEGABYTE:
         why = f"it is larger than {account.most_mb} MB"
-        return Admission("too_large" if known else "refuse", why)
-    if known:
+        return Admission("too_large" if is_account else "refuse", why)
+    if is_account:
         return Admission("account")
     why = "no account has verified its address" if passed else "it may be forged"
     if not mail.sender:
-        # There is nobody whom an answer could be sent to.
+        # Nobody could receive an answer.
         return Admission("refuse", "it names no single sender")
     if account.strangers == "hold":
         return Admission("hold", why)
@@ -65,17 +66,17 @@ _NO_REPLY = (
     rf"|ne{_SEP}pas{_SEP}repondre|nicht{_SEP}antworten|keine{_SEP}antwort|niet{_SEP}beantwoorden"
     rf"|auto{_SEP}(?:reply|responder|response|mailer|confirm)|bounces?"
 )
-# The whole of what stands before the "@", with what such an address has around it: a counter, the
+# All that stands before the "@", with what such an address has around the word: a counter, the
 # service ("jira-noreply"), the list ("harbour-bounces").
 _NOBODY = re.compile(
     rf"(?:[^@]*[-._+])?(?:(?:{_NO_REPLY})(?:[-._+0-9=][^@]*)?"
-    # Whoever writes or sends one may have an address with this word, too.
+    # People who write newsletters may have this word in their addresses, too.
     r"|(?:notifications?|newsletters?)(?:[-._]?[0-9][^@]*|[+=][^@]*)?)"
     r"|(?:mailer-?daemon|postmaster|listserv|majordomo|mdaemon|daemon)(?:[-._+][^@]*)?"
     r"|microsoftexchange[0-9a-f]{32}",
 )
 # Headers that only programs write.
-_OWN = re.compile(
+_OF_PROGRAMS = re.compile(
     r"x-(?!auto-response-suppress).*(?:auto-?(?:repl|respon|generat)|machine-?generat|vacation).*"
     r"|x-failed-recipients|x-cron-env|x-ms-exchange-generated-message-source"
 )
@@ -104,7 +105,7 @@ _SUBJECTS = (
 
 
 def _unaccented(text: str) -> str:
-    """Some programs leave the accents out."""
+    """Takes the accents away, which some programs leave out."""
     return re.sub("[\u0300-\u036f]", "", unicodedata.normalize("NFD", text))
 
 
@@ -120,28 +121,28 @@ _NO = re.compile(r"(?:no|false|0)?\s*(?:[;(].*)?")
 
 
 def why_automatic(mail: MailHead, *, own: str) -> str:
-    """Why it is never answered, for the log; "" for a person's mail. `own` is the agent's
-    address."""
-    values = {name: " ".join(said[0].split()).lower() for name, said in mail.headers.items()}
+    """Says for the log why a mail is a program's; "" stands for a person's mail. `own` is the
+    agent's address."""
+    headers = {name: " ".join(values[0].split()).lower() for name, values in mail.headers.items()}
 
-    def says(name: str) -> str:
-        return values.get(name, "")
+    def value_of(name: str) -> str:
+        return headers.get(name, "")
 
-    own_headers = (value for name, value in values.items() if _OWN.fullmatch(name))
-    found = {
+    marks = (value for name, value in headers.items() if _OF_PROGRAMS.fullmatch(name))
+    reasons = {
         "it is from the agent's own address": mail.sender == own,
         "its sender takes no answers": _NOBODY.fullmatch(mail.sender.partition("@")[0]),
-        "Auto-Submitted says so": not _NO.fullmatch(says("auto-submitted")),
-        "Precedence says so": {says("precedence"), says("x-precedence")} & _PRECEDENCE,
-        "it is from a list": any(name.startswith("list-") for name in values),
-        "its Return-Path is empty": says("return-path") == "<>",
+        "Auto-Submitted says so": not _NO.fullmatch(value_of("auto-submitted")),
+        "Precedence says so": {value_of("precedence"), value_of("x-precedence")} & _PRECEDENCE,
+        "it is from a list": any(name.startswith("list-") for name in headers),
+        "its Return-Path is empty": value_of("return-path") == "<>",
         "it is a report": mail.type in ("multipart/report", "message/delivery-status"),
-        "it is an automatic answer": not all(map(_NO.fullmatch, own_headers))
-        or "autoresponder" in says("x-post-messageclass")
+        "it is an automatic answer": not all(map(_NO.fullmatch, marks))
+        or "autoresponder" in value_of("x-post-messageclass")
         # Exchange names the mailbox whose rule sent the mail. Where a rule passed on what somebody
         # else wrote, that is another one than the sender's.
-        or mail.sender in says("x-ms-exchange-inbox-rules-loop").split(),
-        "it went in a circle": says("x-loop") in ("yes", "true", own),
+        or mail.sender in value_of("x-ms-exchange-inbox-rules-loop").split(),
+        "it went in a circle": value_of("x-loop") in ("yes", "true", own),
         "its subject says so": _SUBJECT.match(_unaccented(" ".join(mail.subject.split()))),
     }
-    return next((why for why, is_so in found.items() if is_so), "")
+    return next((why for why, is_so in reasons.items() if is_so), "")

@@ -1,21 +1,32 @@
-"""Whether a mail is from whom it says, as our own mail server has checked it (RFC 8601)."""
+"""Tells whether a mail is from whom it says: our own mail server has checked that (RFC 8601)."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 from chatsite.mail.incoming.reading import MailHead, lowered
 
 LONGEST_HEADER = 20_000
-_TOKEN = re.compile(r'"(?P<quoted>(?:[^"\\]|\\.)*)"|(?P<mark>[;=])|(?P<atom>[^\s;="]+)', re.DOTALL)
+# A quote that never ends takes the rest.
+_TOKEN = re.compile(
+    r'"(?P<quoted>(?:[^"\\]|\\.)*)"|(?P<mark>[;=])|(?P<atom>[^\s;="]+)|(?P<broken>".*)', re.DOTALL
+)
+# Where a method's result names the domain.
+_PROPERTIES: Mapping[str, Sequence[str]] = {
+    "dmarc": ("header.from",),
+    "dkim": ("header.d", "header.i"),
+    "spf": ("smtp.mailfrom",),
+}
 _BY = re.compile(r"\s*(?:from\s+\S+\s+)?by\s+([^\s;]+)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Checked:
-    """One result of a header: `method` was checked with `result`; what it was checked on."""
+    """One result of a header: the check by `method` ended with `result`; `properties` say what it
+    was that the server checked."""
 
     method: str
     result: str
@@ -23,45 +34,40 @@ class Checked:
 
 
 def passes(mail: MailHead, *, authserv_id: str) -> bool:
-    """Whether DMARC passed for From's domain. Where it has no verdict, whether DKIM or SPF passed
-    for exactly this domain: who holds a subdomain isn't its owner."""
+    """Tells whether DMARC passed for From's domain. Where DMARC has no verdict, DKIM or SPF must
+    have passed for exactly this domain: who holds a subdomain isn't the domain's owner."""
     domain = mail.sender.rpartition("@")[2]
-    own = own_results(mail, authserv_id)
-    if not domain or not own:
+    headers = own_results(mail, authserv_id)
+    if not domain or not headers:
         return False
     # The domain's owner asked for more than alignment, and the mail doesn't have it. Separate
     # filters write a header each; a forged failure harms its sender alone.
-    if any(one.method == "dmarc" and one.result == "fail" for said in own for one in said):
+    if any(one.method == "dmarc" and one.result == "fail" for one in chain(*headers)):
         return False
-    # A server has one verdict: who sent the mail wrote the other one into what it quotes.
-    if sum(one.method == "dmarc" for one in own[0]) > 1:
+    # A server gives one verdict: the sender wrote the other one into a text that the server quotes.
+    if sum(one.method == "dmarc" for one in headers[0]) > 1:
         return False
-    # Whoever sent the mail may have written the lower ones, under the same name.
-    passed = [one for one in own[0] if one.result == "pass"]
+    # The sender may have written the lower headers, under the same name.
+    passed = [one for one in headers[0] if one.result == "pass"]
     by_dmarc = [one for one in passed if one.method == "dmarc"]
     return any(_vouches(one, domain) for one in by_dmarc or passed)
 
 
 def _vouches(one: Checked, domain: str) -> bool:
-    said = one.properties
-    if one.method == "dmarc":
-        return _domain(said.get("header.from", "")) == domain
-    if one.method == "dkim":
-        signer = said.get("header.d") or said.get("header.i", "")
-        return _domain(signer) == domain
-    if one.method == "spf":
-        return _domain(said.get("smtp.mailfrom", "")) == domain
-    return False
+    """Tells whether the server checked this domain. An empty property names none."""
+    properties = _PROPERTIES.get(one.method, ())
+    named = next(filter(None, (one.properties.get(name) for name in properties)), "")
+    return _domain(named) == domain
 
 
 def own_results(mail: MailHead, authserv_id: str) -> tuple[tuple[Checked, ...], ...]:
-    """The results of each header that our own server may have written, the topmost first: those
-    down to the first Received of another server. Nothing where the topmost can't be read, since
-    text of the sender's may be what broke it."""
+    """Gives the results of each header that our own server may have written, the topmost first: the
+    headers down to the first Received of another server. Where the topmost is broken there are
+    none, since the sender's text may have broken it."""
     found: list[tuple[Checked, ...]] = []
     for name, value in mail.traces:
         if name == "received":
-            # Above the topmost one stand servers that handed the mail on within the house.
+            # Servers of our own domain that handed the mail on stand above the topmost one.
             if found and _by_another(value, authserv_id):
                 break
         elif (parsed := parse_results(value)) is not None:
@@ -73,27 +79,26 @@ def own_results(mail: MailHead, authserv_id: str) -> tuple[tuple[Checked, ...], 
 
 
 def _by_another(received: str, authserv_id: str) -> bool:
-    """Whether a server outside of our own one's domain wrote it. Not where it can't be read: a
-    sender's words in it may be what broke it, and mustn't hide a failure below."""
-    said = _BY.match(_without_comments(received[:LONGEST_HEADER]) or "")
-    if said is None:
+    """Tells whether a server outside our own one's domain wrote a Received. A broken one counts as
+    ours: the sender's words may have broken it, and mustn't hide a failure below."""
+    by = _BY.match(_without_comments(received[:LONGEST_HEADER]) or "")
+    if by is None:
         return False
-    host, own = lowered(said[1]), lowered(authserv_id)
+    host, own = lowered(by[1]), lowered(authserv_id)
     house = own.partition(".")[2] if own.count(".") > 1 else own
     return host not in (own, house) and not host.endswith(f".{house}")
 
 
 def parse_results(header: str) -> tuple[str, tuple[Checked, ...]] | None:
-    """Who checked, and the results; None where the header is broken."""
+    """Reads who checked, and the results; None stands for a broken header."""
     if len(header) > LONGEST_HEADER:
         return None
     plain = _without_comments(header)
-    tokens = list(_tokens(plain)) if plain is not None else []
-    if not tokens or None in tokens:
+    tokens = _tokens(plain or "")
+    if any(kind == "broken" for kind, _ in tokens):
         return None
     parts: list[list[tuple[str, str]]] = [[]]
     for token in tokens:
-        assert token is not None
         if token == ("mark", ";"):
             parts.append([])
         else:
@@ -106,50 +111,45 @@ def parse_results(header: str) -> tuple[str, tuple[Checked, ...]] | None:
 
 
 def _result(part: list[tuple[str, str]]) -> Checked | None:
-    """`method=result` and then `name=value`; None for `none`, or where it is written otherwise."""
+    """Reads `method=result` with the `name=value` behind it; None stands for `none` and for
+    anything else."""
     pairs: list[tuple[str, str]] = []
-    name, waits = "", False
+    name, is_value = "", False
     for kind, text in part:
-        if waits and kind != "mark":
+        if is_value and kind != "mark":
             pairs.append((name.lower(), text))
-            name, waits = "", False
+            name, is_value = "", False
         elif kind == "mark":
-            if waits or not name:
+            if is_value or not name:
                 return None
-            waits = True
+            is_value = True
         elif kind == "quoted":
             return None
         else:
             name += text  # blanks may stand around the dot of a name
-    if waits or name or not pairs:
+    if is_value or name or not pairs:
         return None
     method, result = pairs[0]
-    said: dict[str, str] = {}
-    for key, value in pairs[1:]:
-        if key in said:
-            return None
-        said[key] = value
-    return Checked(method=method.partition("/")[0], result=result.lower(), properties=said)
+    properties = dict(pairs[1:])
+    if len(properties) < len(pairs) - 1:
+        return None
+    return Checked(method=method.partition("/")[0], result=result.lower(), properties=properties)
 
 
-def _tokens(text: str) -> Iterator[tuple[str, str] | None]:
-    """None in between: what can't be read."""
-    at = 0
-    while at < len(text):
-        if text[at].isspace():
-            at += 1
-        elif found := _TOKEN.match(text, at):
-            kind = found.lastgroup or ""
-            said = found[kind]
-            yield kind, re.sub(r"\\(.)", r"\1", said) if kind == "quoted" else said
-            at = found.end()
-        else:
-            yield None
-            return
+def _tokens(text: str) -> list[tuple[str, str]]:
+    """Splits a text without comments into tokens, each with the name of its group in `_TOKEN`."""
+    kinds = (
+        (found.lastgroup or "", found[found.lastgroup or 0]) for found in _TOKEN.finditer(text)
+    )
+    return [
+        (kind, re.sub(r"\\(.)", r"\1", token) if kind == "quoted" else token)
+        for kind, token in kinds
+    ]
 
 
 def _without_comments(text: str) -> str | None:
-    """Comments may be nested; in a quoted string a bracket is one. None: one never ends."""
+    """Takes the comments away, also nested ones. A bracket in a quoted string begins no comment.
+    None stands for a comment or a string that never ends."""
     kept: list[str] = []
     depth, quoted, escaped = 0, False, False
     for character in text:
@@ -173,5 +173,5 @@ def _without_comments(text: str) -> str | None:
 
 
 def _domain(value: str) -> str:
-    """That of `a@example.org`, `@example.org` or `example.org`."""
+    """Reads the domain of `a@example.org`, `@example.org` or `example.org`."""
     return lowered(value.rpartition("@")[2])

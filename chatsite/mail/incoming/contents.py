@@ -1,4 +1,4 @@
-"""Reads the text and the files of a mail. No bytes make it raise."""
+"""Reads the text and the files of a mail; no bytes make this raise."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ from chatsite.mail.incoming.reading import (
 )
 from chatsite.mail.incoming.threads import is_forwarded
 
-# A picture in the text with fewer bytes is a logo, an icon or a smile, unless it takes as much room
-# as a picture of a window: in few colours that has 3 KB.
+# A picture in the text with fewer bytes is a logo, an icon or a smile, unless it is wide and high:
+# a picture of a window in few colours has 3 KB.
 SMALL_PICTURE = 10 * 1024
 WIDE, HIGH = 240, 120
-# So much of the plain form's words stand in the other form, where they say the same.
+# Two forms say the same if the HTML has this share of the plain form's words.
 SAME = 0.5
 _TAG = re.compile(r"<[^<>]*>")
 _WORD = re.compile(r"\w{1,40}")
@@ -45,7 +45,7 @@ _SIGNED = re.compile(_ARMOUR + r"SIGNED MESSAGE-----\n(?:[\w-]{1,30}: [^\n]*\n)*
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AttachedFile:
-    """`is_shown`: it is a picture that stands in the text."""
+    """A file of a mail; the text itself shows a picture that `is_shown`."""
 
     name: str
     type: str
@@ -55,8 +55,8 @@ class AttachedFile:
 
 @dataclass(frozen=True, slots=True)
 class Contents:
-    """What a mail says, with what it quotes, and its files. Of one that `is_encrypted` nothing can
-    be read."""
+    """What a mail says, with what it quotes, and its files. Nobody can read a mail that
+    `is_encrypted`."""
 
     text: str = field(repr=False)
     files: tuple[AttachedFile, ...] = ()
@@ -64,31 +64,31 @@ class Contents:
 
 
 class HasHtml(Exception):
-    """Something stands in HTML alone."""
+    """The mail has HTML that must be read."""
 
 
 def read_contents(data: bytes, *, html: bool = True) -> Contents:
-    """The contents of the mail in these bytes. Without `html` raises HasHtml, should some have to
-    be read: that may take seconds and hundreds of megabytes."""
-    tree = _tree(data)
+    """Reads the contents of a mail. Reading HTML may take seconds and hundreds of megabytes:
+    without `html`, a mail whose HTML must be read raises HasHtml."""
+    tree = _parse(data)
     if tree is None:
         return Contents("")
     leaves = list(leaves_of(tree))
     if is_encrypted(leaves):
         return Contents("", is_encrypted=True)
-    said = [(leaf, leaf.text()) for leaf in leaves if leaf.is_text]
-    read = _read(said)
+    written = [(leaf, leaf.text()) for leaf in leaves if leaf.is_text]
+    chosen = _choose_forms(written)
     files = [leaf for leaf in leaves if not (leaf.is_text or leaf.heading or leaf.is_needless)]
-    sources = [text for leaf, text in said if leaf.type == "text/html"]
-    pictures = [leaf for leaf in files if _is_of(leaf, sources)]
-    looked_at = [one for one in (said if pictures else read) if one[0].type == "text/html"]
-    if not html and looked_at:
+    sources = [text for leaf, text in written if leaf.type == "text/html"]
+    pictures = [leaf for leaf in files if _is_picture_of(leaf, sources)]
+    html_texts = [one for one in (written if pictures else chosen) if one[0].type == "text/html"]
+    if not html and html_texts:
         raise HasHtml
-    pages = {id(leaf): read_page(text) for leaf, text in looked_at}
-    texts = {id(leaf): pages[id(leaf)].text if id(leaf) in pages else text for leaf, text in read}
+    pages = {id(leaf): read_page(text) for leaf, text in html_texts}
+    texts = {id(leaf): pages[id(leaf)].text if id(leaf) in pages else text for leaf, text in chosen}
     in_order = (leaf.heading or texts.get(id(leaf), "") for leaf in leaves)
     text = "\n\n".join(one.strip("\n") for one in in_order if one.strip())
-    text = _unsigned(text_only(text.replace("\r\n", "\n")).strip())[:MOST_CHARACTERS]
+    text = _without_armour(text_only(text.replace("\r\n", "\n")).strip())[:MOST_CHARACTERS]
     if text.startswith(_ARMOUR + "MESSAGE-----"):
         return Contents("", is_encrypted=True)
     shown = {source for page in pages.values() for source in page.pictures}
@@ -103,9 +103,9 @@ def read_contents(data: bytes, *, html: bool = True) -> Contents:
     return Contents(text, tuple(attached))
 
 
-def _tree(data: bytes) -> Message | None:
-    """None where it can't be parsed: it is nested too deeply, for instance. The older way of the
-    standard library reads names and charsets of headers only when it is asked for them."""
+def _parse(data: bytes) -> Message | None:
+    """Parses the mail; None stands for one that is nested too deeply, for instance. The standard
+    library's older policy reads names and charsets only when somebody asks for them."""
     cut, readable = bounded(data)
     for way in (policy.default, policy.compat32) if readable else ():
         with contextlib.suppress(*BROKEN):
@@ -114,30 +114,30 @@ def _tree(data: bytes) -> Message | None:
 
 
 # ---- alternatives ------------------------------------------------------------------------------
-def _read(said: Sequence[tuple[Leaf, str]]) -> list[tuple[Leaf, str]]:
-    """Of the forms of one text that which says it."""
-    chosen: dict[int, str] = {}
-    for choice in {id(leaf.choice): leaf.choice for leaf, _ in said if leaf.choice is not None}:
+def _choose_forms(written: Sequence[tuple[Leaf, str]]) -> list[tuple[Leaf, str]]:
+    """Chooses one form of each text that a mail has in several forms."""
+    types: dict[int, str] = {}
+    for choice in {id(leaf.choice): leaf.choice for leaf, _ in written if leaf.choice is not None}:
         forms = {"text/plain": "", "text/html": ""}
-        for leaf, text in said:
+        for leaf, text in written:
             if id(leaf.choice) == choice:
                 forms[leaf.type] += f"{text}\n"
-        chosen[choice] = _form(forms["text/plain"], forms["text/html"])
+        types[choice] = _choose_type(forms["text/plain"], forms["text/html"])
     return [
-        (leaf, text) for leaf, text in said if chosen.get(id(leaf.choice), leaf.type) == leaf.type
+        (leaf, text) for leaf, text in written if types.get(id(leaf.choice), leaf.type) == leaf.type
     ]
 
 
-def _form(plain: str, html: str) -> str:
-    """The plain one is what its sender wrote, where it isn't a stub: a sentence about programs that
-    show no HTML, or the footer that a gateway put in its place."""
+def _choose_type(plain: str, html: str) -> str:
+    """Chooses the plain form, which the sender wrote, unless it is a stub: a sentence about
+    programs that show no HTML, or a footer that a gateway put in its place."""
     written = _WORD.findall(plain.lower())
     other = _WORD.findall(_without_tags(html).lower())
     if not written or not other:
         return "text/plain" if written or not html.strip() else "text/html"
-    known = set(other)
-    if sum(word in known for word in written) >= SAME * len(written):
-        # The beginning alone, or all of it.
+    words_of_html = set(other)
+    if sum(word in words_of_html for word in written) >= SAME * len(written):
+        # A much shorter plain form is only the beginning.
         return "text/plain" if len(written) * 2 >= len(other) else "text/html"
     is_stub = len(plain.strip()) <= LONGEST_STUB and _STUB.search(plain)
     is_longer = len("".join(written)) >= len("".join(other))
@@ -145,7 +145,7 @@ def _form(plain: str, html: str) -> str:
 
 
 def _without_tags(html: str) -> str:
-    """Nearly its text, in no time."""
+    """Gives nearly the text of an HTML source, in no time."""
     pieces, at = [], 0
     small = html.lower()
     while (start := small.find("<style", at)) >= 0 and (end := small.find("</style", start)) >= 0:
@@ -155,8 +155,8 @@ def _without_tags(html: str) -> str:
     return html_entities.unescape(_TAG.sub(" ", " ".join(pieces)))
 
 
-def _unsigned(text: str) -> str:
-    """The text that stands in a signature of PGP."""
+def _without_armour(text: str) -> str:
+    """Takes the armour of a PGP signature away from around its text."""
     begin = _SIGNED.search(text)
     end = text.find(f"\n{_ARMOUR}SIGNATURE-----", begin.end()) if begin else -1
     if begin is None or end < 0:
@@ -166,14 +166,15 @@ def _unsigned(text: str) -> str:
 
 
 # ---- files -------------------------------------------------------------------------------------
-def _is_of(leaf: Leaf, pages: Sequence[str]) -> bool:
-    """A picture that the text shows."""
+def _is_picture_of(leaf: Leaf, pages: Sequence[str]) -> bool:
+    """Tells whether one of the HTML sources names the picture."""
     id = leaf.content_id
     return bool(id) and leaf.type.startswith("image/") and any(f"cid:{id}" in one for one in pages)
 
 
 def _is_shown(leaf: Leaf, shown: set[str]) -> bool:
-    """Whether its sender put it there to be looked at: it is no logo or icon."""
+    """Tells whether the sender put the picture there for the reader: logos and icons don't
+    count."""
     if f"cid:{leaf.content_id}" not in shown:
         return False
     data = bytes_of(leaf.part)

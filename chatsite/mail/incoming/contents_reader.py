@@ -1,8 +1,8 @@
-"""Reads contents of mails, long ones and HTML in a process of their own: `python -m` this module.
+"""Reads the contents of mails; long mails and HTML in a process that runs this module.
 
-A mail of 50 MB took its reader a gigabyte of memory. The process reads the mail from its standard
-input; it prints a line of JSON (text, whether it is encrypted, and of each file name, type, size
-and whether it stands in the text) and then the bytes of the files, one behind the other.
+Reading a mail of 50 MB took a gigabyte of memory. The process reads the mail from its standard
+input. It prints a line of JSON, with the text, whether the mail is encrypted, and each file's name,
+type, size and whether the text shows the file; the bytes of all files follow.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from chatsite.child_process import child_process
 from chatsite.mail.incoming.contents import AttachedFile, Contents, HasHtml, read_contents
 from chatsite.process_limits import end_process_after, limit_memory
 
-# A process takes 0.3 s to begin; plain text of this size takes 0.3 s and 3 MB at the worst, in
+# A process needs 0.3 s to begin. Plain text of this size needs 0.3 s and 3 MB at worst, for the
 # parameters of many parts.
 LARGEST_HERE = 16 * 1024
 MEMORY_BYTES = 1024 * 1024 * 1024
@@ -28,37 +28,37 @@ MOST_TEXT_BYTES = 16 * 1024 * 1024
 
 
 class Unreadable(Exception):
-    """A mail took its reader too much memory or time."""
+    """Reading the mail took too much memory or time."""
 
 
 @dataclass(frozen=True, slots=True)
 class ContentsReader:
-    """Lives as long as the channel: one process at a time."""
+    """Reads one mail after another; it lives as long as the channel."""
 
-    _one: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(1))
+    _turn: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(1))
 
     async def read(self, mail: bytes) -> Contents:
         """Raises Unreadable."""
         if len(mail) <= LARGEST_HERE:
             with contextlib.suppress(HasHtml):
                 return await asyncio.to_thread(read_contents, mail, html=False)
-        async with self._one:
-            printed = await _printed(mail)
+        async with self._turn:
+            printed = await _run_process(mail)
         try:
             line, _, data = printed.partition(b"\n")
             found = json.loads(line)
             files, start = [], 0
             for name, type, size, is_shown in found["files"]:
-                there = data[start : start + size]
-                files.append(AttachedFile(name=name, type=type, data=there, is_shown=is_shown))
+                content = data[start : start + size]
+                files.append(AttachedFile(name=name, type=type, data=content, is_shown=is_shown))
                 start += size
             return Contents(found["text"], tuple(files), found["is_encrypted"])
         except (ValueError, KeyError, TypeError):
             raise Unreadable from None
 
 
-async def _printed(mail: bytes) -> bytes:
-    """What the process printed. It ends with this call, however that ends."""
+async def _run_process(mail: bytes) -> bytes:
+    """Runs the process and returns what it prints. The process ends with this call in any case."""
     most = len(mail) + MOST_TEXT_BYTES
     printed = bytearray()
     with tempfile.TemporaryFile() as file:
@@ -76,6 +76,7 @@ async def _printed(mail: bytes) -> bytes:
 
 
 def print_contents() -> None:
+    """Reads the mail on standard input and prints its contents."""
     end_process_after(SECONDS)
     limit_memory(MEMORY_BYTES)
     found = read_contents(sys.stdin.buffer.read())

@@ -1,4 +1,4 @@
-"""Takes a mail apart: which of its parts say something, which are files, and which are neither."""
+"""Takes a mail apart into texts, files, and parts that are neither."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from chatsite.mail.incoming.reading import (
     type_of,
 )
 
-# A tree with more parts is an attack; the first ones are read.
+# A tree with more parts is an attack; only the first ones are read.
 MOST_PARTS = 200
-# Of the text. A message that long is refused anyway.
+# A message with a text that long is refused anyway.
 MOST_CHARACTERS = 1_000_000
-# The types and names of signatures, of their keys, and of what a program adds for other programs.
+# Types and names of signatures, of keys, and of parts that a program adds for other programs.
 _NEEDLESS = {
     *("application/pkcs7-signature", "application/x-pkcs7-signature", "application/pgp-keys"),
     *("application/pgp-signature", "message/delivery-status"),
@@ -31,15 +31,15 @@ _ENCRYPTED = ("application/pkcs7-mime", "application/x-pkcs7-mime", "application
 _META = re.compile(rb"<meta[^<>]{0,300}?charset\s*=\s*[\"']?\s*([\w.:-]{1,40})", re.IGNORECASE)
 _RAW_NAME = re.compile(r"\bname\s*=\s*(?:\"([^\"]*)\"|([^;\s]+))", re.IGNORECASE)
 _REST = re.compile(r"ATT[0-9]{5}\.(?:txt|html?)", re.IGNORECASE)
-# What is written above a mail that is attached, or one of a digest.
+# The headers that stand above the text of an attached mail, or of one in a digest.
 _SHOWN = ("From", "Date", "To", "Subject")
 FORWARDED = "Forwarded message:"
 
 
 @dataclass(frozen=True, slots=True)
 class Leaf:
-    """A part without others in it. `choice` is the outermost multipart/alternative around it;
-    `heading` stands above the text of an attached mail, and is empty for other parts."""
+    """A part that holds no other parts. `choice` is the outermost multipart/alternative around the
+    part; `heading` stands above the text of an attached mail, and is empty for other parts."""
 
     part: Message
     type: str
@@ -55,9 +55,9 @@ class Leaf:
 
     @property
     def is_needless(self) -> bool:
-        """Neither text nor a file of the sender's."""
+        """The part is neither a text nor a file of the sender's."""
         name = name_of(self.part).lower()
-        # A form of the text for other programs: rich text, a watch, a calendar.
+        # Rich text, a watch and a calendar get forms of the text of their own.
         is_form = self.choice is not None and self.type.startswith("text/")
         if is_form and (not name or self.type == "text/calendar"):
             return True
@@ -72,7 +72,7 @@ class Leaf:
         return name_of(self.part) or f"attachment {self.number}{kind}"
 
     def text(self) -> str:
-        """Of plain text and of HTML as it is written."""
+        """Decodes the text; HTML stays a source."""
         data = bytes_of(self.part)[: MOST_CHARACTERS * 4]
         try:
             charset = self.part.get_content_charset()
@@ -87,7 +87,7 @@ class Leaf:
 
 
 def leaves_of(tree: Message) -> Iterator[Leaf]:
-    """In their order, with those of attached mails."""
+    """Walks through a mail and the mails attached to it, and gives the leaves in their order."""
     waiting: list[tuple[Message, Message | None]] = [(tree, None)]
     seen = 0
     while waiting and seen < MOST_PARTS:
@@ -96,21 +96,21 @@ def leaves_of(tree: Message) -> Iterator[Leaf]:
         if not part.is_multipart() or kind == "message/delivery-status":
             yield Leaf(part, kind, seen, choice)
         elif kind.startswith("message/"):
-            for one in inner(part):
+            for one in inner_parts(part):
                 yield Leaf(one, kind, seen, heading=_heading(one))
                 waiting.insert(0, (one, None))
         else:
             within = choice or (part if kind == "multipart/alternative" else None)
-            waiting[:0] = [(one, within) for one in inner(part)]
+            waiting[:0] = [(one, within) for one in inner_parts(part)]
 
 
-def inner(part: Message) -> list[Message]:
-    """Only of a part that holds others: of a text this call decodes it by the named charset."""
+def inner_parts(part: Message) -> list[Message]:
+    """Lists the parts in a part that holds others. For a text, `get_payload` would decode it."""
     return [one for one in part.get_payload() if isinstance(one, Message)]
 
 
 def is_encrypted(leaves: list[Leaf]) -> bool:
-    """S/MIME in one piece, also where it is only signed, and PGP: nothing of it can be read."""
+    """Tells whether nobody can read the mail: it is PGP, or S/MIME in one piece, signed or not."""
     first = next((leaf for leaf in leaves if not leaf.is_text or leaf.text().strip()), None)
     if first is None:
         return False
@@ -126,13 +126,13 @@ def bytes_of(part: Message) -> bytes:
 
 
 def name_of(part: Message) -> str:
-    """Its file name; "" for none."""
+    """Reads the file name of a part; "" stands for none."""
     try:
         name = str(part.get_filename() or "")
     except BROKEN:
         name = ""
     if "\ufffd" in name or not name.isprintable():
-        # Bytes as they are, or in another character set than is said.
+        # The name stands there as raw bytes, or declares a wrong character set.
         for header in ("content-disposition", "content-type"):
             if found := _RAW_NAME.search(first_header(part, header)[:1_000].replace("file", "")):
                 return header_text(found[1] or found[2] or "") or text_only(name)
@@ -140,7 +140,7 @@ def name_of(part: Message) -> str:
 
 
 def _is_file(part: Message) -> bool:
-    """Of a text. Exchange makes one of what is written below a file."""
+    """Tells whether a text is a file. Exchange makes a file of the text below another file."""
     try:
         disposition = part.get_content_disposition()
     except BROKEN:
@@ -164,13 +164,14 @@ def _heading(mail: Message) -> str:
 
 
 def _join_flowed(text: str, *, delsp: bool) -> str:
-    """`delsp`: the blank at the end of a line was added as well."""
+    """Joins the lines of `format=flowed` (RFC 3676), which the writer didn't end. With `delsp` the
+    program added the blank at the end of a line, too."""
     found: list[tuple[int, list[str]]] = []
     flows = False
     for line in text.replace("\r\n", "\n").split("\n"):
         words = line.lstrip(">")
         depth = len(line) - len(words)
-        words = words.removeprefix(" ")  # put there so that nothing else is meant
+        words = words.removeprefix(" ")  # The program puts a blank before ">" and "From".
         goes_on = words.endswith(" ") and words != SIGNATURE
         if not (flows and found[-1][0] == depth and words != SIGNATURE):
             found.append((depth, []))

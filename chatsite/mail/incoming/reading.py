@@ -1,4 +1,4 @@
-"""Reads the head of a mail. No bytes make it raise: of what is broken the rest is read."""
+"""Reads the head of a mail. No bytes make this raise: if something is broken, the rest is read."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from hashlib import sha256
 from chatsite.mail.incoming.charsets import decoded_header
 from chatsite.messages import UNSOUND
 
-# Of the mail's own headers; more is an attack.
+# A mail with longer headers of its own is an attack.
 LONGEST_HEADERS = 256 * 1024
-# The parser takes quadratic time on these headers, wherever in the tree they stand.
+# The parser takes quadratic time on the headers of any part that say what its content is.
 LONGEST_CONTENT_HEADER = 2_000
 MOST_PARAMETERS = 60
-# Each becomes an object of a kilobyte.
+# Each part becomes an object of a kilobyte.
 MOST_BOUNDARIES = 2_000
 _CONTENT_HEADER = re.compile(
     rb"^(?:content-[a-z-]{1,30}|mime-version)[ \t]*:[^\r\n]*(?:\r?\n[ \t][^\r\n]*)*",
@@ -31,7 +31,7 @@ _BOUNDARY = re.compile(rb"boundary\s*=\s*(\"(?:[^\"\\]|\\.)*\"|[^\s;\"]+)", flag
 _DASHED = re.compile(rb"^--([^\r\n]*)", flags=re.MULTILINE)
 _LONE_CR = re.compile(rb"\r(?!\n)")
 _END = re.compile(rb"\r?\n\r?\n")
-# UTF-8's mark of a file's beginning: the header behind it would have another name.
+# UTF-8's mark of a file's beginning, which would count as part of a header's name.
 _BOM = re.compile(rb"^\xef\xbb\xbf(?=[!-9;-~]+:)", flags=re.MULTILINE)
 # Python's parser takes quadratic time on long headers.
 LONGEST_HEADER = 4_000
@@ -40,12 +40,12 @@ LONGEST_CHAIN = 50
 LONGEST_ID = 250
 LONGEST_SUBJECT = 200
 _ID = re.compile(r"<([^<>\s]{1,900})>")
-# Stricter than the standard: nothing in it can be read in two ways.
+# This is stricter than the standard: nobody can read such an address in two ways.
 _ADDRESS = re.compile(r"[^\s@<>()\[\]\\,;:\"]{1,64}@[^\s@<>()\[\]\\,;:\"]{1,190}")
 TRACES = ("authentication-results", "received")
 # Printable ASCII without the brackets of ids.
 _PLAIN_ID = re.compile(r"[!-;=?-~]+")
-# What goes wrong in the standard library on broken mails, besides its own errors.
+# The standard library raises these on broken mails, besides its own errors.
 BROKEN = (
     *(MessageError, ValueError, LookupError, TypeError, AttributeError, AssertionError),
     *(ArithmeticError, RecursionError, NotImplementedError),
@@ -54,10 +54,11 @@ BROKEN = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MailHead:
-    """`id` is the Message-ID without brackets, or made from the head. `sender` is the one address
-    of From in small letters, "" where there are none or several. `replied` and `chain` are the ids
-    of In-Reply-To and References. `headers` has every header's values under its small name;
-    `traces` are the headers that mail servers add, with small names, the newest first."""
+    """The head of a mail. `id` is the Message-ID without brackets, or a hash of the head. `sender`
+    is the one address of From in small letters, or "" for none and for several. `replied` and
+    `chain` are the ids of In-Reply-To and References. `headers` has every header's values under its
+    small name; `traces` are the headers that mail servers add, with small names, the newest
+    first."""
 
     id: str
     sender: str
@@ -71,7 +72,7 @@ class MailHead:
 
 
 def read_head(data: bytes) -> MailHead:
-    """The head of the mail that begins with these bytes."""
+    """Reads the head of the mail that begins with these bytes."""
     # The newer policy parses Content-Type at the end of every mail, and raises on its charsets.
     tree = BytesParser(policy=policy.compat32).parsebytes(bounded(data)[0], headersonly=True)
     headers = _headers(tree)
@@ -89,13 +90,13 @@ def read_head(data: bytes) -> MailHead:
 
 
 def text_only(value: str) -> str:
-    """Without what can't be stored or sent."""
+    """Replaces the characters that can't be stored or sent."""
     return UNSOUND.sub("\N{REPLACEMENT CHARACTER}", value)
 
 
 def lowered(address: str) -> str:
-    """In small letters, of ASCII alone: others have no DNS name of their own in capitals, and the
-    sign of the unit kelvin would become a "k"."""
+    """Writes ASCII's letters small. Other letters have no DNS name of their own in capitals, and
+    the sign of the unit kelvin would become a "k"."""
     return address.encode().lower().decode()
 
 
@@ -113,18 +114,18 @@ def _traces(tree: Message) -> tuple[tuple[str, str], ...]:
 
 
 def first_header(tree: Message, name: str) -> str:
-    """As it is written; "" for none."""
+    """Gives the first header of this name as it is written; "" stands for none."""
     return next((str(value) for key, value in tree.raw_items() if key.lower() == name), "")
 
 
 def header_text(value: str) -> str:
-    """What a header says, in one line of what can be stored."""
+    """Decodes a header as one line that can be stored."""
     return text_only(" ".join(decoded_header(value[:LONGEST_HEADER]).split()))
 
 
 def _sender(tree: Message, headers: Mapping[str, tuple[str, ...]]) -> str:
-    """ "" for several, and where the two readers of the standard library don't agree: the server
-    that checked the mail may have read it in the other way."""
+    """Reads the one address of From. "" stands for several, and for one that the standard library's
+    two readers read differently: the server that checked the mail may have read the other."""
     written = headers.get("from", ())
     if len(written) != 1 or len(written[0]) > LONGEST_FROM:
         return ""
@@ -145,14 +146,14 @@ def _own_id(headers: Mapping[str, tuple[str, ...]], data: bytes) -> str:
 
 
 def _ids(values: tuple[str, ...]) -> tuple[str, ...]:
-    """Each once, the newest ones of a long chain."""
+    """Lists each id once, and of a long chain the newest ones."""
     found = _ID.findall(" ".join(values)[-LONGEST_HEADER * LONGEST_CHAIN :])
     return tuple(dict.fromkeys(shortened_id(id) for id in found))[-LONGEST_CHAIN:]
 
 
 def shortened_id(id: str) -> str:
-    """An id as it is stored, and written in our replies' headers: one that is very long, or that
-    could mean something there (an encoded word, say), by its hash."""
+    """Makes an id fit for storage and for our replies' headers. A hash replaces an id that is very
+    long, or that could mean something there, as an encoded word does."""
     if len(id) <= LONGEST_ID and _PLAIN_ID.fullmatch(id) and "=?" not in id:
         return id
     return f"{sha256(id.encode('utf-8', 'replace')).hexdigest()}@long-message-id"
@@ -160,8 +161,8 @@ def shortened_id(id: str) -> str:
 
 def _date(headers: Mapping[str, tuple[str, ...]]) -> datetime | None:
     try:
-        said = parsedate_to_datetime(headers["date"][0][:200])
-        return (said if said.tzinfo else said.replace(tzinfo=UTC)).astimezone(UTC)
+        date = parsedate_to_datetime(headers["date"][0][:200])
+        return (date if date.tzinfo else date.replace(tzinfo=UTC)).astimezone(UTC)
     except (*BROKEN, OverflowError, IndexError):
         return None
 
@@ -175,29 +176,32 @@ def type_of(part: Message) -> str:
 
 # ---- bounds ----------------------------------------------------------------------------------
 def bounded(data: bytes) -> tuple[bytes, bool]:
-    """The mail with its headers cut to a length that can be read, and whether its body can be."""
-    # The parser ends a line at a "\r" alone as well, which no mail program writes.
+    """Cuts what would keep the standard library's parser busy for minutes. The second value tells
+    whether the parser can read the body."""
+    # The parser ends a line also at a lone "\r", which no mail program writes.
     data = _LONE_CR.sub(b"\n", data)
     end = _END.search(data, 0, LONGEST_HEADERS)
     if end is None and len(data) > LONGEST_HEADERS:
         data, end = data[:LONGEST_HEADERS], None
     head = data[: end.start() if end else LONGEST_HEADERS]
     data = _BOM.sub(b"", head) + data[len(head) :]
-    readable = (end is not None or len(data) < LONGEST_HEADERS) and _parts(data) <= MOST_BOUNDARIES
-    return _CONTENT_HEADER.sub(_cut, data), readable
+    readable = (end is not None or len(data) < LONGEST_HEADERS) and _count_parts(
+        data
+    ) <= MOST_BOUNDARIES
+    return _CONTENT_HEADER.sub(_cut_header, data), readable
 
 
-def _cut(header: re.Match[bytes]) -> bytes:
+def _cut_header(header: re.Match[bytes]) -> bytes:
     return b";".join(header[0][:LONGEST_CONTENT_HEADER].split(b";")[:MOST_PARAMETERS])
 
 
-def _parts(data: bytes) -> int:
-    """At most how many parts a parser finds; 0 where it looks for none."""
+def _count_parts(data: bytes) -> int:
+    """Counts the parts that a parser may find at most."""
     small = data.lower() if b"/" in data else b""
     found = data.count(b"\n--") if b"multipart/" in small else 0
     if found > MOST_BOUNDARIES and b"boundary*" not in small:
-        # Text may have such lines as well: a comment of SQL begins with "--".
-        names = {name for one in _BOUNDARY.findall(data) for name in _readings(one)}
+        # Text may have such lines, too: a comment of SQL begins with "--".
+        names = {name for one in _BOUNDARY.findall(data) for name in _boundary_readings(one)}
         lines = (line.rstrip() for line in _DASHED.findall(data))
         found = sum(line in names or line.removesuffix(b"--") in names for line in lines)
     if b"delivery-status" in small:
@@ -205,8 +209,9 @@ def _parts(data: bytes) -> int:
     return found
 
 
-def _readings(boundary: bytes) -> tuple[bytes, ...]:
-    """A boundary as the parser may take it: without quotes, backslashes and angle brackets."""
+def _boundary_readings(boundary: bytes) -> tuple[bytes, ...]:
+    """Lists the ways in which the parser may read a boundary: without quotes, backslashes and angle
+    brackets."""
     plain = boundary.strip(b'"')
     unescaped = re.sub(rb"\\(.)", rb"\1", plain)
     return plain, unescaped, unescaped.strip(b"<>")

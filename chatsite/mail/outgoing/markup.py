@@ -1,4 +1,4 @@
-"""An answer's Markdown as HTML for a mail: nothing in it is loaded, and nothing in it runs."""
+"""Renders an answer's Markdown as HTML for a mail, which loads nothing and runs nothing."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from markdown_it.renderer import RendererHTML
 from markdown_it.token import Token
 from markdown_it.utils import OptionsDict
 
-# The parser takes 0.9 s for the worst 30,000 characters that we know (brackets that are never
-# closed), and four times as long for twice as many; for a table, by its columns and rows. What is
-# longer or wider is shown as it is written.
+# The parser takes 0.9 s for the worst 30,000 characters that we know (brackets that nobody closes),
+# and four times as long for twice as many. A table takes time by its columns and rows. A longer
+# text and a wider table are sent as they are written.
 LONGEST, MOST_CELLS = 30_000, 5_000
 _ALLOWED = re.compile(r"(?:https?://|mailto:)[^\s]", re.IGNORECASE)
 _ADDRESS = re.compile(r"https?://[^\s<>\"'`]{1,1000}[^\s<>\"'`.,;:!?)\]]")
@@ -23,10 +23,10 @@ _PRE = '<pre style="white-space:pre-wrap">{}</pre>'
 
 
 def html_of(text: str) -> str:
-    """CommonMark with tables and struck words; line ends are kept. HTML in it stays text, a picture
-    becomes a link, and links lead to web pages and mail addresses alone."""
+    """Renders CommonMark with tables and struck words, and keeps line ends. HTML stays text, a
+    picture becomes a link, and links lead only to web pages and mail addresses."""
     lines = text.splitlines()
-    # A row that is cut short gets all the columns of its table.
+    # The parser fills a short row up to all columns of its table.
     cells = len(lines) * max((line.count("|") for line in lines), default=0)
     if len(text) > LONGEST or cells > MOST_CELLS:
         return _PRE.format(escape(text))
@@ -35,7 +35,7 @@ def html_of(text: str) -> str:
 
 
 def inline_html(line: str) -> str:
-    """A line of our own: nothing in it is Markdown, and its addresses are links."""
+    """Escapes a line that isn't Markdown, and makes links of its addresses."""
     made, last = "", 0
     for found in _ADDRESS.finditer(line):
         address = escape(found[0])
@@ -49,12 +49,12 @@ def _parser() -> MarkdownIt:
     parser = MarkdownIt("commonmark", {"html": False, "breaks": True})
     parser.enable(["table", "strikethrough"])
     parser.validateLink = lambda url: bool(_ALLOWED.match(url))  # type: ignore[method-assign]
-    parser.add_render_rule("image", _picture)
-    parser.add_render_rule("text", _text)
+    parser.add_render_rule("image", _render_picture)
+    parser.add_render_rule("text", _render_text)
     return parser
 
 
-def _picture(
+def _render_picture(
     self: RendererHTML, tokens: Sequence[Token], at: int, options: OptionsDict, env: Any
 ) -> str:
     source = str(tokens[at].attrs.get("src", ""))
@@ -62,14 +62,14 @@ def _picture(
     return words if _is_in_link(tokens, at) else f'<a href="{escape(source)}">{words}</a>'
 
 
-def _text(
+def _render_text(
     self: RendererHTML,
     tokens: Sequence[Token],
     at: int,
     options: OptionsDict,
     env: MutableMapping[str, Any],
 ) -> str:
-    """With links of the addresses that stand in it."""
+    """Renders text, with links for its addresses."""
     text = tokens[at].content
     is_plain = "://" not in text or _is_in_link(tokens, at)
     return escape(text) if is_plain else inline_html(text)

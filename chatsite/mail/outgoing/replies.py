@@ -1,4 +1,5 @@
-"""Makes the mails that are sent: proper replies, which say what was remembered."""
+"""Makes the mails that Chatsite sends: replies, which say what was remembered, and
+verifications."""
 
 from __future__ import annotations
 
@@ -20,12 +21,12 @@ from chatsite.mail.outgoing.markup import html_of, inline_html
 from chatsite.mail.records import ComingMail, TakenMail
 from chatsite.wording import say
 
-# Message-IDs of a reply's References: the first one and the newest.
+# A reply's References hold the first Message-ID and this many of the newest.
 LONGEST_CHAIN = 20
-# Lines and characters of the quoted question.
+# A reply quotes this much of the question.
 QUOTED_LINES = 6
 QUOTED_CHARACTERS = 400
-# For what people wrote before it was known what is in it.
+# Subjects that an earlier version stored may hold these.
 _UNSAFE = re.compile(r"[\x00-\x1f\x7f]")
 # Python before 3.11.10 and 3.12.5 decodes an encoded word while it folds a header, and writes the
 # line ends that it holds as they are (CVE-2024-6923). A blank ends every "=?", also a nested one.
@@ -34,7 +35,7 @@ _ENCODED_WORD = re.compile(r"=(?=\?)")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reply:
-    """A mail to be sent. `id` is its Message-ID without brackets."""
+    """A mail to send; `id` is its Message-ID without brackets."""
 
     id: str
     data: bytes
@@ -43,11 +44,11 @@ class Reply:
 def answer_reply(
     mail: TakenMail, answer: Answer, *, words: str, own: str, site: str, now: datetime
 ) -> Reply:
-    """The reply that carries an answer to these words of the sender. The same turn always gives
-    the same Message-ID."""
+    """Makes the reply that carries an answer to these words of the sender. The same turn always
+    gets the same Message-ID."""
     problem = answer.problem.message if answer.problem else ""
     parts = [*mail.refused, answer.text, problem if answer.state != "complete" else ""]
-    said = "\n\n".join(part for part in parts if part)
+    text = "\n\n".join(part for part in parts if part)
     receipt = f"#receipt-{answer.turn}" if answer.turn else ""
     link = f"{site}/chat/{mail.conversation}?debug=true{receipt}"
     below = [line] if answer.receipt and (line := remembered(answer.receipt)) else []
@@ -55,7 +56,7 @@ def answer_reply(
     below += [] if mail.external else [say("What the model was sent: {link}", link=link)]
     return _reply(
         mail,
-        text=said or say("There is no answer."),
+        text=text or say("There is no answer."),
         words=words,
         below=below,
         id=f"{answer.turn or f'refused.{mail.id}'}@{own.rpartition('@')[2]}",
@@ -65,13 +66,13 @@ def answer_reply(
 
 
 def notice(mail: ComingMail, text: str, *, own: str, now: datetime) -> Reply:
-    """A reply with a fixed text, to a mail that no agent reads."""
+    """Makes a reply with a fixed text, to a mail that no agent reads."""
     id = f"notice.{mail.id}@{own.rpartition('@')[2]}"
     return _reply(mail, text=text, words="", below=(), id=id, own=own, now=now)
 
 
 def verification(address: str, *, account: str, link: str, own: str, now: datetime) -> bytes:
-    """The mail with the link that verifies an account's address."""
+    """Makes the mail with the link that verifies an account's address."""
     text = say(
         "The account {account} wants to use this address for mail to the agent. If that is you, "
         "sign in and open this address within two days:\n\n{link}\n\nOtherwise nothing is to be "
@@ -85,17 +86,17 @@ def verification(address: str, *, account: str, link: str, own: str, now: dateti
 
 
 def remembered(receipt: Mapping[str, Any]) -> str:
-    """What was remembered, in one line, counted as the page counts for people; "" where a receipt
-    of before doesn't say."""
+    """Says in one line what was remembered, and counts as the page does; "" if an old receipt has
+    no such counts."""
     shown = show_receipt(receipt)
     counted = dict(shown.get("exchanges", {}))
     stored = counted.pop("stored", 0)
-    said = say("{sent} of {stored} exchanges", sent=sum(counted.values()), stored=stored)
-    return _receipt_line(said, str(shown.get("in_words", ""))) if stored else ""
+    sent = say("{sent} of {stored} exchanges", sent=sum(counted.values()), stored=stored)
+    return _receipt_line(sent, str(shown.get("in_words", ""))) if stored else ""
 
 
 def remembered_words() -> str:
-    """What is the same in all these lines."""
+    """Gives the words that all lines of `remembered` have."""
     return max(_receipt_line("\n", "\n").split("\n"), key=len)
 
 
@@ -125,14 +126,14 @@ def _reply(
     if below:
         html.append(f"<hr><p>{'<br>'.join(inline_html(one) for one in below)}</p>")
     made.add_alternative("<html><body>\n" + "\n".join(html) + "\n</body></html>", subtype="html")
-    return Reply(id=id, data=_place_in_thread(mail) + made.as_bytes())
+    return Reply(id=id, data=_thread_headers(mail) + made.as_bytes())
 
 
-def _place_in_thread(mail: TakenMail | ComingMail) -> bytes:
-    """In-Reply-To and References, an id on each line. The standard library would make an encoded
-    word of an id that is longer than its lines, as Outlook's are, and no mail program reads those.
+def _thread_headers(mail: TakenMail | ComingMail) -> bytes:
+    """Writes In-Reply-To and References with an id on each line. The standard library would make an
+    encoded word of an id that is longer than a line, as Outlook's are; no mail program reads that.
     """
-    # Ids that an earlier version stored are as the stranger wrote them.
+    # An earlier version stored ids as strangers wrote them.
     own_id = shortened_id(mail.message_id)
     chain = [one for id in mail.chain if (one := shortened_id(id)) != own_id]
     kept = [*chain[:1], *chain[1:][-LONGEST_CHAIN:], own_id]
@@ -141,7 +142,8 @@ def _place_in_thread(mail: TakenMail | ComingMail) -> bytes:
 
 
 def _head(own: str, to: str, subject: str, now: datetime) -> EmailMessage:
-    """RFC 3834: an automatic answer says that it is one, so that no program answers it."""
+    """Writes the headers of a mail. By RFC 3834 an automatic answer says that it is one, so that no
+    program answers."""
     made = EmailMessage(policy=policy.SMTP)
     made["From"] = own
     made["To"] = to
@@ -159,5 +161,5 @@ def _quoted(words: str) -> str:
 
 
 def _signature(below: Sequence[str]) -> str:
-    """Below the line at which mail programs cut what they quote."""
+    """Writes these lines below the mark at which mail programs cut a quote."""
     return "-- \n" + "\n".join(below) if below else ""

@@ -16,7 +16,7 @@ from chatsite.channels.channel import Trouble
 from chatsite.mail.account import MailServer
 
 SECONDS = 30.0
-# Somebody has to change something first.
+# Before the next try somebody has to change something.
 PASSWORD_SECONDS = 300.0
 # The server asks to come again later.
 LATER_SECONDS = 60.0
@@ -32,7 +32,7 @@ OUR_TYPES = (b'text/plain; charset="utf-8"', b"multipart/alternative; ")
 
 
 class Undeliverable(Exception):
-    """The server refuses this mail for good. `message` is for the log, without its text."""
+    """The server refuses this mail for good. `message` is for the log, and has none of the text."""
 
     def __init__(self, message: str) -> None:
         super().__init__(message)
@@ -40,7 +40,7 @@ class Undeliverable(Exception):
 
 
 async def send(server: MailServer, data: bytes, *, sender: str, to: str) -> None:
-    """Raises Undeliverable, Trouble where it is to be tried again."""
+    """Sends a mail. Raises Undeliverable, or Trouble if a later try may work."""
     if not are_ours(data):
         raise Undeliverable("its headers aren't the ones that Chatsite writes")
     async with connected(server) as client:
@@ -48,16 +48,16 @@ async def send(server: MailServer, data: bytes, *, sender: str, to: str) -> None
         try:
             await client.sendmail(sender, [to], data, mail_options=options)
         except aiosmtplib.SMTPRecipientsRefused as error:
-            _refused([one.code for one in error.recipients])
+            _raise_refusal([one.code for one in error.recipients])
         except aiosmtplib.SMTPResponseException as error:
-            _refused([error.code])
+            _raise_refusal([error.code])
         except aiosmtplib.SMTPNotSupported:
             raise Undeliverable("the server takes no address with such letters") from None
 
 
 def are_ours(data: bytes) -> bool:
-    """Whether the headers of a finished mail are ones that we write, each once: the last look at
-    what a stranger's text made of them, also in a mail that an earlier version made."""
+    """Tells whether a finished mail has only headers that we write, each once. This is the last
+    look at what a stranger's text made of them, also in mails that an earlier version made."""
     head, between, _body = data.partition(b"\r\n\r\n")
     lines = re.sub(rb"\r\n(?=[ \t]+[^ \t\r\n])", b"", head).split(b"\r\n")
     if not between or any(mark in line for line in lines for mark in (b"\r", b"\n", b"\0")):
@@ -74,9 +74,9 @@ def are_ours(data: bytes) -> bool:
 
 
 def folds_safely() -> bool:
-    """Whether this Python keeps line ends that a header's encoded word holds out of the headers.
-    Before 3.11.10 and 3.12.5 it writes them (CVE-2024-6923), unless a distribution mended it: so
-    the number doesn't tell. Chatsite sends no such words; this is what stands behind that."""
+    """Tells whether this Python keeps the line ends of an encoded word out of the headers. Before
+    3.11.10 and 3.12.5 Python writes them (CVE-2024-6923), unless a distribution mended that: so the
+    version doesn't tell. Chatsite sends no such words anyway."""
     made = EmailMessage(policy=SMTP)
     made["References"] = "<=?utf-8?b?eA0KWDogMQ==?=@example.org>"  # x, a line end, "X: 1"
     try:
@@ -93,13 +93,13 @@ UNSAFE_PYTHON = (
 
 @asynccontextmanager
 async def connected(server: MailServer) -> AsyncIterator[aiosmtplib.SMTP]:
-    """A connection that is signed in, where the account has a user. Raises Trouble, also where it
-    breaks in the block."""
+    """Opens a connection, and signs in if the account has a user. Raises Trouble, also if the
+    connection breaks in the block."""
     client = aiosmtplib.SMTP(
         hostname=server.host,
         port=server.port,
         use_tls=server.security == "tls",
-        # Without it where there is none: never except on this machine.
+        # A server on this machine may have no TLS; no other may.
         start_tls=server.security == "starttls",
         timeout=SECONDS,
     )
@@ -113,7 +113,7 @@ async def connected(server: MailServer) -> AsyncIterator[aiosmtplib.SMTP]:
             raise _trouble(server, f"answers {error.code} to the sign-in") from None
         raise _trouble(server, f"refuses the password of {server.user}", PASSWORD_SECONDS) from None
     except (TimeoutError, aiosmtplib.SMTPException, OSError) as error:
-        raise _trouble(server, _what(error)) from None
+        raise _trouble(server, _describe(error)) from None
     finally:
         client.close()
 
@@ -134,7 +134,7 @@ async def _sign_in(client: aiosmtplib.SMTP, server: MailServer) -> None:
         raise _trouble(server, what, PASSWORD_SECONDS) from None
 
 
-def _refused(codes: list[int]) -> None:
+def _raise_refusal(codes: list[int]) -> None:
     if codes and all(code >= 500 for code in codes):
         raise Undeliverable(f"the mail server answers {codes[0]}")
     raise Trouble(
@@ -147,8 +147,8 @@ def _trouble(server: MailServer, what: str, seconds: float = 0.0) -> Trouble:
     return Trouble(f"the mail server {server.host}:{server.port} {what}", seconds=seconds)
 
 
-def _what(error: Exception) -> str:
-    """Without the server's own text, which may repeat what was sent."""
+def _describe(error: Exception) -> str:
+    """Says what went wrong, without the server's own text, which may repeat the mail."""
     if isinstance(error, aiosmtplib.SMTPResponseException):
         return f"answers {error.code}"
     if isinstance(error, ssl.SSLError) or isinstance(error.__cause__, ssl.SSLError):
