@@ -1,1 +1,0 @@
-import"./chunk-A5M37L2I.js";

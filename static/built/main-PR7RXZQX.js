@@ -1,0 +1,1 @@
+import"./chunk-IGW7NKXU.js";
