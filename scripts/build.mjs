@@ -20,18 +20,21 @@ const MAIN = join(ROOT, "static", "chat", "main.js");
  * the same files need them; so all of the first load is one chunk, instead of one for each set of later files.
  */
 const FIRST_LOAD = {
-  name: "first-load",
-  setup(bundler) {
-    const later = new Set();
-    bundler.onResolve({ filter: /^\./ }, ({ path, resolveDir, kind }) => {
-      if (kind === "dynamic-import") later.add(join(resolveDir, path));
-      return undefined;
-    });
-    bundler.onLoad({ filter: /static[\\/]chat[\\/].*\.js$/ }, async ({ path }) => {
-      if (!later.has(path)) return undefined;
-      return { contents: `import ${JSON.stringify(MAIN)};\n${await readFile(path, "utf8")}`, loader: "js" };
-    });
-  },
+    name: "first-load",
+    setup(bundler) {
+        const later = new Set();
+        bundler.onResolve({ filter: /^\./ }, ({ path, resolveDir, kind }) => {
+            if (kind === "dynamic-import") later.add(join(resolveDir, path));
+            return undefined;
+        });
+        bundler.onLoad({ filter: /static[\\/]chat[\\/].*\.js$/ }, async ({ path }) => {
+            if (!later.has(path)) return undefined;
+            return {
+                contents: `import ${JSON.stringify(MAIN)};\n${await readFile(path, "utf8")}`,
+                loader: "js",
+            };
+        });
+    },
 };
 
 /**
@@ -40,10 +43,16 @@ const FIRST_LOAD = {
  * may load no module.
  */
 const GROUPS = [
-  { entries: ["chat/main.js"], options: { format: "esm", splitting: true, plugins: [FIRST_LOAD] } },
-  { entries: ["chat/text/worker.js"], options: { format: "esm" } },
-  { entries: ["chat/shell/theme-start.js", "chat/diagrams/frame.js"], options: { format: "iife" } },
-  { entries: ["chat/main.css", "chat/style/pages.css"], options: {} },
+    {
+        entries: ["chat/main.js"],
+        options: { format: "esm", splitting: true, plugins: [FIRST_LOAD] },
+    },
+    { entries: ["chat/text/worker.js"], options: { format: "esm" } },
+    {
+        entries: ["chat/shell/theme-start.js", "chat/diagrams/frame.js"],
+        options: { format: "iife" },
+    },
+    { entries: ["chat/main.css", "chat/style/pages.css"], options: {} },
 ];
 
 const check = process.argv.includes("--check");
@@ -53,54 +62,62 @@ else await write(made);
 
 /** @returns {Promise<Map<string, string>>} the text of every built file by its name */
 async function makeFiles() {
-  const files = new Map();
-  const served = {};
-  for (const { entries, options } of GROUPS) {
-    const { outputFiles, metafile } = await build({
-      ...options,
-      absWorkingDir: ROOT,
-      entryPoints: entries.map((entry) => `static/${entry}`),
-      outdir: "static/built",
-      entryNames: "[name]-[hash]",
-      chunkNames: "[name]-[hash]",
-      bundle: true,
-      minify: true,
-      charset: "utf8",
-      target: "es2022",
-      legalComments: "eof",
-      metafile: true,
-      write: false,
-      logLevel: "warning",
-    });
-    for (const { path, text } of outputFiles) files.set(basename(path), text);
-    for (const [path, { entryPoint }] of Object.entries(metafile.outputs)) {
-      const entry = relative("static", entryPoint ?? "");
-      if (entries.includes(entry)) served[entry] = [path, ...chunksOf(metafile, path)].map((one) => relative("static", one));
+    const files = new Map();
+    const served = {};
+    for (const { entries, options } of GROUPS) {
+        const { outputFiles, metafile } = await build({
+            ...options,
+            absWorkingDir: ROOT,
+            entryPoints: entries.map((entry) => `static/${entry}`),
+            outdir: "static/built",
+            entryNames: "[name]-[hash]",
+            chunkNames: "[name]-[hash]",
+            bundle: true,
+            minify: true,
+            charset: "utf8",
+            target: "es2022",
+            legalComments: "eof",
+            metafile: true,
+            write: false,
+            logLevel: "warning",
+        });
+        for (const { path, text } of outputFiles) files.set(basename(path), text);
+        for (const [path, { entryPoint }] of Object.entries(metafile.outputs)) {
+            const entry = relative("static", entryPoint ?? "");
+            if (entries.includes(entry))
+                served[entry] = [path, ...chunksOf(metafile, path)].map((one) =>
+                    relative("static", one),
+                );
+        }
     }
-  }
-  return files.set("built.json", `${JSON.stringify(served, null, 2)}\n`);
+    return files.set("built.json", `${JSON.stringify(served, null, 2)}\n`);
 }
 
 /** The chunks that come with a file: not those that are loaded later. */
 function chunksOf({ outputs }, path) {
-  return outputs[path].imports.filter(({ kind }) => kind === "import-statement").map((chunk) => chunk.path);
+    return outputs[path].imports
+        .filter(({ kind }) => kind === "import-statement")
+        .map((chunk) => chunk.path);
 }
 
 /** @param {Map<string, string>} files */
 async function write(files) {
-  await rm(BUILT, { recursive: true, force: true });
-  await mkdir(BUILT, { recursive: true });
-  for (const [name, text] of files) await writeFile(join(BUILT, name), text);
+    await rm(BUILT, { recursive: true, force: true });
+    await mkdir(BUILT, { recursive: true });
+    for (const [name, text] of files) await writeFile(join(BUILT, name), text);
 }
 
 /** @param {Map<string, string>} files */
 async function compare(files) {
-  const there = await readdir(BUILT).catch(() => []);
-  const old = there.filter((name) => !files.has(name));
-  for (const [name, text] of files) {
-    if (!there.includes(name) || (await readFile(join(BUILT, name), "utf8")) !== text) old.push(name);
-  }
-  if (!old.length) return;
-  console.error(`static/built isn't built from the sources as they are (${old.join(", ")}). Run \`make build\`.`);
-  process.exitCode = 1;
+    const there = await readdir(BUILT).catch(() => []);
+    const old = there.filter((name) => !files.has(name));
+    for (const [name, text] of files) {
+        if (!there.includes(name) || (await readFile(join(BUILT, name), "utf8")) !== text)
+            old.push(name);
+    }
+    if (!old.length) return;
+    console.error(
+        `static/built isn't built from the sources as they are (${old.join(", ")}). Run \`make build\`.`,
+    );
+    process.exitCode = 1;
 }

@@ -8,4 +8,4 @@ set -- "The page's modules are not checked"
 . scripts/node_modules.sh
 node_modules/.bin/tsc
 node_modules/.bin/eslint static/chat tests/page scripts
-# node_modules/.bin/prettier --check --log-level warn static/chat tests/page scripts
+node_modules/.bin/prettier --check --log-level warn static/chat tests/page scripts

@@ -52,8 +52,14 @@ import { say, sayCount } from "./words/say.js";
 const MARKED = {
   pinned: [say("Unpinned."), say("Pinned. This exchange is sent with every message.")],
   excluded: [say("Included again."), say("Left out.")],
-  bookmarked: [say("Bookmark removed."), say("Bookmarked. All bookmarks are listed beside the search.")],
-  forget_above: [say("Everything above is remembered again."), say("Everything above is forgotten.")],
+  bookmarked: [
+    say("Bookmark removed."),
+    say("Bookmarked. All bookmarks are listed beside the search."),
+  ],
+  forget_above: [
+    say("Everything above is remembered again."),
+    say("Everything above is forgotten."),
+  ],
   unanswered: [say("Sent with your later messages."), say("No longer sent.")],
 };
 const page = readPage();
@@ -101,47 +107,63 @@ const panel = new Late(async () => {
 });
 const openPanel = () => panel.use((it) => it.update(session.state));
 frame.onPanelOpened.push(openPanel);
-const transcript = new Transcript({
-  inspects: page.debug_panel,
-  onlyReads: () => Boolean(session.state.room),
-  receipt: (turn) => {
-    frame.showPanel(true);
-    if (frame.panelOpen) void panel.use((it) => it.showTurn(turn));
+const transcript = new Transcript(
+  {
+    inspects: page.debug_panel,
+    onlyReads: () => Boolean(session.state.room),
+    receipt: (turn) => {
+      frame.showPanel(true);
+      if (frame.panelOpen) void panel.use((it) => it.showTurn(turn));
+    },
+    reuse: ({ content, attachments }) => composer.suggest(content, attachments),
+    include,
+    retry: (id, model, memory) => {
+      const { state } = session;
+      const asked = session.retry(
+        id,
+        model,
+        memory && choice.changed(memory, state.decision?.offers?.kept ?? {}),
+      );
+      if (!asked)
+        return void (
+          state.turn && toast(say("An answer is still being written here. Stop it first."))
+        );
+      // Who tries the newest answer once more has the versions' menu. Who chose something else wants to see what it
+      // changed, and below an older answer everything leaves the page.
+      if (model || memory || id !== state.messages.at(-1)?.id) second.expect(state, id);
+    },
+    memories: (turn) =>
+      sendChange("POST", `${page.urls.turns}/${turn}/compare`, { query: queryString() }),
+    models: () => `${page.urls.models}?${new URLSearchParams({ agent: session.state.agentSlug })}`,
+    edit: (id) => branches.edit(id),
+    fork: (id) =>
+      void continueInNewChat(`${page.urls.messages}/${id}`, ({ id: conversation, agent }) =>
+        open({ conversation, agent }),
+      ),
+    remove: (id) => void branches.remove(id),
+    continueAnswer: (id) => session.continueAnswer(id),
+    show: (id) => void branches.show(id),
+    compare,
+    said,
+    toMessage: (seq) => transcript.scrollToMessage(seq),
+    reply: (item) => composer.replyTo(quoteOf(item)),
+    mark,
+    bringBack,
+    remember,
+    summary: () => void summary.use((it) => it.open()),
+    policy: () => chip.popover.show(),
+    why: (item) => {
+      void why.use((it) =>
+        it.open(item, Boolean(findVerdict(session.state.decision, item.seq ?? 0)?.sent)),
+      );
+    },
+    earlier: (until) => session.loadEarlier(until).catch(showError),
+    suggest: (text) => composer.suggest(text),
+    otherModel: () => models.other(),
+    betterModel: () => void models.openBetter(),
   },
-  reuse: ({ content, attachments }) => composer.suggest(content, attachments),
-  include,
-  retry: (id, model, memory) => {
-    const { state } = session;
-    const asked = session.retry(id, model, memory && choice.changed(memory, state.decision?.offers?.kept ?? {}));
-    if (!asked) return void (state.turn && toast(say("An answer is still being written here. Stop it first.")));
-    // Who tries the newest answer once more has the versions' menu. Who chose something else wants to see what it
-    // changed, and below an older answer everything leaves the page.
-    if (model || memory || id !== state.messages.at(-1)?.id) second.expect(state, id);
-  },
-  memories: (turn) => sendChange("POST", `${page.urls.turns}/${turn}/compare`, { query: queryString() }),
-  models: () => `${page.urls.models}?${new URLSearchParams({ agent: session.state.agentSlug })}`,
-  edit: (id) => branches.edit(id),
-  fork: (id) => void continueInNewChat(`${page.urls.messages}/${id}`, ({ id: conversation, agent }) => open({ conversation, agent })),
-  remove: (id) => void branches.remove(id),
-  continueAnswer: (id) => session.continueAnswer(id),
-  show: (id) => void branches.show(id),
-  compare,
-  said,
-  toMessage: (seq) => transcript.scrollToMessage(seq),
-  reply: (item) => composer.replyTo(quoteOf(item)),
-  mark,
-  bringBack,
-  remember,
-  summary: () => void summary.use((it) => it.open()),
-  policy: () => chip.popover.show(),
-  why: (item) => {
-    void why.use((it) => it.open(item, Boolean(findVerdict(session.state.decision, item.seq ?? 0)?.sent)));
-  },
-  earlier: (until) => session.loadEarlier(until).catch(showError),
-  suggest: (text) => composer.suggest(text),
-  otherModel: () => models.other(),
-  betterModel: () => void models.openBetter(),
-}, page);
+  page,
+);
 const why = new Late(async () => {
   const { WhyWindow } = await import("./message/why-window.js");
   return new WhyWindow({
@@ -182,7 +204,8 @@ const me = new Account(page, {
 const sidebar = new Sidebar(page, {
   open: ({ id, agent }) => open({ conversation: id, agent }),
   openMessage: ({ conversation, agent, seq }) => openAt({ conversation, agent }, seq),
-  onDeleted: (id) => id === session.state.conversationId && open({ agent: session.state.agentSlug }),
+  onDeleted: (id) =>
+    id === session.state.conversationId && open({ agent: session.state.agentSlug }),
   onCounted: (count, more) => me.showCount(count, more),
 });
 const agents = new AgentPicker(page, (slug) => open({ agent: slug }));
@@ -204,46 +227,65 @@ const session = new Session(page, {
   history: () => choice.chosen ?? {},
 });
 
-const shortcutList = new Late(async () => new (await import("./shell/shortcut-list.js")).ShortcutList(keys));
+const shortcutList = new Late(
+  async () => new (await import("./shell/shortcut-list.js")).ShortcutList(keys),
+);
 const paletteBox = new PaletteBox();
 const palette = new Late(async () => {
-  const [{ Palette }, { paletteSources }] = await Promise.all([import("./palette/palette.js"), import("./palette/sources.js")]);
-  return new Palette(paletteBox, paletteSources({
-    page, open, state: () => session.state, commands: () => keys.commands, models: () => models.all,
-    model: (model) => models.select(model), memory: (changes) => chip.choose(changes),
-  }));
+  const [{ Palette }, { paletteSources }] = await Promise.all([
+    import("./palette/palette.js"),
+    import("./palette/sources.js"),
+  ]);
+  return new Palette(
+    paletteBox,
+    paletteSources({
+      page,
+      open,
+      state: () => session.state,
+      commands: () => keys.commands,
+      models: () => models.all,
+      model: (model) => models.select(model),
+      memory: (changes) => chip.choose(changes),
+    }),
+  );
 });
-const keys = new Shortcuts(commandTable({
-  newChat: () => open({ agent: session.state.agentSlug }),
-  search: () => {
-    frame.showSidebar(true, { focus: false });
-    byId("find").focus();
-  },
-  focus: () => composer.focus(),
-  sidebar: () => frame.toggleSide(),
-  panel: () => frame.showPanel(!frame.panelOpen),
-  horizon: async () => {
-    if (!(await transcript.scrollToHorizon())) announce(say("There is no line: the model sees the whole chat."));
-  },
-  newest: () => transcript.scrollToNewest(),
-  lastCode: () => {
-    const code = [...document.querySelectorAll("#col .code code")].at(-1);
-    if (code) void copy(code.textContent ?? "");
-  },
-  lastAnswer: () => {
-    const last = session.state.messages.findLast(({ role, content }) => role === "assistant" && content);
-    if (last) void copy(last.content ?? "");
-  },
-  chatMarkdown: () => copyThis("markdown"),
-  chatText: () => copyThis("text"),
-  palette: () => {
-    paletteBox.open();
-    void palette.use((one) => one.show()).then(() => palette.part ?? paletteBox.dialog.close());
-  },
-  policy: () => byId("chip").click(),
-  model: () => byId("model-open").click(),
-  list: () => void shortcutList.use((one) => one.show()),
-}), escape);
+const keys = new Shortcuts(
+  commandTable({
+    newChat: () => open({ agent: session.state.agentSlug }),
+    search: () => {
+      frame.showSidebar(true, { focus: false });
+      byId("find").focus();
+    },
+    focus: () => composer.focus(),
+    sidebar: () => frame.toggleSide(),
+    panel: () => frame.showPanel(!frame.panelOpen),
+    horizon: async () => {
+      if (!(await transcript.scrollToHorizon()))
+        announce(say("There is no line: the model sees the whole chat."));
+    },
+    newest: () => transcript.scrollToNewest(),
+    lastCode: () => {
+      const code = [...document.querySelectorAll("#col .code code")].at(-1);
+      if (code) void copy(code.textContent ?? "");
+    },
+    lastAnswer: () => {
+      const last = session.state.messages.findLast(
+        ({ role, content }) => role === "assistant" && content,
+      );
+      if (last) void copy(last.content ?? "");
+    },
+    chatMarkdown: () => copyThis("markdown"),
+    chatText: () => copyThis("text"),
+    palette: () => {
+      paletteBox.open();
+      void palette.use((one) => one.show()).then(() => palette.part ?? paletteBox.dialog.close());
+    },
+    policy: () => byId("chip").click(),
+    model: () => byId("model-open").click(),
+    list: () => void shortcutList.use((one) => one.show()),
+  }),
+  escape,
+);
 
 byId("new").addEventListener("click", (/** @type {MouseEvent} */ event) => {
   if (event.ctrlKey || event.metaKey || event.shiftKey) return;
@@ -297,9 +339,15 @@ function mark(id, name, on) {
  * @param {string} id
  */
 function include(id) {
-  session.mark(id, "unanswered", false).then(() => toast(MARKED.unanswered[0], {
-    label: say("Undo"), act: () => mark(id, "unanswered", true), about: "unanswered",
-  }), showError);
+  session.mark(id, "unanswered", false).then(
+    () =>
+      toast(MARKED.unanswered[0], {
+        label: say("Undo"),
+        act: () => mark(id, "unanswered", true),
+        about: "unanswered",
+      }),
+    showError,
+  );
 }
 
 /**
@@ -308,8 +356,17 @@ function include(id) {
  */
 function bringBack(turns, conversation = session.state.conversationId) {
   dismissToasts("unloaded");
-  return bringBackTurns(page, conversation, turns).then(({ turns: { length } }) =>
-    announce(length ? say("{turns} brought back.", { turns: sayCount("{count} turn", "{count} turns", length) }) : say("Nothing was unloaded.")), showError);
+  return bringBackTurns(page, conversation, turns).then(
+    ({ turns: { length } }) =>
+      announce(
+        length
+          ? say("{turns} brought back.", {
+              turns: sayCount("{count} turn", "{count} turns", length),
+            })
+          : say("Nothing was unloaded."),
+      ),
+    showError,
+  );
 }
 
 /**
@@ -318,13 +375,28 @@ function bringBack(turns, conversation = session.state.conversationId) {
  * @param {State} before
  */
 function tellUnloaded(state, before) {
-  if (!state.turn || state.cacheVersion === before.cacheVersion || state.conversationId !== before.conversationId) return;
+  if (
+    !state.turn ||
+    state.cacheVersion === before.cacheVersion ||
+    state.conversationId !== before.conversationId
+  )
+    return;
   const were = new Map(before.messages.map(({ id, kv_status: status }) => [id, status]));
-  const gone = state.messages.filter(({ id, role, kv_status: status }) => role === "user" && status < 1 && were.get(id) === 1);
+  const gone = state.messages.filter(
+    ({ id, role, kv_status: status }) => role === "user" && status < 1 && were.get(id) === 1,
+  );
   if (!gone.length) return;
-  toast(say("The context is full: {turns} unloaded.", { turns: sayCount("{count} older exchange", "{count} older exchanges", gone.length) }), {
-    label: say("Bring back"), act: () => void bringBack(gone.map(({ seq }) => seq)), seconds: 20, about: "unloaded",
-  });
+  toast(
+    say("The context is full: {turns} unloaded.", {
+      turns: sayCount("{count} older exchange", "{count} older exchanges", gone.length),
+    }),
+    {
+      label: say("Bring back"),
+      act: () => void bringBack(gone.map(({ seq }) => seq)),
+      seconds: 20,
+      about: "unloaded",
+    },
+  );
 }
 
 /**
@@ -369,12 +441,16 @@ function remember() {
  * @returns {Quote}
  */
 const quoteOf = ({ id, seq, role, content }) => ({
-  id: /** @type {string} */ (id), seq: /** @type {number} */ (seq), role, text: shorten(content, 200),
+  id: /** @type {string} */ (id),
+  seq: /** @type {number} */ (seq),
+  role,
+  text: shorten(content, 200),
 });
 
 /** The person's last message, to be asked again where nothing else is typed. */
 const lastAsked = () =>
-  session.state.messages.findLast(({ role, source }) => role === "user" && source === "web")?.content ?? "";
+  session.state.messages.findLast(({ role, source }) => role === "user" && source === "web")
+    ?.content ?? "";
 
 /** Esc closes what is over the chat; then it gives up a reply; then it stops the answer. */
 function escape() {
@@ -411,7 +487,8 @@ function show(state, before) {
   notices.update(state, before);
   title(state);
   if (state.refusal && state.refusal !== before.refusal) composer.showNotice(state.refusal.message);
-  else if (state.problem !== before.problem && state.problem?.code !== "too_long") composer.showNotice(state.problem?.message ?? "", { quiet: true });
+  else if (state.problem !== before.problem && state.problem?.code !== "too_long")
+    composer.showNotice(state.problem?.message ?? "", { quiet: true });
 }
 
 /**
@@ -422,7 +499,11 @@ function showRoom({ room }) {
   document.body.classList.toggle("reading", Boolean(room));
   byId("composer").hidden = Boolean(room);
   byId("room-note").hidden = !room;
-  setText(byId("room-note"), room && say("This is the Talk room “{room}”. It is written there; here you can read it.", { room }));
+  setText(
+    byId("room-note"),
+    room &&
+      say("This is the Talk room “{room}”. It is written there; here you can read it.", { room }),
+  );
 }
 
 /** @param {State} state */
@@ -443,11 +524,13 @@ const told = namedReceipt();
 if (told) transcript.actions.receipt(told);
 show(session.state, session.state);
 if (link.text) composer.suggest(joinDraft(composer.draft.text, link.text));
-if (link.model) void models.ask(link.model).then((refused) => {
-  if (refused) linkLine.add(refused);
-  linkLine.update(session.state);
-});
+if (link.model)
+  void models.ask(link.model).then((refused) => {
+    if (refused) linkLine.add(refused);
+    linkLine.update(session.state);
+  });
 void sidebar.refresh();
 const reason = takeReason();
-if (reason && page.user.signed_in) toast(say("{reason} You are still signed in here.", { reason }), { seconds: 20 });
+if (reason && page.user.signed_in)
+  toast(say("{reason} You are still signed in here.", { reason }), { seconds: 20 });
 if (!matchMedia("(hover: none)").matches) composer.focus();

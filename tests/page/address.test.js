@@ -7,7 +7,10 @@ import * as address from "../../static/chat/net/address.js";
 
 beforeEach(() => {
   globalThis.location = new URL("https://chat.example/chat?agent=demo&historyPolicy=p&debug=true");
-  globalThis.history = { state: null, replaceState: (state, _, url) => (globalThis.location = new URL(url, location)) };
+  globalThis.history = {
+    state: null,
+    replaceState: (state, _, url) => (globalThis.location = new URL(url, location)),
+  };
 });
 
 describe("the page's address", () => {
@@ -21,7 +24,10 @@ describe("the page's address", () => {
 
   it("of another chat keeps debug and leaves history parameters out", () => {
     assert.equal(address.chatAddress(PAGE, { agent: "demo" }), "/chat?agent=demo&debug=true");
-    assert.equal(address.chatAddress(PAGE, { conversation: "abc", agent: "demo" }), "/chat/abc?debug=true");
+    assert.equal(
+      address.chatAddress(PAGE, { conversation: "abc", agent: "demo" }),
+      "/chat/abc?debug=true",
+    );
   });
 
   it("shows whether the panel is open", () => {
@@ -39,7 +45,10 @@ describe("the page's address", () => {
 
   it("loses its history parameters, and keeps the others", () => {
     address.clearHistoryParameters();
-    assert.deepEqual([address.queryString(), address.hasHistoryParameters()], ["agent=demo&debug=true", false]);
+    assert.deepEqual(
+      [address.queryString(), address.hasHistoryParameters()],
+      ["agent=demo&debug=true", false],
+    );
   });
 
   it("of a chat that has begun names the conversation and no agent", () => {

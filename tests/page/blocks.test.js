@@ -5,21 +5,36 @@ import { describe, it } from "node:test";
 
 import { isQuick, LONGEST, parse } from "../../static/chat/text/blocks.js";
 
-const table = (columns, rows) => `${"|a".repeat(columns)}|\n${"|-".repeat(columns)}|\n${"a\n".repeat(rows)}`;
+const table = (columns, rows) =>
+  `${"|a".repeat(columns)}|\n${"|-".repeat(columns)}|\n${"a\n".repeat(rows)}`;
 
 describe("blocks", () => {
   it("have their HTML and their place in the Markdown", () => {
     const text = "# One\n\nTwo **three**\n\n```js\nlet four;\n```\n";
     const { blocks } = parse(text);
-    assert.deepEqual(blocks.filter(({ blank }) => !blank).map(({ html }) => html), [
-      "<h3>One</h3>\n", "<p>Two <strong>three</strong></p>\n", '<pre><code class="language-js">let four;\n</code></pre>\n',
-    ]);
-    assert.deepEqual(blocks.map(({ code }) => code).filter((code) => code !== null), ["let four;"]);
-    assert.equal(blocks.reduce((sum, { length }) => sum + length, 0), text.length);
+    assert.deepEqual(
+      blocks.filter(({ blank }) => !blank).map(({ html }) => html),
+      [
+        "<h3>One</h3>\n",
+        "<p>Two <strong>three</strong></p>\n",
+        '<pre><code class="language-js">let four;\n</code></pre>\n',
+      ],
+    );
+    assert.deepEqual(
+      blocks.map(({ code }) => code).filter((code) => code !== null),
+      ["let four;"],
+    );
+    assert.equal(
+      blocks.reduce((sum, { length }) => sum + length, 0),
+      text.length,
+    );
   });
 
   it("take links from definitions that follow", () => {
-    assert.equal(parse("[a][b]\n\n[b]: https://example.org").blocks[0].html, '<p><a href="https://example.org">a</a></p>\n');
+    assert.equal(
+      parse("[a][b]\n\n[b]: https://example.org").blocks[0].html,
+      '<p><a href="https://example.org">a</a></p>\n',
+    );
   });
 
   it("show HTML as text", () => {
@@ -30,15 +45,24 @@ describe("blocks", () => {
 describe("a text that can't be formatted has the reason", () => {
   const reasons = {
     "it is nested too deeply to be formatted.": [
-      "> ".repeat(60) + "x", "> ".repeat(3_000) + "x", "- ".repeat(3_000) + "x", "> - ".repeat(20_000) + "x", "1. ".repeat(2_000) + "x",
+      "> ".repeat(60) + "x",
+      "> ".repeat(3_000) + "x",
+      "- ".repeat(3_000) + "x",
+      "> - ".repeat(20_000) + "x",
+      "1. ".repeat(2_000) + "x",
       Array.from({ length: 60 }, (_, level) => `${"  ".repeat(level)}- x`).join("\n"),
     ],
-    "it has too many parts to be formatted.": [table(250, 490), "- a\n".repeat(10_001), "`a` ".repeat(10_001)],
+    "it has too many parts to be formatted.": [
+      table(250, 490),
+      "- a\n".repeat(10_001),
+      "`a` ".repeat(10_001),
+    ],
     "it is too long to be formatted.": ["a".repeat(LONGEST + 1)],
   };
   for (const [reason, texts] of Object.entries(reasons)) {
     for (const text of texts) {
-      it(`${reason} ${JSON.stringify(text.slice(0, 12))} ${text.length}`, () => assert.deepEqual(parse(text), { plain: reason }));
+      it(`${reason} ${JSON.stringify(text.slice(0, 12))} ${text.length}`, () =>
+        assert.deepEqual(parse(text), { plain: reason }));
     }
   }
 });
@@ -51,12 +75,14 @@ describe("within the bounds a text is formatted", () => {
     "the longest": "word ".repeat(LONGEST / 5),
     "a table of 1,600 rows": "|a|b|\n|-|-|\n" + "|a|b|\n".repeat(1_600),
   };
-  for (const [name, text] of Object.entries(texts)) it(name, () => assert.ok("blocks" in parse(text)));
+  for (const [name, text] of Object.entries(texts))
+    it(name, () => assert.ok("blocks" in parse(text)));
 });
 
 describe("the page itself parses", () => {
   it("short texts", () => assert.ok(isQuick("word ".repeat(400))));
   it("no longer ones", () => assert.ok(!isQuick("word ".repeat(401))));
   it("no short table that makes many cells", () => assert.ok(!isQuick(table(250, 490))));
-  it("tables of an ordinary size", () => assert.ok(isQuick("|a|b|c|\n|-|-|-|\n" + "|1|2|3|\n".repeat(100))));
+  it("tables of an ordinary size", () =>
+    assert.ok(isQuick("|a|b|c|\n|-|-|-|\n" + "|1|2|3|\n".repeat(100))));
 });

@@ -34,7 +34,15 @@ describe("a draft", () => {
     drafts.storeReply("c", QUOTE);
     assert.equal(drafts.loadDraft("c"), "half a sent");
     assert.deepEqual(drafts.loadReply("c"), QUOTE);
-    assert.deepEqual([drafts.loadDraft("d"), drafts.loadReply("d"), drafts.loadFiles("d"), drafts.loadPending("d")], ["", null, [], []]);
+    assert.deepEqual(
+      [
+        drafts.loadDraft("d"),
+        drafts.loadReply("d"),
+        drafts.loadFiles("d"),
+        drafts.loadPending("d"),
+      ],
+      ["", null, [], []],
+    );
   });
 
   it("leaves nothing behind when it is empty", () => {
@@ -72,7 +80,10 @@ describe("a chat that has not begun", () => {
 });
 
 it("the page reloads itself at most every ten seconds", () => {
-  assert.deepEqual([drafts.mayReload(50_000), drafts.mayReload(59_999), drafts.mayReload(60_000)], [true, false, true]);
+  assert.deepEqual(
+    [drafts.mayReload(50_000), drafts.mayReload(59_999), drafts.mayReload(60_000)],
+    [true, false, true],
+  );
 });
 
 it("a browser without storage stores nothing and goes on", () => {

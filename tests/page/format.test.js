@@ -4,8 +4,18 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
 import {
-  byteLength, capitalize, countWords, dateGroup, describeWaiting, formatBytes, formatDollars, formatDuration,
-  formatNumber, formatTime, plural, shorten,
+  byteLength,
+  capitalize,
+  countWords,
+  dateGroup,
+  describeWaiting,
+  formatBytes,
+  formatDollars,
+  formatDuration,
+  formatNumber,
+  formatTime,
+  plural,
+  shorten,
 } from "../../static/chat/state/format.js";
 
 /** Checks a function against a table of arguments and results. */
@@ -13,28 +23,61 @@ function table(act, rows) {
   for (const [given, expected] of rows) assert.equal(act(given), expected, String(given));
 }
 
-it("numbers have commas", () => table(formatNumber, [[0, "0"], [999, "999"], [1234567, "1,234,567"]]));
+it("numbers have commas", () =>
+  table(formatNumber, [
+    [0, "0"],
+    [999, "999"],
+    [1234567, "1,234,567"],
+  ]));
 
 it("one is singular, everything else plural", () => {
-  table((count) => plural(count, "message"), [[0, "0 messages"], [1, "1 message"], [2000, "2,000 messages"]]);
+  table(
+    (count) => plural(count, "message"),
+    [
+      [0, "0 messages"],
+      [1, "1 message"],
+      [2000, "2,000 messages"],
+    ],
+  );
   assert.equal(plural(2, "reply", "replies"), "2 replies");
 });
 
 it("durations are milliseconds up to a second, then seconds", () => {
-  table(formatDuration, [[0, "0 ms"], [999.4, "999 ms"], [1000, "1.0 s"], [9949, "9.9 s"], [10000, "10 s"], [61_500, "62 s"]]);
+  table(formatDuration, [
+    [0, "0 ms"],
+    [999.4, "999 ms"],
+    [1000, "1.0 s"],
+    [9949, "9.9 s"],
+    [10000, "10 s"],
+    [61_500, "62 s"],
+  ]);
 });
 
 it("dollars show two significant digits below ten cents", () => {
   table(formatDollars, [
-    [0, "$0"], [0.0000001, "under $0.000001"], [0.0012, "$0.0012"], [0.00000123, "$0.0000012"], [0.05, "$0.050"], [0.1, "$0.10"],
-    [3, "$3.00"], [12.345, "$12.35"],
+    [0, "$0"],
+    [0.0000001, "under $0.000001"],
+    [0.0012, "$0.0012"],
+    [0.00000123, "$0.0000012"],
+    [0.05, "$0.050"],
+    [0.1, "$0.10"],
+    [3, "$3.00"],
+    [12.345, "$12.35"],
   ]);
 });
 
 it("sizes are in steps of 1024, with three digits at most", () => {
   table(formatBytes, [
-    [0, "0 bytes"], [1, "1 byte"], [1023, "1,023 bytes"], [1024, "1 kB"], [421_888, "412 kB"], [1_048_575, "1 MB"],
-    [1_258_291, "1.2 MB"], [50 * 1024 ** 2, "50 MB"], [3 * 1024 ** 3, "3 GB"], [5000 * 1024 ** 3, "5000 GB"],
+    [0, "0 bytes"],
+    [1, "1 byte"],
+    [1023, "1,023 bytes"],
+    [1024, "1 kB"],
+    [421_888, "412 kB"],
+    [1_048_575, "1 MB"],
+    [1_258_291, "1.2 MB"],
+    [50 * 1024 ** 2, "50 MB"],
+    [3 * 1024 ** 3, "3 GB"],
+    [5000 * 1024 ** 3, "5000 GB"],
   ]);
 });
 
@@ -55,11 +98,28 @@ describe("times", () => {
   });
 });
 
-it("bytes on the wire are those of UTF-8", () => table(byteLength, [["", 0], ["abc", 3], ["é", 2], ["👍🏽", 8]]));
+it("bytes on the wire are those of UTF-8", () =>
+  table(byteLength, [
+    ["", 0],
+    ["abc", 3],
+    ["é", 2],
+    ["👍🏽", 8],
+  ]));
 
-it("words are counted between blanks", () => table(countWords, [["", 0], ["  ", 0], ["one", 1], [" a\n b\tc ", 3]]));
+it("words are counted between blanks", () =>
+  table(countWords, [
+    ["", 0],
+    ["  ", 0],
+    ["one", 1],
+    [" a\n b\tc ", 3],
+  ]));
 
-it("phrases become sentences", () => table(capitalize, [["", ""], ["last 3", "Last 3"], ["élan", "Élan"]]));
+it("phrases become sentences", () =>
+  table(capitalize, [
+    ["", ""],
+    ["last 3", "Last 3"],
+    ["élan", "Élan"],
+  ]));
 
 describe("a long text", () => {
   it("is cut to one line", () => {

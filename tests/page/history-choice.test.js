@@ -12,15 +12,30 @@ let connected = true;
 /** A page at this address, whose server sends nothing by itself. */
 function page(query = "") {
   globalThis.location = new URL(`https://chat.example/chat/c${query}`);
-  globalThis.history = { state: null, replaceState: (_, __, url) => (globalThis.location = new URL(url)) };
-  const storage = { getItem: (key) => storage[key] ?? null, setItem: (key, value) => (storage[key] = value), removeItem: (key) => delete storage[key] };
+  globalThis.history = {
+    state: null,
+    replaceState: (_, __, url) => (globalThis.location = new URL(url)),
+  };
+  const storage = {
+    getItem: (key) => storage[key] ?? null,
+    setItem: (key, value) => (storage[key] = value),
+    removeItem: (key) => delete storage[key],
+  };
   globalThis.window = { sessionStorage: storage, localStorage: storage };
-  const choice = new HistoryChoice({ send: (chosen) => (connected && sent.push(chosen) ? `choose-${sent.length}` : ""), changed() {} });
+  const choice = new HistoryChoice({
+    send: (chosen) => (connected && sent.push(chosen) ? `choose-${sent.length}` : ""),
+    changed() {},
+  });
   choice.enter(ID);
   return choice;
 }
 
-const opened = (history, more = {}) => ({ opened: true, conversation: { id: ID, history }, refusal: null, ...more });
+const opened = (history, more = {}) => ({
+  opened: true,
+  conversation: { id: ID, history },
+  refusal: null,
+  ...more,
+});
 
 beforeEach(() => {
   sent = [];

@@ -17,9 +17,21 @@ describe("a link", () => {
   });
 
   it("names what means nothing here, and no tracking nor what others answer for", () => {
-    assert.deepEqual(read("temporary-chat=true&model=a&temporary-chat=1&hints=search").unknown, ["temporary-chat", "hints"]);
-    assert.deepEqual(read("Prompt=One&constructor=1&%20=2").unknown, ["Prompt", "constructor", " "]);
-    const quiet = ["utm_source=x&utm_campaign=y&fbclid=1&gclid=2&msclkid=3&mc_cid=4", "historypolicy=all&history_length=2", "agent=demo&debug=true", ""];
+    assert.deepEqual(read("temporary-chat=true&model=a&temporary-chat=1&hints=search").unknown, [
+      "temporary-chat",
+      "hints",
+    ]);
+    assert.deepEqual(read("Prompt=One&constructor=1&%20=2").unknown, [
+      "Prompt",
+      "constructor",
+      " ",
+    ]);
+    const quiet = [
+      "utm_source=x&utm_campaign=y&fbclid=1&gclid=2&msclkid=3&mc_cid=4",
+      "historypolicy=all&history_length=2",
+      "agent=demo&debug=true",
+      "",
+    ];
     for (const query of quiet) assert.deepEqual(read(query).unknown, [], query);
   });
 
@@ -30,8 +42,13 @@ describe("a link", () => {
   });
 
   it("loses text and model once they are read, and nothing else", () => {
-    globalThis.location = new URL("https://chat.example/chat?q=Hi&model=a%3Ab&historyPolicy=all&debug=true");
-    globalThis.history = { state: null, replaceState: (state, _, url) => (globalThis.location = new URL(url, location)) };
+    globalThis.location = new URL(
+      "https://chat.example/chat?q=Hi&model=a%3Ab&historyPolicy=all&debug=true",
+    );
+    globalThis.history = {
+      state: null,
+      replaceState: (state, _, url) => (globalThis.location = new URL(url, location)),
+    };
     assert.deepEqual(takeLink(false), { text: "Hi", model: "a:b", agent: "", unknown: [] });
     assert.equal(location.search, "?historyPolicy=all&debug=true");
   });

@@ -22,15 +22,23 @@ describe("the queue", () => {
   });
 
   it("changes and removes one message only", () => {
-    assert.deepEqual(changeText(LIST, "b", "B").map(({ text }) => text), ["a", "B", "c"]);
+    assert.deepEqual(
+      changeText(LIST, "b", "B").map(({ text }) => text),
+      ["a", "B", "c"],
+    );
     assert.equal(ids(withoutMessage(LIST, "b")), "ac");
   });
 
   it("knows how a turn ended", () => {
     const turn = { id: "t" };
     /** @param {string} state @param {object} [more] */
-    const ended = (state, more) =>
-      ({ conversationId: "1", opened: true, turn: null, messages: [{ role: "user" }, { role: "assistant", state }], ...more });
+    const ended = (state, more) => ({
+      conversationId: "1",
+      opened: true,
+      turn: null,
+      messages: [{ role: "user" }, { role: "assistant", state }],
+      ...more,
+    });
     const before = { conversationId: "1", turn };
     assert.equal(turnEnding(ended("complete"), before), "complete");
     assert.equal(turnEnding(ended("stopped"), before), "other");

@@ -9,11 +9,14 @@ test("a text has its values, and keeps braces that nobody fills", () => {
 
 test("a count chooses between one and several, and is written as people read it", () => {
   assert.equal(sayCount("{count} file", "{count} files", 1), "1 file");
-  assert.equal(sayCount("{count} file of {name}", "{count} files of {name}", 1200, { name: "Ada" }), "1,200 files of Ada");
+  assert.equal(
+    sayCount("{count} file of {name}", "{count} files of {name}", 1200, { name: "Ada" }),
+    "1,200 files of Ada",
+  );
 });
 
 test("a catalogue translates texts and their forms", () => {
-  setCatalogue({ "Send": "Senden", "{count} file": ["{count} Datei", "{count} Dateien"] });
+  setCatalogue({ Send: "Senden", "{count} file": ["{count} Datei", "{count} Dateien"] });
   assert.equal(say("Send"), "Senden");
   assert.equal(say("Stop"), "Stop");
   assert.equal(sayCount("{count} file", "{count} files", 2), "2 Dateien");

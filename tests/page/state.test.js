@@ -4,12 +4,29 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
 import {
-  addEarlier, addPending, countCharacters, disconnect, findVerdict, initialState, lastSeq, mergeMessages, removePending,
+  addEarlier,
+  addPending,
+  countCharacters,
+  disconnect,
+  findVerdict,
+  initialState,
+  lastSeq,
+  mergeMessages,
+  removePending,
 } from "../../static/chat/state/state.js";
 import { AGENT, decision, message, verdict } from "./records.js";
 
 const EMPTY = initialState("c", "demo", AGENT);
-const pending = (id) => ({ client_id: id, ref: `send-${id}`, text: id, reply: null, attachments: [], model: null, after: 0, at: "" });
+const pending = (id) => ({
+  client_id: id,
+  ref: `send-${id}`,
+  text: id,
+  reply: null,
+  attachments: [],
+  model: null,
+  after: 0,
+  at: "",
+});
 
 describe("characters", () => {
   it("are code points, as the server counts them", () => {
@@ -22,8 +39,18 @@ describe("characters", () => {
 
 describe("messages", () => {
   it("are merged by sequence number, and the later list wins", () => {
-    const merged = mergeMessages([message("b", 2), message("a", 1)], [message("b", 2, { pinned: true }), message("c", 3)]);
-    assert.deepEqual(merged.map(({ id, pinned }) => [id, pinned]), [["a", false], ["b", true], ["c", false]]);
+    const merged = mergeMessages(
+      [message("b", 2), message("a", 1)],
+      [message("b", 2, { pinned: true }), message("c", 3)],
+    );
+    assert.deepEqual(
+      merged.map(({ id, pinned }) => [id, pinned]),
+      [
+        ["a", false],
+        ["b", true],
+        ["c", false],
+      ],
+    );
   });
 
   it("that are older are put above", () => {

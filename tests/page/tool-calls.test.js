@@ -3,11 +3,17 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
-import { callView, describeCall, describeResult, formatJson } from "../../static/chat/state/tool-calls.js";
+import {
+  callView,
+  describeCall,
+  describeResult,
+  formatJson,
+} from "../../static/chat/state/tool-calls.js";
 import { message } from "./records.js";
 
 const call = (given) => ({ id: "k", name: "tool", arguments: given });
-const result = (content, changes = {}) => message("r", 3, { role: "tool", call_id: "k", content, ...changes });
+const result = (content, changes = {}) =>
+  message("r", 3, { role: "tool", call_id: "k", content, ...changes });
 const line = (content) => describeResult(callView(call({}), result(content)));
 
 describe("a call", () => {
@@ -21,14 +27,21 @@ describe("a call", () => {
     assert.equal(describeCall(call(undefined)), "tool()");
   });
 
-  it("is cut to a line", () => assert.ok(describeCall(call({ text: "x".repeat(500) })).length < 100));
+  it("is cut to a line", () =>
+    assert.ok(describeCall(call({ text: "x".repeat(500) })).length < 100));
 
   it("runs, ends, fails, or never ran", () => {
     const state = (tool) => callView(call({}), tool).state;
     assert.equal(state(result(null, { state: "running" })), "running");
     assert.equal(state(result("2000")), "done");
-    assert.equal(state(result('{"error": {"name": "ToolError", "message": "No connection."}}')), "failed");
-    assert.equal(state(result('{"error": {"name": "NoResult", "message": "It never ran."}}')), "never");
+    assert.equal(
+      state(result('{"error": {"name": "ToolError", "message": "No connection."}}')),
+      "failed",
+    );
+    assert.equal(
+      state(result('{"error": {"name": "NoResult", "message": "It never ran."}}')),
+      "never",
+    );
     assert.equal(state(null), "never");
   });
 
@@ -52,11 +65,15 @@ describe("a result", () => {
   it("that is no JSON is shown as it is", () => assert.equal(line("plain text"), "plain text"));
 
   it("with an error is its message", () => {
-    assert.equal(line('{"error": {"name": "E", "message": "No connection."}}'), "failed: No connection.");
+    assert.equal(
+      line('{"error": {"name": "E", "message": "No connection."}}'),
+      "failed: No connection.",
+    );
     assert.equal(line('{"error": "of another form"}'), 'error: "of another form"');
   });
 
-  it("that never came says so", () => assert.equal(describeResult(callView(call({}), null)), "no result"));
+  it("that never came says so", () =>
+    assert.equal(describeResult(callView(call({}), null)), "no result"));
 });
 
 it("JSON is shown with a line for each value, other text as it is", () => {

@@ -11,7 +11,8 @@ const shown = (text) => text.slice(0, shownLength(text));
 
 describe("the end of a text that is being written", () => {
   it("shows no row of a table until the second line has come", () => {
-    const text = "The ports:\n\n| Port | Tide |\n|:-----|-----:|\n| Aden | 2.1 |\n\nThat's all | of them.";
+    const text =
+      "The ports:\n\n| Port | Tide |\n|:-----|-----:|\n| Aden | 2.1 |\n\nThat's all | of them.";
     for (let length = 0; length <= text.length; length += 1) {
       const { blocks } = parse(shown(text.slice(0, length)));
       const html = blocks.map((block) => block.html).join("");
@@ -21,13 +22,26 @@ describe("the end of a text that is being written", () => {
   });
 
   it("does so in quotes and lists too", () => {
-    for (const held of ["| a", "> | a |\n> |--", "- x\n\n  | a | b |\n  |-", "| a |\n", "| a |\n|---|"]) {
+    for (const held of [
+      "| a",
+      "> | a |\n> |--",
+      "- x\n\n  | a | b |\n  |-",
+      "| a |\n",
+      "| a |\n|---|",
+    ]) {
       assert.ok(!shown(held).includes("|"), held);
     }
   });
 
   it("shows a line that turns out to be none, and rows of a table as they are written", () => {
-    for (const text of ["|x| is it.\nAnd", "| a |\n|---|\n", "| a |\n|---|\n| b", "a | b", "|x| " + "word ".repeat(100), "| a\n\n"]) {
+    for (const text of [
+      "|x| is it.\nAnd",
+      "| a |\n|---|\n",
+      "| a |\n|---|\n| b",
+      "a | b",
+      "|x| " + "word ".repeat(100),
+      "| a\n\n",
+    ]) {
       assert.equal(shown(text), text);
     }
   });
@@ -46,6 +60,7 @@ describe("the end of a text that is being written", () => {
       assert.ok(!/&lt;(?! 2)/.test(html), `${length}: ${html}`);
     }
     assert.equal(shown(text), text);
-    for (const whole of ["a < b", "x <y and", "List<String> x", "<sub>" + "word ".repeat(9)]) assert.equal(shown(whole), whole);
+    for (const whole of ["a < b", "x <y and", "List<String> x", "<sub>" + "word ".repeat(9)])
+      assert.equal(shown(whole), whole);
   });
 });

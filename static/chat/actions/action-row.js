@@ -34,10 +34,15 @@ export class ActionRow {
     this.menu = null;
     /** @type {(() => void)|null} what is drawn once nothing is open any more */
     this.later = null;
-    this.element.addEventListener("toggle", ({ newState }) => newState === "closed" && this.later?.(), { capture: true });
+    this.element.addEventListener(
+      "toggle",
+      ({ newState }) => newState === "closed" && this.later?.(),
+      { capture: true },
+    );
     this.element.addEventListener("keydown", (event) => this.#walk(event));
     this.element.addEventListener("focusin", ({ target }) => {
-      if (target instanceof HTMLButtonElement && this.#buttons.includes(target)) this.#stopAt(target);
+      if (target instanceof HTMLButtonElement && this.#buttons.includes(target))
+        this.#stopAt(target);
     });
   }
 
@@ -48,13 +53,22 @@ export class ActionRow {
   update(group, { again, verdict }) {
     const newest = /** @type {Item} */ (group.items.at(-1));
     const ready = !newest.writing && !newest.waiting && newest.seq !== null;
-    this.about = ready ? actedOn(group.items).map((item) => ({ item, group, again, verdict: verdict(item) })) : [];
+    this.about = ready
+      ? actedOn(group.items).map((item) => ({ item, group, again, verdict: verdict(item) }))
+      : [];
     const [about] = this.about;
     const actions = about ? rowActions(about, this.doing) : [];
     const several = ready ? group.items.filter(({ versions }) => versions.length > 1) : [];
     const title = shorten(titleOf(group.items), 40);
     const menu = this.about.some((one) => MessageMenu.has(one, this.doing));
-    const drawn = JSON.stringify([title, menu, again, group.last, actions.map(({ name }) => name), several.map(({ id, versions }) => [id, versions])]);
+    const drawn = JSON.stringify([
+      title,
+      menu,
+      again,
+      group.last,
+      actions.map(({ name }) => name),
+      several.map(({ id, versions }) => [id, versions]),
+    ]);
     // Drawing it anew would close what somebody has opened from it and is about to press.
     const busy = this.element.querySelector(".pop:popover-open") !== null;
     this.later = busy ? () => this.update(group, { again, verdict }) : null;
@@ -76,13 +90,28 @@ export class ActionRow {
     const held = /** @type {HTMLElement|null} */ (document.activeElement);
     const act = held && this.element.contains(held) ? held.dataset.act : null;
     const { show, compare, said } = this.doing;
-    this.menu = about && title !== null ? new MessageMenu(title, () => this.about, this.doing) : null;
-    setChildren(this.element,
-      several.map(({ id, role, versions }) => versionSteps(versions, versions.findIndex((one) => one.id === id), {
-        show, compare, text: (version) => said(version, role),
-      })),
-      actions.flatMap((action) => [this.#button(action), action.name === "again" && about ? this.#otherwise(about) : null]),
-      this.menu?.element, facts(several));
+    this.menu =
+      about && title !== null ? new MessageMenu(title, () => this.about, this.doing) : null;
+    setChildren(
+      this.element,
+      several.map(({ id, role, versions }) =>
+        versionSteps(
+          versions,
+          versions.findIndex((one) => one.id === id),
+          {
+            show,
+            compare,
+            text: (version) => said(version, role),
+          },
+        ),
+      ),
+      actions.flatMap((action) => [
+        this.#button(action),
+        action.name === "again" && about ? this.#otherwise(about) : null,
+      ]),
+      this.menu?.element,
+      facts(several),
+    );
     this.element.hidden = !this.element.childElementCount;
     const buttons = this.#buttons;
     const first = buttons.find((button) => button.dataset.act === this.stop) ?? buttons[0];
@@ -97,7 +126,11 @@ export class ActionRow {
   #holdFocus(act) {
     const buttons = this.#buttons;
     const other = act === "earlier" ? "later" : "earlier";
-    (buttons.find(({ dataset }) => dataset.act === act) ?? buttons.find(({ dataset }) => dataset.act === other) ?? buttons[0])?.focus();
+    (
+      buttons.find(({ dataset }) => dataset.act === act) ??
+      buttons.find(({ dataset }) => dataset.act === other) ??
+      buttons[0]
+    )?.focus();
   }
 
   /** @param {Action} action */
@@ -106,10 +139,19 @@ export class ActionRow {
     const label = action.label(about);
     const drawing = action.drawing?.(about) ?? "more";
     const sign = h("span", { class: "act-sign" }, icon(drawing, 15));
-    return h("button", {
-      type: "button", class: "act", "data-act": action.name, "aria-label": label, title: label,
-      on: { click: () => this.#act(action, sign) },
-    }, sign, action.words?.(about) && h("span", { class: "act-words" }, label));
+    return h(
+      "button",
+      {
+        type: "button",
+        class: "act",
+        "data-act": action.name,
+        "aria-label": label,
+        title: label,
+        on: { click: () => this.#act(action, sign) },
+      },
+      sign,
+      action.words?.(about) && h("span", { class: "act-words" }, label),
+    );
   }
 
   /**
@@ -128,20 +170,25 @@ export class ActionRow {
   /** @param {About} about */
   #otherwise({ item: { turn } }) {
     const { models, memories, retry } = this.doing;
-    const again = (/** @type {Parameters<Doing["retry"]>[1]} */ model, /** @type {Parameters<Doing["retry"]>[2]} */ memory) =>
-      retry(/** @type {string} */ (this.about[0].item.id), model, memory);
+    const again = (
+      /** @type {Parameters<Doing["retry"]>[1]} */ model,
+      /** @type {Parameters<Doing["retry"]>[2]} */ memory,
+    ) => retry(/** @type {string} */ (this.about[0].item.id), model, memory);
     return againMenu(models(), again, turn ? () => memories(turn) : null);
   }
 
   /** Those of the row itself, not of a menu that is open in it. */
   get #buttons() {
-    return [...this.element.querySelectorAll("button")].filter((one) => !one.disabled && !one.closest(".pop"));
+    return [...this.element.querySelectorAll("button")].filter(
+      (one) => !one.disabled && !one.closest(".pop"),
+    );
   }
 
   /** @param {HTMLButtonElement} button */
   #stopAt(button) {
     this.stop = button.dataset.act ?? "";
-    for (const one of this.element.querySelectorAll("button")) if (!one.closest(".pop")) one.tabIndex = one === button ? 0 : -1;
+    for (const one of this.element.querySelectorAll("button"))
+      if (!one.closest(".pop")) one.tabIndex = one === button ? 0 : -1;
   }
 
   /** @param {KeyboardEvent} event */
@@ -169,20 +216,34 @@ function facts(several) {
   const shown = item?.versions.find(({ id }) => id === item.id);
   if (!item || !shown || item.role === "user") return null;
   const mixed = new Set(item.versions.map(({ model }) => model)).size > 1;
-  return h("span", { class: mixed ? "version-facts mixed" : "version-facts", "aria-hidden": "true" }, describeVersion({ ...shown, at: "" }));
+  return h(
+    "span",
+    { class: mixed ? "version-facts mixed" : "version-facts", "aria-hidden": "true" },
+    describeVersion({ ...shown, at: "" }),
+  );
 }
 
 /**
  * A mark on any tool call marks the whole turn, so one call's menu serves all that aren't marked themselves.
  * @param {Item[]} items
  */
-const actedOn = (items) => items.filter((item, index) =>
-  index === items.length - 1 || index === 0 || !item.calls.length || item.pinned || item.excluded).reverse();
+const actedOn = (items) =>
+  items
+    .filter(
+      (item, index) =>
+        index === items.length - 1 ||
+        index === 0 ||
+        !item.calls.length ||
+        item.pinned ||
+        item.excluded,
+    )
+    .reverse();
 
 /**
  * A name for the messages: their text, their tool calls, or their files.
  * @param {Item[]} items
  */
-const titleOf = (items) => items.map(({ content }) => content).find(Boolean)
-  || items.flatMap(({ calls }) => calls.map(describeCall)).join(", ")
-  || items.flatMap(({ attachments }) => attachments.map(({ name }) => name)).join(", ");
+const titleOf = (items) =>
+  items.map(({ content }) => content).find(Boolean) ||
+  items.flatMap(({ calls }) => calls.map(describeCall)).join(", ") ||
+  items.flatMap(({ attachments }) => attachments.map(({ name }) => name)).join(", ");

@@ -22,13 +22,25 @@ export class MessageMenu {
     this.about = about;
     this.doing = doing;
     this.drawn = "";
-    this.button = h("button", {
-      type: "button", class: "act act-more", "data-act": "more", "aria-haspopup": "dialog", "aria-expanded": "false",
-      "aria-label": say("More actions for “{message}”", { message: title }), title: say("More"),
-    }, icon("more"));
+    this.button = h(
+      "button",
+      {
+        type: "button",
+        class: "act act-more",
+        "data-act": "more",
+        "aria-haspopup": "dialog",
+        "aria-expanded": "false",
+        "aria-label": say("More actions for “{message}”", { message: title }),
+        title: say("More"),
+      },
+      icon("more"),
+    );
     this.element = h("span", { class: "act-menu" }, this.button);
     this.popover = new Popover(this.button, {
-      label: say("What to do with this message"), class: "menu", free: true, fill: (box) => this.#fill(box),
+      label: say("What to do with this message"),
+      class: "menu",
+      free: true,
+      fill: (box) => this.#fill(box),
     });
     walkMenu(this.popover.box);
   }
@@ -67,13 +79,28 @@ export class MessageMenu {
   #fill(box) {
     this.drawn = JSON.stringify(this.#labels());
     const sections = this.#sections();
-    setChildren(box, sections.flatMap(([about, actions], index) => [
-      index > 0 && h("h3", { class: "act-part" }, about.item.calls.map(describeCall).join(", ") || about.item.content),
-      ...actions.map((action) => h("button", {
-        type: "button", "data-first": index === 0 && action === actions[0],
-        // What is done may draw the row anew, so the focus goes back first.
-        on: { click: () => (this.popover.close(), void action.act(about, this.doing)) },
-      }, action.label(about))),
-    ]));
+    setChildren(
+      box,
+      sections.flatMap(([about, actions], index) => [
+        index > 0 &&
+          h(
+            "h3",
+            { class: "act-part" },
+            about.item.calls.map(describeCall).join(", ") || about.item.content,
+          ),
+        ...actions.map((action) =>
+          h(
+            "button",
+            {
+              type: "button",
+              "data-first": index === 0 && action === actions[0],
+              // What is done may draw the row anew, so the focus goes back first.
+              on: { click: () => (this.popover.close(), void action.act(about, this.doing)) },
+            },
+            action.label(about),
+          ),
+        ),
+      ]),
+    );
   }
 }

@@ -49,13 +49,18 @@ const isSaid = ({ item }) => item.id !== null && !item.greets;
  * What was never answered wasn't forgotten.
  * @param {About} about
  */
-const isFailure = ({ item, verdict }) => verdict?.reason === "unanswered" || Boolean(item.problem) || item.failed;
+const isFailure = ({ item, verdict }) =>
+  verdict?.reason === "unanswered" || Boolean(item.problem) || item.failed;
 
 /** @param {Item} item */
 const idOf = ({ id }) => /** @type {string} */ (id);
 
 /** @param {ItemGroup} group */
-export const textOf = ({ items }) => items.map(({ content }) => content).filter(Boolean).join("\n\n");
+export const textOf = ({ items }) =>
+  items
+    .map(({ content }) => content)
+    .filter(Boolean)
+    .join("\n\n");
 
 /**
  * What isn't sent anyway can be kept from ever being sent again.
@@ -70,66 +75,108 @@ function leaveOut({ item, verdict }) {
 /** @type {Action[]} in the order of the row, and of the menu */
 export const ACTIONS = [
   {
-    name: "copy", reads: true, label: () => say("Copy"), drawing: () => "copy", confirms: true,
-    offered: ({ group }) => Boolean(textOf(group)), act: ({ group }) => copy(textOf(group)),
+    name: "copy",
+    reads: true,
+    label: () => say("Copy"),
+    drawing: () => "copy",
+    confirms: true,
+    offered: ({ group }) => Boolean(textOf(group)),
+    act: ({ group }) => copy(textOf(group)),
   },
   {
     // An answer is edited more rarely than it is asked for again. A tool call goes with its answer.
-    name: "edit", label: () => say("Edit"), drawing: (about) => (isMine(about) ? "pencil" : null),
+    name: "edit",
+    label: () => say("Edit"),
+    drawing: (about) => (isMine(about) ? "pencil" : null),
     offered: (about) => isSaid(about) && !about.item.background && !about.item.calls.length,
     act: ({ item }, { edit }) => edit(idOf(item)),
   },
   {
-    name: "again", label: () => say("Try again"), drawing: () => "again", words: ({ group }) => group.last,
-    offered: ({ again }) => again, act: ({ item }, { retry }) => retry(idOf(item)),
+    name: "again",
+    label: () => say("Try again"),
+    drawing: () => "again",
+    words: ({ group }) => group.last,
+    offered: ({ again }) => again,
+    act: ({ item }, { retry }) => retry(idOf(item)),
   },
   {
-    name: "saw", reads: true, label: () => say("What the model saw"), drawing: () => "eye", words: () => true,
+    name: "saw",
+    reads: true,
+    label: () => say("What the model saw"),
+    drawing: () => "eye",
+    words: () => true,
     offered: ({ item }, { inspects }) => inspects && item.turn !== null,
     act: ({ item }, { receipt }) => receipt(/** @type {string} */ (item.turn)),
   },
   {
     // A message that only calls tools has nothing to quote.
-    name: "reply", label: () => say("Reply"),
-    offered: (about) => isSaid(about) && Boolean(about.item.content || about.item.attachments.length),
+    name: "reply",
+    label: () => say("Reply"),
+    offered: (about) =>
+      isSaid(about) && Boolean(about.item.content || about.item.attachments.length),
     act: ({ item }, { reply }) => reply(item),
   },
   {
-    name: "back", label: () => say("Bring this exchange back"),
-    offered: (about) => isSaid(about) && about.item.unloaded, act: ({ item }, { bringBack }) => bringBack([item.start]),
+    name: "back",
+    label: () => say("Bring this exchange back"),
+    offered: (about) => isSaid(about) && about.item.unloaded,
+    act: ({ item }, { bringBack }) => bringBack([item.start]),
   },
   {
-    name: "pin", label: ({ item }) => (item.pinned ? say("Unpin") : say("Pin: always send")),
-    offered: isSaid, act: ({ item }, { mark }) => mark(idOf(item), "pinned", !item.pinned),
+    name: "pin",
+    label: ({ item }) => (item.pinned ? say("Unpin") : say("Pin: always send")),
+    offered: isSaid,
+    act: ({ item }, { mark }) => mark(idOf(item), "pinned", !item.pinned),
   },
   {
     // An answer can be left out alone; a tool call only together with the answer that rests on it.
-    name: "leave", label: leaveOut,
-    offered: isSaid, act: ({ item }, { mark }) => mark(idOf(item), "excluded", !item.excluded),
+    name: "leave",
+    label: leaveOut,
+    offered: isSaid,
+    act: ({ item }, { mark }) => mark(idOf(item), "excluded", !item.excluded),
   },
   {
-    name: "forget", label: ({ item }) => (item.forgets ? say("Remember again") : say("Forget everything above")),
+    name: "forget",
+    label: ({ item }) => (item.forgets ? say("Remember again") : say("Forget everything above")),
     offered: (about) => isSaid(about) && (about.item.forgets || !about.item.first),
     act: ({ item }, { mark }) => mark(idOf(item), "forget_above", !item.forgets),
   },
   {
     // Beside a message that isn't sent, where somebody asks for it; otherwise in the menu.
-    name: "why", reads: true, label: (about) => (about.verdict?.sent ? say("Why is this sent?") : isFailure(about) ? say("Why isn't this sent?") : say("Why did it forget?")),
+    name: "why",
+    reads: true,
+    label: (about) =>
+      about.verdict?.sent
+        ? say("Why is this sent?")
+        : isFailure(about)
+          ? say("Why isn't this sent?")
+          : say("Why did it forget?"),
     // The menu has a part for each tool call, the row has one for all of them.
-    drawing: (about) => (about.verdict && !about.verdict.sent && !about.item.calls.length && !isFailure(about) ? "slash" : null), words: () => true,
-    offered: isSaid, act: ({ item }, { why }) => why(item),
+    drawing: (about) =>
+      about.verdict && !about.verdict.sent && !about.item.calls.length && !isFailure(about)
+        ? "slash"
+        : null,
+    words: () => true,
+    offered: isSaid,
+    act: ({ item }, { why }) => why(item),
   },
   {
-    name: "bookmark", label: ({ item }) => (item.bookmarked ? say("Remove the bookmark") : say("Bookmark")),
-    offered: isSaid, act: ({ item }, { mark }) => mark(idOf(item), "bookmarked", !item.bookmarked),
+    name: "bookmark",
+    label: ({ item }) => (item.bookmarked ? say("Remove the bookmark") : say("Bookmark")),
+    offered: isSaid,
+    act: ({ item }, { mark }) => mark(idOf(item), "bookmarked", !item.bookmarked),
   },
   {
-    name: "fork", label: () => say("Continue in a new chat"),
-    offered: isSaid, act: ({ item }, { fork }) => fork(idOf(item)),
+    name: "fork",
+    label: () => say("Continue in a new chat"),
+    offered: isSaid,
+    act: ({ item }, { fork }) => fork(idOf(item)),
   },
   {
-    name: "delete", label: () => say("Delete"),
-    offered: (about) => isSaid(about) && !about.item.calls.length, act: ({ item }, { remove }) => remove(idOf(item)),
+    name: "delete",
+    label: () => say("Delete"),
+    offered: (about) => isSaid(about) && !about.item.calls.length,
+    act: ({ item }, { remove }) => remove(idOf(item)),
   },
 ];
 
@@ -137,16 +184,19 @@ export const ACTIONS = [
  * @param {About} about
  * @param {Doing} doing
  */
-const offered = (about, doing) => ACTIONS.filter((one) => (one.reads || !doing.onlyReads()) && one.offered(about, doing));
+const offered = (about, doing) =>
+  ACTIONS.filter((one) => (one.reads || !doing.onlyReads()) && one.offered(about, doing));
 
 /**
  * @param {About} about
  * @param {Doing} doing
  */
-export const rowActions = (about, doing) => offered(about, doing).filter((one) => one.drawing?.(about));
+export const rowActions = (about, doing) =>
+  offered(about, doing).filter((one) => one.drawing?.(about));
 
 /**
  * @param {About} about
  * @param {Doing} doing
  */
-export const menuActions = (about, doing) => offered(about, doing).filter((one) => !one.drawing?.(about));
+export const menuActions = (about, doing) =>
+  offered(about, doing).filter((one) => !one.drawing?.(about));

@@ -23,13 +23,23 @@ import { say, sayCount } from "../words/say.js";
  * @param {(() => Promise<ComparisonAnswer>)|null} memories the same turn under every policy; null where nobody knows
  */
 export function againMenu(address, take, memories) {
-  const button = h("button", {
-    type: "button", "data-act": "again-with", "aria-haspopup": "dialog", "aria-expanded": "false",
-    "aria-label": say("Answer with another model or memory"), title: say("Answer with another model or memory"),
-  }, icon("down", 12));
+  const button = h(
+    "button",
+    {
+      type: "button",
+      "data-act": "again-with",
+      "aria-haspopup": "dialog",
+      "aria-expanded": "false",
+      "aria-label": say("Answer with another model or memory"),
+      title: say("Answer with another model or memory"),
+    },
+    icon("down", 12),
+  );
   const element = h("span", { class: "again-with" }, button);
   const popover = new Popover(button, {
-    label: say("Answer with another model or memory"), class: "menu again-pop", free: true,
+    label: say("Answer with another model or memory"),
+    class: "menu again-pop",
+    free: true,
     fill: (box) => void draw(box),
   });
   walkMenu(popover.box);
@@ -45,12 +55,24 @@ export function againMenu(address, take, memories) {
       if (!note.isConnected) return;
       if (offer.locked) setText(note, offer.locked);
       else note.remove();
-      box.append(...(offer.locked ? [] : offer.groups.map(group)), h("p", { class: "pop-note again-foot" },
-        say("This applies to one answer; the chat keeps its model and its memory. The answer that is there is kept: ‹ and › step between them.")));
+      box.append(
+        ...(offer.locked ? [] : offer.groups.map(group)),
+        h(
+          "p",
+          { class: "pop-note again-foot" },
+          say(
+            "This applies to one answer; the chat keeps its model and its memory. The answer that is there is kept: ‹ and › step between them.",
+          ),
+        ),
+      );
     } catch (error) {
       setText(note, /** @type {Error} */ (error).message);
     }
-    if (memories) await memories().then(({ rows }) => box.isConnected && box.querySelector(".again-foot")?.before(memory(rows)), () => {});
+    if (memories)
+      await memories().then(
+        ({ rows }) => box.isConnected && box.querySelector(".again-foot")?.before(memory(rows)),
+        () => {},
+      );
     if (document.activeElement === box) box.querySelector("button")?.focus();
   }
 
@@ -61,19 +83,38 @@ export function againMenu(address, take, memories) {
 
   /** @param {ComparisonRow[]} rows */
   function memory(rows) {
-    return h("section", { class: "menu again-group" }, h("h3", {}, say("With another memory")), rows.map((row) =>
-      h("button", {
-        type: "button", disabled: !row.allowed || row.in_force, "data-policy": row.key,
-        on: { click: () => (popover.close(), take(undefined, row.changes)) },
-      }, h("b", {}, capitalize(row.in_words)), h("small", {}, describeMemory(row)))));
+    return h(
+      "section",
+      { class: "menu again-group" },
+      h("h3", {}, say("With another memory")),
+      rows.map((row) =>
+        h(
+          "button",
+          {
+            type: "button",
+            disabled: !row.allowed || row.in_force,
+            "data-policy": row.key,
+            on: { click: () => (popover.close(), take(undefined, row.changes)) },
+          },
+          h("b", {}, capitalize(row.in_words)),
+          h("small", {}, describeMemory(row)),
+        ),
+      ),
+    );
   }
 
   /** @param {Model} model */
   function one(model) {
-    return h("button", {
-      type: "button", disabled: Boolean(model.why_not),
-      on: { click: () => (popover.close(), take(model.name)) },
-    }, h("b", {}, model.label), h("small", {}, model.why_not || describeModel(model)));
+    return h(
+      "button",
+      {
+        type: "button",
+        disabled: Boolean(model.why_not),
+        on: { click: () => (popover.close(), take(model.name)) },
+      },
+      h("b", {}, model.label),
+      h("small", {}, model.why_not || describeModel(model)),
+    );
   }
 }
 
@@ -88,6 +129,9 @@ function describeMemory({ allowed, why, in_force: now, outcome, note }) {
   return [
     describeExchanges(outcome),
     sayCount("{count} token", "{count} tokens", outcome.tokens),
-    outcome.cost !== null && say("about {cost} plus the answer", { cost: formatDollars(outcome.cost) }),
-  ].filter(Boolean).join(" · ");
+    outcome.cost !== null &&
+      say("about {cost} plus the answer", { cost: formatDollars(outcome.cost) }),
+  ]
+    .filter(Boolean)
+    .join(" · ");
 }

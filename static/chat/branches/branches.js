@@ -38,7 +38,10 @@ import { MessageEditor } from "./message-editor.js";
 
 const UNDO_SECONDS = 20;
 const lostText = () => say("The connection was lost. Your text is kept here; send it again.");
-const busyText = () => say("This can't be sent while an answer is written, or without a connection. Your text stays here.");
+const busyText = () =>
+  say(
+    "This can't be sent while an answer is written, or without a connection. Your text stays here.",
+  );
 
 export class Branches {
   /**
@@ -54,7 +57,8 @@ export class Branches {
     this.coming = null;
     const box = byId("draft", HTMLTextAreaElement);
     box.addEventListener("keydown", (event) => {
-      if (event.key !== "ArrowUp" || box.value || event.defaultPrevented || event.isComposing) return;
+      if (event.key !== "ArrowUp" || box.value || event.defaultPrevented || event.isComposing)
+        return;
       if (event.shiftKey || event.ctrlKey || event.metaKey || event.altKey) return;
       if (this.editLast()) event.preventDefault();
     });
@@ -62,7 +66,9 @@ export class Branches {
 
   /** Opens the last message that the person wrote; false where there is none. */
   editLast() {
-    const last = this.wiring.state().messages.findLast(({ role, source }) => role === "user" && source === "web");
+    const last = this.wiring
+      .state()
+      .messages.findLast(({ role, source }) => role === "user" && source === "web");
     return Boolean(last && this.edit(last.id, { back: byId("draft") }));
   }
 
@@ -84,10 +90,16 @@ export class Branches {
     const asks = message.role === "user";
     const below = this.#below(message.seq);
     const editor = new MessageEditor({
-      text: message.content ?? "", attachments: message.attachments,
-      about: !asks ? say("What the model wrote is kept as a version.")
-        : below ? sayCount("Sending gets a new answer. This version and the {count} message below it are kept: ‹ and › lead back to them.",
-          "Sending gets a new answer. This version and the {count} messages below it are kept: ‹ and › lead back to them.", below)
+      text: message.content ?? "",
+      attachments: message.attachments,
+      about: !asks
+        ? say("What the model wrote is kept as a version.")
+        : below
+          ? sayCount(
+              "Sending gets a new answer. This version and the {count} message below it are kept: ‹ and › lead back to them.",
+              "Sending gets a new answer. This version and the {count} messages below it are kept: ‹ and › lead back to them.",
+              below,
+            )
           : say("Sending gets a new answer. This version is kept: ‹ and › lead back to it."),
       send: asks ? (text, files) => this.#send(text, files) : null,
       save: (text) => void this.#save(text),
@@ -127,11 +139,14 @@ export class Branches {
     }
     const { open } = this;
     if (!open) return;
-    const there = state.conversationId === before.conversationId && state.messages.some(({ id }) => id === open.id);
+    const there =
+      state.conversationId === before.conversationId &&
+      state.messages.some(({ id }) => id === open.id);
     if (!there) {
       const { changed, box, element } = open.editor;
       // The message went with its row: a new branch is followed at the message box.
-      const held = element.contains(document.activeElement) || document.activeElement === document.body;
+      const held =
+        element.contains(document.activeElement) || document.activeElement === document.body;
       this.close();
       if (held) byId("draft").focus();
       // Without a new branch of one's own, the message left the page for another reason.
@@ -166,7 +181,9 @@ export class Branches {
 
   /** @param {number} seq */
   #below(seq) {
-    return this.wiring.state().messages.filter((one) => one.seq > seq && ["user", "assistant"].includes(one.role)).length;
+    return this.wiring
+      .state()
+      .messages.filter((one) => one.seq > seq && ["user", "assistant"].includes(one.role)).length;
   }
 
   /**
@@ -175,9 +192,18 @@ export class Branches {
    */
   #tellKept({ id, below }) {
     const words = below
-      ? sayCount("Your earlier version and the {count} message below it are kept.", "Your earlier version and the {count} messages below it are kept.", below)
+      ? sayCount(
+          "Your earlier version and the {count} message below it are kept.",
+          "Your earlier version and the {count} messages below it are kept.",
+          below,
+        )
       : say("Your earlier version is kept.");
-    toast(words, { label: below ? say("Show them") : say("Show it"), seconds: UNDO_SECONDS, about: "kept", act: () => void this.show(id) });
+    toast(words, {
+      label: below ? say("Show them") : say("Show it"),
+      seconds: UNDO_SECONDS,
+      about: "kept",
+      act: () => void this.show(id),
+    });
   }
 
   /** @param {string} text */
@@ -203,16 +229,20 @@ export class Branches {
     const { messages } = this.wiring.state();
     const place = messages.findIndex((one) => one.id === id);
     const next = messages[place + 1];
-    const what = messages[place]?.role === "assistant" ? say("Answer deleted.") : say("Message deleted.");
+    const what =
+      messages[place]?.role === "assistant" ? say("Answer deleted.") : say("Message deleted.");
     try {
       await this.wiring.change("DELETE", path);
     } catch (error) {
       return showError(error);
     }
     announce(say("The message was deleted."));
-    (next && this.wiring.place(next.seq) || byId("draft")).focus({ preventScroll: true });
+    ((next && this.wiring.place(next.seq)) || byId("draft")).focus({ preventScroll: true });
     toast(say("{what} It isn't sent or found any more.", { what }), {
-      label: say("Undo"), seconds: UNDO_SECONDS, about: `deleted-${id}`, act: () => void this.#restore(path),
+      label: say("Undo"),
+      seconds: UNDO_SECONDS,
+      about: `deleted-${id}`,
+      act: () => void this.#restore(path),
     });
   }
 
@@ -254,7 +284,8 @@ export class Branches {
     const row = this.wiring.hold(coming.seq, coming.top);
     if (!row || !document.activeElement?.matches("body, article")) return;
     for (const act of [coming.act, coming.act === "earlier" ? "later" : "earlier"]) {
-      const button = act && /** @type {HTMLElement|null} */ (row.querySelector(`[data-act="${act}"]:enabled`));
+      const button =
+        act && /** @type {HTMLElement|null} */ (row.querySelector(`[data-act="${act}"]:enabled`));
       if (button) return button.focus({ preventScroll: true });
     }
   }

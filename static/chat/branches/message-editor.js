@@ -20,20 +20,37 @@ export class MessageEditor {
   constructor(editing) {
     this.editing = editing;
     this.files = [...editing.attachments];
-    this.box = h("textarea", { class: "editor-text", dir: "auto", rows: "1", "aria-label": say("The message's text") });
+    this.box = h("textarea", {
+      class: "editor-text",
+      dir: "auto",
+      rows: "1",
+      "aria-label": say("The message's text"),
+    });
     this.box.value = editing.text;
     this.note = h("p", { class: "editor-note" }, editing.about);
     this.problem = h("p", { class: "editor-problem", role: "alert", hidden: true });
     this.chips = h("div", { class: "editor-files" });
     /** @type {HTMLButtonElement[]} */
     this.buttons = [
-      ...(editing.send ? [this.#button(say("Send"), say("Send (Ctrl+Enter)"), () => this.send(), "primary")] : []),
-      this.#button(editing.send ? say("Save, no new answer") : say("Save"), say("Save the text without asking again (Ctrl+S)"),
-        () => this.save(), editing.send ? "" : "primary"),
+      ...(editing.send
+        ? [this.#button(say("Send"), say("Send (Ctrl+Enter)"), () => this.send(), "primary")]
+        : []),
+      this.#button(
+        editing.send ? say("Save, no new answer") : say("Save"),
+        say("Save the text without asking again (Ctrl+S)"),
+        () => this.save(),
+        editing.send ? "" : "primary",
+      ),
       this.#button(say("Cancel"), say("Leave it as it was (Esc)"), () => editing.cancel()),
     ];
-    this.element = h("div", { class: "editor", role: "group", "aria-label": say("Edit the message") },
-      this.box, this.chips, this.problem, h("div", { class: "editor-foot" }, this.note, this.buttons));
+    this.element = h(
+      "div",
+      { class: "editor", role: "group", "aria-label": say("Edit the message") },
+      this.box,
+      this.chips,
+      this.problem,
+      h("div", { class: "editor-foot" }, this.note, this.buttons),
+    );
     this.box.addEventListener("input", () => this.#changed());
     this.element.addEventListener("keydown", (event) => this.#pressed(event));
     this.#drawFiles();
@@ -51,7 +68,9 @@ export class MessageEditor {
   }
 
   get changed() {
-    return this.box.value !== this.editing.text || this.files.length < this.editing.attachments.length;
+    return (
+      this.box.value !== this.editing.text || this.files.length < this.editing.attachments.length
+    );
   }
 
   send() {
@@ -88,7 +107,11 @@ export class MessageEditor {
    * @param {string} [kind]
    */
   #button(label, title, act, kind = "") {
-    return h("button", { type: "button", class: `editor-button ${kind}`, title, on: { click: act } }, label);
+    return h(
+      "button",
+      { type: "button", class: `editor-button ${kind}`, title, on: { click: act } },
+      label,
+    );
   }
 
   #changed() {
@@ -104,11 +127,26 @@ export class MessageEditor {
 
   #drawFiles() {
     this.chips.hidden = !this.files.length;
-    setChildren(this.chips, this.files.map((file) => h("span", { class: "editor-file" }, h("span", {}, file.name),
-      this.editing.send && h("button", {
-        type: "button", "aria-label": say("Take {name} off the message", { name: file.name }),
-        on: { click: () => this.#remove(file) },
-      }, icon("close", 12)))));
+    setChildren(
+      this.chips,
+      this.files.map((file) =>
+        h(
+          "span",
+          { class: "editor-file" },
+          h("span", {}, file.name),
+          this.editing.send &&
+            h(
+              "button",
+              {
+                type: "button",
+                "aria-label": say("Take {name} off the message", { name: file.name }),
+                on: { click: () => this.#remove(file) },
+              },
+              icon("close", 12),
+            ),
+        ),
+      ),
+    );
   }
 
   /** @param {Attachment} file */
@@ -124,7 +162,7 @@ export class MessageEditor {
     if (event.isComposing || event.keyCode === 229) return;
     const control = event.ctrlKey || event.metaKey;
     if (event.key === "Escape") this.editing.cancel();
-    else if (control && event.key === "Enter") (this.editing.send ? this.send() : this.save());
+    else if (control && event.key === "Enter") this.editing.send ? this.send() : this.save();
     else if (control && event.key.toLowerCase() === "s") this.save();
     else return;
     event.preventDefault();

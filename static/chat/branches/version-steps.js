@@ -21,8 +21,15 @@ const LONGEST = 60;
  * @param {Version} version
  */
 export function describeVersion({ model, at, cost, tokens, edited }) {
-  const price = cost !== null ? formatDollars(cost) : tokens ? sayCount("{count} token", "{count} tokens", tokens) : "";
-  return [model, at && formatTime(at), price, edited && say("edited by you")].filter(Boolean).join(" · ");
+  const price =
+    cost !== null
+      ? formatDollars(cost)
+      : tokens
+        ? sayCount("{count} token", "{count} tokens", tokens)
+        : "";
+  return [model, at && formatTime(at), price, edited && say("edited by you")]
+    .filter(Boolean)
+    .join(" · ");
 }
 
 /**
@@ -39,24 +46,48 @@ export function versionSteps(versions, at, { show, compare, text }) {
    * @param {IconName} drawing
    * @param {number} to
    */
-  const step = (act, label, drawing, to) => h("button", {
-    type: "button", "data-act": act, "aria-label": label, disabled: !versions[to],
-    title: versions[to] ? `${label}: ${describeVersion(versions[to])}` : label,
-    on: { click: () => show(versions[to].id) },
-  }, icon(drawing, 12));
+  const step = (act, label, drawing, to) =>
+    h(
+      "button",
+      {
+        type: "button",
+        "data-act": act,
+        "aria-label": label,
+        disabled: !versions[to],
+        title: versions[to] ? `${label}: ${describeVersion(versions[to])}` : label,
+        on: { click: () => show(versions[to].id) },
+      },
+      icon(drawing, 12),
+    );
   const place = [say("{at} / {count}", { at: at + 1, count: versions.length }), icon("down", 10)];
-  const all = h("button", {
-    type: "button", class: "versions-all", "data-act": "versions", "aria-haspopup": "dialog", "aria-expanded": "false",
-    "aria-label": say("Version {at} of {count}: {about}. Show all", {
-      at: at + 1, count: versions.length, about: describeVersion(versions[at]),
-    }),
-    title: describeVersion(versions[at]),
-  }, place);
-  const group = h("span", { class: "versions", role: "group", "aria-label": say("Versions of this message") },
-    step("earlier", say("Earlier version"), "left", at - 1), all,
-    step("later", say("Later version"), "right", at + 1));
+  const all = h(
+    "button",
+    {
+      type: "button",
+      class: "versions-all",
+      "data-act": "versions",
+      "aria-haspopup": "dialog",
+      "aria-expanded": "false",
+      "aria-label": say("Version {at} of {count}: {about}. Show all", {
+        at: at + 1,
+        count: versions.length,
+        about: describeVersion(versions[at]),
+      }),
+      title: describeVersion(versions[at]),
+    },
+    place,
+  );
+  const group = h(
+    "span",
+    { class: "versions", role: "group", "aria-label": say("Versions of this message") },
+    step("earlier", say("Earlier version"), "left", at - 1),
+    all,
+    step("later", say("Later version"), "right", at + 1),
+  );
   const popover = new Popover(all, {
-    label: say("All versions"), class: "menu versions-pop", free: true,
+    label: say("All versions"),
+    class: "menu versions-pop",
+    free: true,
     fill: (box) => {
       box.append(...versions.map((_, index) => row(index)));
       void quote(box);
@@ -71,25 +102,45 @@ export function versionSteps(versions, at, { show, compare, text }) {
    */
   async function quote(box) {
     const places = [...box.querySelectorAll(".version-text")].slice(0, QUOTED);
-    await Promise.all(places.map(async (place, index) => {
-      const said = await text(versions[index].id).catch(() => null);
-      if (said && place.isConnected) setText(place, shorten(withoutMarkup(said), LONGEST));
-    }));
+    await Promise.all(
+      places.map(async (place, index) => {
+        const said = await text(versions[index].id).catch(() => null);
+        if (said && place.isConnected) setText(place, shorten(withoutMarkup(said), LONGEST));
+      }),
+    );
   }
 
   /** @param {number} index */
   function row(index) {
     const number = index + 1;
     const shown = index === at;
-    return h("div", { class: "version-row" },
-      h("button", {
-        type: "button", "data-first": shown, "aria-current": shown && "true",
-        on: { click: () => (popover.close(), shown || show(versions[index].id)) },
-      }, h("b", {}, say("Version {number}", { number })), h("small", { class: "version-text" }), h("small", {}, describeVersion(versions[index]))),
-      !shown && h("button", {
-        type: "button", class: "version-compare", "aria-label": say("Compare with version {number}", { number }),
-        title: say("This version and the one that is shown, side by side"),
-        on: { click: () => (popover.close(), compare(versions, at, index)) },
-      }, say("Compare")));
+    return h(
+      "div",
+      { class: "version-row" },
+      h(
+        "button",
+        {
+          type: "button",
+          "data-first": shown,
+          "aria-current": shown && "true",
+          on: { click: () => (popover.close(), shown || show(versions[index].id)) },
+        },
+        h("b", {}, say("Version {number}", { number })),
+        h("small", { class: "version-text" }),
+        h("small", {}, describeVersion(versions[index])),
+      ),
+      !shown &&
+        h(
+          "button",
+          {
+            type: "button",
+            class: "version-compare",
+            "aria-label": say("Compare with version {number}", { number }),
+            title: say("This version and the one that is shown, side by side"),
+            on: { click: () => (popover.close(), compare(versions, at, index)) },
+          },
+          say("Compare"),
+        ),
+    );
   }
 }

@@ -19,7 +19,9 @@ import { ReplyBar } from "./reply.js";
  */
 
 const TALLEST = 240;
-const TOO_LONG = say("This text is longer than one message can be (64 KiB). Shorten it, or send it as a file; it stays here.");
+const TOO_LONG = say(
+  "This text is longer than one message can be (64 KiB). Shorten it, or send it as a file; it stays here.",
+);
 const WAITS = say("It will be sent when the uploads finish.");
 // Below this no text can be too long, whatever it is made of.
 const SHORT = 8_000;
@@ -108,14 +110,24 @@ export class Composer {
     const over = opened && problem && tokensTooMany(decision) > 0;
     const known = this.tooLarge?.decision === decision;
     if (!over) this.tooLarge = null;
-    else if (!known) this.tooLarge = { decision, why: problem.message, size: this.box.value.length, files: this.tray.attachments.length };
+    else if (!known)
+      this.tooLarge = {
+        decision,
+        why: problem.message,
+        size: this.box.value.length,
+        files: this.tray.attachments.length,
+      };
   }
 
   /** Why what is written can't be sent; "" where it can. */
   get #obstacle() {
     if (this.box.value.length > SHORT && !this.actions.fits(this.box.value)) return TOO_LONG;
     const { tooLarge, box, tray } = this;
-    return tooLarge && box.value.length >= tooLarge.size && tray.attachments.length >= tooLarge.files ? tooLarge.why : "";
+    return tooLarge &&
+      box.value.length >= tooLarge.size &&
+      tray.attachments.length >= tooLarge.files
+      ? tooLarge.why
+      : "";
   }
 
   focus() {
@@ -167,7 +179,12 @@ export class Composer {
     if (this.shown === sentence) return;
     this.shown = sentence;
     const button = act && h("button", { type: "button", class: "link", on: { click: act } }, label);
-    setChildren(this.notice, sentence && icon("warn", 14), sentence && h("span", {}, sentence), button);
+    setChildren(
+      this.notice,
+      sentence && icon("warn", 14),
+      sentence && h("span", {}, sentence),
+      button,
+    );
   }
 
   /** Files come from the button, are dropped on the chat, or pasted. */
@@ -196,16 +213,30 @@ export class Composer {
     const text = event.clipboardData?.getData("text/plain") ?? "";
     const { selectionStart: from, selectionEnd: to, value } = this.box;
     const whole = value.slice(0, from) + text + value.slice(to);
-    if (this.closed || event.target !== this.box || whole.length <= SHORT || this.actions.fits(whole)) return;
+    if (
+      this.closed ||
+      event.target !== this.box ||
+      whole.length <= SHORT ||
+      this.actions.fits(whole)
+    )
+      return;
     event.preventDefault();
     this.#addText(text);
   }
 
   /** @param {string} text */
   #addText(text) {
-    const file = textFile(text, this.tray.pieces.map(({ name }) => name));
+    const file = textFile(
+      text,
+      this.tray.pieces.map(({ name }) => name),
+    );
     this.tray.add([file]);
-    this.tray.showNote(say("The text is too long for a message ({size}), so it became the file “{name}”.", { size: formatBytes(byteLength(text)), name: file.name }));
+    this.tray.showNote(
+      say("The text is too long for a message ({size}), so it became the file “{name}”.", {
+        size: formatBytes(byteLength(text)),
+        name: file.name,
+      }),
+    );
   }
 
   offerFile() {
@@ -228,7 +259,8 @@ export class Composer {
     if (this.tray.failed.length) return this.#offerWithout();
     if (this.tray.busy) return this.#wait(true);
     const { draft, busy } = this;
-    if (busy && !this.actions.queue(draft)) return this.showNotice(say("Twenty messages wait already. This one stays in the box."));
+    if (busy && !this.actions.queue(draft))
+      return this.showNotice(say("Twenty messages wait already. This one stays in the box."));
     this.waits = false;
     this.showNotice("");
     this.box.value = "";
@@ -244,7 +276,11 @@ export class Composer {
     const left = this.box.value.trim() || attachments.length || busy;
     this.refused = describeFailed(failed);
     this.showNotice(this.refused, {
-      label: !left ? say("Remove") : failed.length === 1 ? say("Send without it") : say("Send without them"),
+      label: !left
+        ? say("Remove")
+        : failed.length === 1
+          ? say("Send without it")
+          : say("Send without them"),
       act: () => {
         this.tray.removeFailed();
         this.#send();
@@ -294,7 +330,12 @@ export class Composer {
     if (event.key !== "Enter" || event.isComposing || event.keyCode === 229) return;
     if (event.shiftKey || event.altKey) return;
     // A touch screen has no other key for a new line.
-    if (matchMedia("(hover: none) and (pointer: coarse)").matches && !event.ctrlKey && !event.metaKey) return;
+    if (
+      matchMedia("(hover: none) and (pointer: coarse)").matches &&
+      !event.ctrlKey &&
+      !event.metaKey
+    )
+      return;
     event.preventDefault();
     this.#send();
   }
@@ -309,10 +350,16 @@ export class Composer {
     this.stop.hidden = !this.running;
     setText(button, this.waits ? say("Waiting…") : this.busy ? say("Send next") : say("Send"));
     const obstacle = this.#obstacle;
-    button.title = obstacle ? obstacle : this.waits ? say("Cancel sending") : this.busy
-      ? say("Send when the answer is complete (Enter)") : say("Send (Enter)");
+    button.title = obstacle
+      ? obstacle
+      : this.waits
+        ? say("Cancel sending")
+        : this.busy
+          ? say("Send when the answer is complete (Enter)")
+          : say("Send (Enter)");
     button.classList.toggle("next", this.busy);
-    button.disabled = this.closed || Boolean(obstacle) || (!this.box.value.trim() && this.tray.empty);
+    button.disabled =
+      this.closed || Boolean(obstacle) || (!this.box.value.trim() && this.tray.empty);
     this.box.readOnly = this.closed;
     this.file.disabled = this.closed;
   }

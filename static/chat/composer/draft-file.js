@@ -26,12 +26,23 @@ const DRAWN = ["image/jpeg", "image/png", "image/gif", "image/webp", "image/bmp"
  */
 export function newFile(file, most) {
   const { name, size } = file;
-  const problem = size === 0
-    ? say("It is empty.")
-    : size > most ? say("A file can have at most {most}.", { most: formatBytes(most) }) : "";
+  const problem =
+    size === 0
+      ? say("It is empty.")
+      : size > most
+        ? say("A file can have at most {most}.", { most: formatBytes(most) })
+        : "";
   return {
-    name, size, file, problem, state: problem ? "failed" : "waiting", percent: 0, again: false,
-    picture: DRAWN.includes(file.type) && !problem ? URL.createObjectURL(file) : "", attachment: null, flight: null,
+    name,
+    size,
+    file,
+    problem,
+    state: problem ? "failed" : "waiting",
+    percent: 0,
+    again: false,
+    picture: DRAWN.includes(file.type) && !problem ? URL.createObjectURL(file) : "",
+    attachment: null,
+    flight: null,
   };
 }
 
@@ -39,7 +50,8 @@ export function newFile(file, most) {
  * The attachments of the uploaded files.
  * @param {DraftFile[]} pieces
  */
-export const attachmentsOf = (pieces) => pieces.flatMap(({ attachment }) => (attachment ? [attachment] : []));
+export const attachmentsOf = (pieces) =>
+  pieces.flatMap(({ attachment }) => (attachment ? [attachment] : []));
 
 /**
  * A file that the server already has.
@@ -49,8 +61,16 @@ export const attachmentsOf = (pieces) => pieces.flatMap(({ attachment }) => (att
 export function uploadedFile(attachment) {
   const { id, name, size } = attachment;
   return {
-    name, size, file: null, state: "there", percent: 100, problem: "", again: false,
-    picture: isPicture(attachment) ? fileAddress(id) : "", attachment, flight: null,
+    name,
+    size,
+    file: null,
+    state: "there",
+    percent: 100,
+    problem: "",
+    again: false,
+    picture: isPicture(attachment) ? fileAddress(id) : "",
+    attachment,
+    flight: null,
   };
 }
 
@@ -68,7 +88,8 @@ export function release({ picture }) {
  */
 export function describeFailed(failed) {
   const names = { files: failed.map(({ name }) => name).join(", ") };
-  if (failed.some(({ again }) => again)) return say("Not uploaded: {files}. Try again, or send the message without.", names);
+  if (failed.some(({ again }) => again))
+    return say("Not uploaded: {files}. Try again, or send the message without.", names);
   return failed.length === 1
     ? say("{files} can't be sent: remove it, or send without it.", names)
     : say("{files} can't be sent: remove them, or send without them.", names);

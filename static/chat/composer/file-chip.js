@@ -20,11 +20,24 @@ export class FileChip {
     this.name = h("b", { class: "piece-name" });
     this.facts = h("span", { class: "piece-facts" });
     this.bar = h("progress", { max: "100", value: "0", hidden: true });
-    this.again = h("button", { type: "button", class: "link", hidden: true, on: { click: again } }, say("Try again"));
-    this.remove = h("button", { type: "button", class: "icon", on: { click: remove } }, icon("close", 13));
+    this.again = h(
+      "button",
+      { type: "button", class: "link", hidden: true, on: { click: again } },
+      say("Try again"),
+    );
+    this.remove = h(
+      "button",
+      { type: "button", class: "icon", on: { click: remove } },
+      icon("close", 13),
+    );
     this.face = h("span", { class: "piece-face", "aria-hidden": "true" });
-    this.element = h("li", { class: "piece" },
-      this.face, h("span", { class: "piece-words" }, this.name, this.facts, this.bar, this.again), this.remove);
+    this.element = h(
+      "li",
+      { class: "piece" },
+      this.face,
+      h("span", { class: "piece-words" }, this.name, this.facts, this.bar, this.again),
+      this.remove,
+    );
     this.update();
   }
 
@@ -42,7 +55,9 @@ export class FileChip {
     this.bar.setAttribute("aria-label", say("Upload of {name}", { name }));
     this.again.hidden = !(problem && again);
     this.again.setAttribute("aria-label", say("Try again: {name}", { name }));
-    const act = going ? say("Cancel the upload of {name}", { name }) : say("Remove {name}", { name });
+    const act = going
+      ? say("Cancel the upload of {name}", { name })
+      : say("Remove {name}", { name });
     this.remove.setAttribute("aria-label", act);
     this.remove.title = act;
   }
@@ -69,5 +84,7 @@ function describeProgress({ state, size, percent, problem, attachment }) {
   if (state === "failed") return problem;
   if (state === "waiting") return say("{size} · waiting", { size: formatBytes(size) });
   if (state === "there") return [formatBytes(size), attachment?.note].filter(Boolean).join(" · ");
-  return percent < 100 ? say("{percent}% of {size}", { percent: Math.floor(percent), size: formatBytes(size) }) : say("{size} · being checked", { size: formatBytes(size) });
+  return percent < 100
+    ? say("{percent}% of {size}", { percent: Math.floor(percent), size: formatBytes(size) })
+    : say("{size} · being checked", { size: formatBytes(size) });
 }

@@ -10,7 +10,13 @@ import { say } from "../words/say.js";
  * @param {(files: File[]) => void} add
  */
 export function onFilesChosen(button, add) {
-  const chooser = h("input", { type: "file", multiple: true, class: "hidden", tabindex: "-1", "aria-hidden": "true" });
+  const chooser = h("input", {
+    type: "file",
+    multiple: true,
+    class: "hidden",
+    tabindex: "-1",
+    "aria-hidden": "true",
+  });
   button.after(chooser);
   button.addEventListener("click", () => chooser.click());
   chooser.addEventListener("change", () => {
@@ -66,7 +72,8 @@ export function onFilesDropped({ add, refuse }) {
 export function onPaste(take) {
   document.addEventListener("paste", (event) => {
     const { target } = event;
-    const elsewhere = target instanceof Element && target.closest("input, textarea, dialog, [contenteditable]");
+    const elsewhere =
+      target instanceof Element && target.closest("input, textarea, dialog, [contenteditable]");
     if (elsewhere && elsewhere !== byId("draft")) return;
     take(event, filesOf(event.clipboardData));
   });
@@ -93,7 +100,8 @@ function filesAndFolders(transfer) {
  */
 function filesOf(clipboard) {
   const files = [...(clipboard?.files ?? [])];
-  const formatted = clipboard?.types.includes("text/html") && clipboard.getData("text/plain").trim();
+  const formatted =
+    clipboard?.types.includes("text/html") && clipboard.getData("text/plain").trim();
   return formatted ? [] : files.map(withName);
 }
 
@@ -101,9 +109,10 @@ function filesOf(clipboard) {
  * A picture from the clipboard has no name of its own.
  * @param {File} file
  */
-const withName = (file) => (/^image\.\w+$/.test(file.name)
-  ? new File([file], say("pasted {name}", { name: file.name }), { type: file.type })
-  : file);
+const withName = (file) =>
+  /^image\.\w+$/.test(file.name)
+    ? new File([file], say("pasted {name}", { name: file.name }), { type: file.type })
+    : file;
 
 /**
  * @param {string} text
@@ -111,6 +120,7 @@ const withName = (file) => (/^image\.\w+$/.test(file.name)
  */
 export function textFile(text, names) {
   let name = say("pasted text.txt");
-  for (let count = 2; names.includes(name); count += 1) name = say("pasted text {count}.txt", { count });
+  for (let count = 2; names.includes(name); count += 1)
+    name = say("pasted text {count}.txt", { count });
   return new File([text], name, { type: "text/plain" });
 }

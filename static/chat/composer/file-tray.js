@@ -18,7 +18,6 @@ import { say } from "../words/say.js";
  * @import { Attachment, Decision } from "../types/wire.js"
  */
 
-
 const AT_ONCE = 3;
 
 export class FileTray {
@@ -38,7 +37,11 @@ export class FileTray {
     this.note = h("p", { class: "tray-note", hidden: true });
     this.forms = h("p", { class: "tray-note quiet", hidden: true });
     this.formsSaid = "";
-    this.choose = h("button", { type: "button", class: "link", on: { click: () => byId("model-open").click() } }, say("Choose a model that can"));
+    this.choose = h(
+      "button",
+      { type: "button", class: "link", on: { click: () => byId("model-open").click() } },
+      say("Choose a model that can"),
+    );
     byId("draft").before(this.list, this.note, this.forms);
   }
 
@@ -68,7 +71,10 @@ export class FileTray {
     const { failed } = this;
     for (const piece of failed) release(piece);
     this.showNote("");
-    this.#become(this.conversation, this.pieces.filter((piece) => !failed.includes(piece)));
+    this.#become(
+      this.conversation,
+      this.pieces.filter((piece) => !failed.includes(piece)),
+    );
     this.changed();
   }
 
@@ -87,14 +93,26 @@ export class FileTray {
   /** @param {File[]} files */
   add(files) {
     const room = this.page.max_attachments - this.pieces.length;
-    const taken = files.slice(0, Math.max(0, room)).map((file) => newFile(file, this.page.max_attachment_bytes));
+    const taken = files
+      .slice(0, Math.max(0, room))
+      .map((file) => newFile(file, this.page.max_attachment_bytes));
     const left = files.slice(taken.length).map(({ name }) => name);
     this.all.set(this.conversation, [...this.pieces, ...taken]);
-    this.showNote(left.length
-      ? say("A message takes {most} files. Not added: {left}.", { most: this.page.max_attachments, left: left.join(", ") })
-      : "");
+    this.showNote(
+      left.length
+        ? say("A message takes {most} files. Not added: {left}.", {
+            most: this.page.max_attachments,
+            left: left.join(", "),
+          })
+        : "",
+    );
     const going = taken.filter(({ state }) => state === "waiting");
-    if (going.length) announce(say("Uploading {files}.", { files: going.map(({ name, size }) => `${name}, ${formatBytes(size)}`).join("; ") }));
+    if (going.length)
+      announce(
+        say("Uploading {files}.", {
+          files: going.map(({ name, size }) => `${name}, ${formatBytes(size)}`).join("; "),
+        }),
+      );
     this.#next();
     this.#draw();
     this.list.scrollTop = this.list.scrollHeight;
@@ -169,7 +187,10 @@ export class FileTray {
       },
       failed: (problem, again) => {
         Object.assign(piece, { state: "failed", problem, again, flight: null });
-        this.#ended(piece, say("{name} was not uploaded. {problem}", { name: piece.name, problem }));
+        this.#ended(
+          piece,
+          say("{name} was not uploaded. {problem}", { name: piece.name, problem }),
+        );
       },
     });
   }
@@ -179,7 +200,9 @@ export class FileTray {
    * @param {string} sentence
    */
   #ended(piece, sentence) {
-    const [conversation] = [...this.all].find(([, pieces]) => pieces.includes(piece)) ?? [this.conversation];
+    const [conversation] = [...this.all].find(([, pieces]) => pieces.includes(piece)) ?? [
+      this.conversation,
+    ];
     this.#become(conversation, this.all.get(conversation) ?? []);
     if (conversation === this.conversation) announce(sentence);
     if (piece.problem) this.chips.get(piece)?.element.scrollIntoView({ block: "nearest" });
@@ -206,9 +229,16 @@ export class FileTray {
     // If that fails, the server deletes the file by itself after a time.
     if (piece.attachment) sendChange("DELETE", fileAddress(piece.attachment.id)).catch(() => {});
     this.showNote("");
-    announce(piece.attachment ? say("{name} is removed.", { name: piece.name }) : say("The upload of {name} is cancelled.", { name: piece.name }));
+    announce(
+      piece.attachment
+        ? say("{name} is removed.", { name: piece.name })
+        : say("The upload of {name} is cancelled.", { name: piece.name }),
+    );
     release(piece);
-    this.#become(this.conversation, this.pieces.filter((one) => one !== piece));
+    this.#become(
+      this.conversation,
+      this.pieces.filter((one) => one !== piece),
+    );
     const next = this.pieces[Math.min(at, this.pieces.length - 1)];
     if (next) this.chips.get(next)?.focus();
     else byId("draft").focus();
@@ -224,7 +254,8 @@ export class FileTray {
     if (!piece.attachment || (await isThere(fileAddress(piece.attachment.id)))) return;
     const left = (this.all.get(conversation) ?? []).filter((one) => one !== piece);
     this.#become(conversation, left);
-    if (conversation === this.conversation) this.showNote(say("{name} is no longer on the server. Add it again.", { name: piece.name }));
+    if (conversation === this.conversation)
+      this.showNote(say("{name} is no longer on the server. Add it again.", { name: piece.name }));
     this.changed();
   }
 
@@ -243,10 +274,18 @@ export class FileTray {
     for (const piece of this.chips.keys()) if (!pieces.includes(piece)) this.chips.delete(piece);
     for (const piece of pieces) {
       if (this.chips.has(piece)) this.chips.get(piece)?.update();
-      else this.chips.set(piece, new FileChip(piece, { remove: () => this.#remove(piece), again: () => this.#again(piece) }));
+      else
+        this.chips.set(
+          piece,
+          new FileChip(piece, {
+            remove: () => this.#remove(piece),
+            again: () => this.#again(piece),
+          }),
+        );
     }
     const elements = pieces.map((piece) => /** @type {FileChip} */ (this.chips.get(piece)).element);
-    for (const old of [...this.list.children]) if (!elements.includes(/** @type {HTMLLIElement} */ (old))) old.remove();
+    for (const old of [...this.list.children])
+      if (!elements.includes(/** @type {HTMLLIElement} */ (old))) old.remove();
     for (const one of elements) if (!one.isConnected) this.list.append(one);
     this.list.hidden = pieces.length === 0;
     if (!pieces.length) this.forms.hidden = true;

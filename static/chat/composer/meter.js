@@ -12,9 +12,16 @@ export class Meter {
   /** @param {(() => void)|null} look shows what the numbers are made of; null where this person may not see it */
   constructor(look) {
     this.fill = h("i", {});
-    this.words = look ? h("button", { type: "button", class: "meter-words", on: { click: look } }) : h("span", { class: "meter-words" });
+    this.words = look
+      ? h("button", { type: "button", class: "meter-words", on: { click: look } })
+      : h("span", { class: "meter-words" });
     this.spoken = h("span", { class: "hidden" });
-    setChildren(byId("meter"), h("span", { class: "meter-bar", "aria-hidden": "true" }, this.fill), this.words, !look && this.spoken);
+    setChildren(
+      byId("meter"),
+      h("span", { class: "meter-bar", "aria-hidden": "true" }, this.fill),
+      this.words,
+      !look && this.spoken,
+    );
     byId("meter").hidden = true;
   }
 
@@ -35,8 +42,13 @@ export class Meter {
     const numbers = { tokens: formatNumber(tokens), limit: formatNumber(limit) };
     const room = tooMany ? describeTooMany(decision) : say("{tokens} of {limit} tokens", numbers);
     // Nothing is stored of a chat that hasn't begun.
-    const exchanges = tooMany ? "" : describeExchanges(decision) || (isAsked(state) ? say("nothing earlier to send") : "");
-    byId("meter").title = say("What your next message is sent with. A token is a piece of a word; the model takes {limit} of them.", { limit: formatNumber(limit) });
+    const exchanges = tooMany
+      ? ""
+      : describeExchanges(decision) || (isAsked(state) ? say("nothing earlier to send") : "");
+    byId("meter").title = say(
+      "What your next message is sent with. A token is a piece of a word; the model takes {limit} of them.",
+      { limit: formatNumber(limit) },
+    );
     setChildren(
       this.words,
       h("span", {}, room),

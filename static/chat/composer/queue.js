@@ -32,7 +32,8 @@ export class Queue {
     this.editing = "";
     // Another tab of this conversation sent or changed one.
     addEventListener("storage", (event) => {
-      if (event.key?.endsWith(`queue:${this.conversation}`)) this.#show(loadQueue(this.conversation));
+      if (event.key?.endsWith(`queue:${this.conversation}`))
+        this.#show(loadQueue(this.conversation));
     });
   }
 
@@ -103,12 +104,38 @@ export class Queue {
     }
     const words = held
       ? sayCount("{count} message is not sent", "{count} messages are not sent", list.length)
-      : sayCount("{count} message waits for the answer", "{count} messages wait for the answer", list.length);
-    setChildren(this.box,
-      h("div", { class: "queue-head" }, h("span", {}, words),
-        held && h("button", { type: "button", class: "link", disabled: running, "data-queued": "send", on: { click: () => this.#sendFirst() } },
-          list.length > 1 ? say("Send the first now, the others after it") : say("Send it now"))),
-      h("ol", {}, list.map((one, index) => (one.client_id === this.editing ? this.#editor(one) : this.#row(one, index)))));
+      : sayCount(
+          "{count} message waits for the answer",
+          "{count} messages wait for the answer",
+          list.length,
+        );
+    setChildren(
+      this.box,
+      h(
+        "div",
+        { class: "queue-head" },
+        h("span", {}, words),
+        held &&
+          h(
+            "button",
+            {
+              type: "button",
+              class: "link",
+              disabled: running,
+              "data-queued": "send",
+              on: { click: () => this.#sendFirst() },
+            },
+            list.length > 1 ? say("Send the first now, the others after it") : say("Send it now"),
+          ),
+      ),
+      h(
+        "ol",
+        {},
+        list.map((one, index) =>
+          one.client_id === this.editing ? this.#editor(one) : this.#row(one, index),
+        ),
+      ),
+    );
     if (act) this.#holdFocus(act);
   }
 
@@ -119,7 +146,9 @@ export class Queue {
   #holdFocus(act) {
     const other = act.startsWith("up-") ? act.replace("up-", "down-") : act.replace("down-", "up-");
     const find = (/** @type {string} */ name) =>
-      /** @type {HTMLElement|null} */ (this.box.querySelector(`[data-queued="${CSS.escape(name)}"]:enabled`));
+      /** @type {HTMLElement|null} */ (
+        this.box.querySelector(`[data-queued="${CSS.escape(name)}"]:enabled`)
+      );
     (find(act) ?? find(other) ?? byId("draft")).focus();
   }
 
@@ -129,13 +158,31 @@ export class Queue {
    */
   #row(one, index) {
     const { client_id: id, text, attachments } = one;
-    const files = attachments.length > 0 && sayCount("{count} file", "{count} files", attachments.length);
-    return h("li", {},
+    const files =
+      attachments.length > 0 && sayCount("{count} file", "{count} files", attachments.length);
+    return h(
+      "li",
+      {},
       h("p", { class: "queue-text" }, text, files && h("span", { class: "quiet" }, ` · ${files}`)),
-      this.#button(id, "up", "up", say("Earlier"), () => this.#store(move(this.list, id, -1)), index === 0),
-      this.#button(id, "down", "down", say("Later"), () => this.#store(move(this.list, id, 1)), index === this.list.length - 1),
+      this.#button(
+        id,
+        "up",
+        "up",
+        say("Earlier"),
+        () => this.#store(move(this.list, id, -1)),
+        index === 0,
+      ),
+      this.#button(
+        id,
+        "down",
+        "down",
+        say("Later"),
+        () => this.#store(move(this.list, id, 1)),
+        index === this.list.length - 1,
+      ),
       this.#button(id, "edit", "pencil", say("Change"), () => this.#edit(id)),
-      this.#button(id, "remove", "close", say("Remove"), () => this.#remove(one)));
+      this.#button(id, "remove", "close", say("Remove"), () => this.#remove(one)),
+    );
   }
 
   /**
@@ -147,9 +194,19 @@ export class Queue {
    * @param {boolean} [disabled]
    */
   #button(id, name, drawing, label, act, disabled = false) {
-    return h("button", {
-      type: "button", class: "icon", "aria-label": label, title: label, disabled, "data-queued": `${name}-${id}`, on: { click: act },
-    }, icon(drawing, 14));
+    return h(
+      "button",
+      {
+        type: "button",
+        class: "icon",
+        "aria-label": label,
+        title: label,
+        disabled,
+        "data-queued": `${name}-${id}`,
+        on: { click: act },
+      },
+      icon(drawing, 14),
+    );
   }
 
   /** @param {string} id */
@@ -161,7 +218,11 @@ export class Queue {
 
   /** @param {Queued} one */
   #editor({ client_id: id, text }) {
-    const area = h("textarea", { rows: "3", dir: "auto", "aria-label": say("The message that waits") });
+    const area = h("textarea", {
+      rows: "3",
+      dir: "auto",
+      "aria-label": say("The message that waits"),
+    });
     area.value = text;
     const close = () => {
       this.editing = "";
@@ -175,19 +236,28 @@ export class Queue {
     };
     area.addEventListener("keydown", (event) => {
       if (event.isComposing) return;
-      if (event.key === "Escape") event.preventDefault(), event.stopPropagation(), close();
-      if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) event.preventDefault(), keep();
+      if (event.key === "Escape") (event.preventDefault(), event.stopPropagation(), close());
+      if (event.key === "Enter" && (event.ctrlKey || event.metaKey))
+        (event.preventDefault(), keep());
     });
-    return h("li", { class: "queue-editor" }, area,
+    return h(
+      "li",
+      { class: "queue-editor" },
+      area,
       h("button", { type: "button", class: "link", on: { click: keep } }, say("Keep")),
-      h("button", { type: "button", class: "link", on: { click: close } }, say("Cancel")));
+      h("button", { type: "button", class: "link", on: { click: close } }, say("Cancel")),
+    );
   }
 
   /** @param {Queued} one */
   #remove(one) {
     const before = this.list;
     this.#store(withoutMessage(before, one.client_id));
-    toast(say("The message is removed."), { label: say("Undo"), about: "queue", act: () => this.#store(before) });
+    toast(say("The message is removed."), {
+      label: say("Undo"),
+      about: "queue",
+      act: () => this.#store(before),
+    });
     byId("draft").focus();
   }
 }

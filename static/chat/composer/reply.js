@@ -17,7 +17,12 @@ export class ReplyBar {
     this.conversation = "";
     /** @type {Quote|null} */
     this.quote = null;
-    this.bar = h("div", { class: "reply-bar", role: "group", "aria-label": say("Reply"), hidden: true });
+    this.bar = h("div", {
+      class: "reply-bar",
+      role: "group",
+      "aria-label": say("Reply"),
+      hidden: true,
+    });
     byId("draft").before(this.bar);
   }
 
@@ -51,12 +56,32 @@ export class ReplyBar {
     this.quote = quote;
     this.bar.hidden = !quote;
     if (!quote) return setChildren(this.bar);
-    const cancel = h("button", {
-      type: "button", class: "icon", "aria-label": say("Don't reply to it"), title: say("Don't reply to it (Esc)"),
-      on: { click: () => (this.cancel(), byId("draft").focus()) },
-    }, icon("close", 14));
-    setChildren(this.bar, icon("reply", 14),
-      h("p", {}, h("span", { class: "quiet" }, say("Replying to {quoted}", { quoted: describeQuoted(quote) }), " "), `“${shorten(quote.text, 160)}”`),
-      cancel);
+    const cancel = h(
+      "button",
+      {
+        type: "button",
+        class: "icon",
+        "aria-label": say("Don't reply to it"),
+        title: say("Don't reply to it (Esc)"),
+        on: { click: () => (this.cancel(), byId("draft").focus()) },
+      },
+      icon("close", 14),
+    );
+    setChildren(
+      this.bar,
+      icon("reply", 14),
+      h(
+        "p",
+        {},
+        h(
+          "span",
+          { class: "quiet" },
+          say("Replying to {quoted}", { quoted: describeQuoted(quote) }),
+          " ",
+        ),
+        `“${shorten(quote.text, 160)}”`,
+      ),
+      cancel,
+    );
   }
 }

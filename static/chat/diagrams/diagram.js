@@ -38,7 +38,10 @@ export class Diagram {
 
   #draw() {
     this.frame = h("iframe", {
-      src: readPage().urls.diagram, sandbox: "allow-scripts", title: say("Diagram"), referrerpolicy: "no-referrer",
+      src: readPage().urls.diagram,
+      sandbox: "allow-scripts",
+      title: say("Diagram"),
+      referrerpolicy: "no-referrer",
     });
     addEventListener("message", this.hear);
     darkScheme().addEventListener("change", this.restyle);
@@ -51,7 +54,8 @@ export class Diagram {
   /** @param {Told} told */
   #take({ ready, height, error }) {
     if (ready) this.#send();
-    if (typeof error === "string") this.#showSource(error.split("\n").slice(0, 2).join(" ").slice(0, LONGEST_REASON));
+    if (typeof error === "string")
+      this.#showSource(error.split("\n").slice(0, 2).join(" ").slice(0, LONGEST_REASON));
     if (typeof height === "number" && this.frame) {
       clearTimeout(this.timer);
       this.#tell("");
@@ -62,11 +66,14 @@ export class Diagram {
 
   #send() {
     // Its origin has no name that could be given here; what is sent is in the page already.
-    this.frame?.contentWindow?.postMessage({
-      source: this.pre.textContent ?? "",
-      dark: getComputedStyle(document.documentElement).colorScheme === "dark",
-      font: getComputedStyle(document.body).fontFamily,
-    }, "*");
+    this.frame?.contentWindow?.postMessage(
+      {
+        source: this.pre.textContent ?? "",
+        dark: getComputedStyle(document.documentElement).colorScheme === "dark",
+        font: getComputedStyle(document.body).fontFamily,
+      },
+      "*",
+    );
   }
 
   /** @param {string} why there is no drawing, "" where somebody wants the source */

@@ -18,11 +18,23 @@
   /** @param {Wanted} wanted */
   const draw = async ({ source, dark, font }) => {
     mermaid.initialize({
-      ...LIMITS, startOnLoad: false, securityLevel: "strict", suppressErrorRendering: true, htmlLabels: false,
-      flowchart: { htmlLabels: false }, theme: dark ? "dark" : "neutral", fontFamily: font,
+      ...LIMITS,
+      startOnLoad: false,
+      securityLevel: "strict",
+      suppressErrorRendering: true,
+      htmlLabels: false,
+      flowchart: { htmlLabels: false },
+      theme: dark ? "dark" : "neutral",
+      fontFamily: font,
     });
     document.documentElement.style.colorScheme = dark ? "dark" : "light";
-    Object.assign(document.body.style, { margin: "0", overflowX: "hidden", overflowY: "auto", textAlign: "center", font: `13px ${font}` });
+    Object.assign(document.body.style, {
+      margin: "0",
+      overflowX: "hidden",
+      overflowY: "auto",
+      textAlign: "center",
+      font: `13px ${font}`,
+    });
     try {
       const { svg } = await mermaid.render("drawing", source);
       document.body.innerHTML = svg;

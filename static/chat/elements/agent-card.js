@@ -11,11 +11,20 @@ import { say, sayCount } from "../words/say.js";
  * @param {boolean} toolless its model can't use tools
  */
 export function cardLines({ notes = [], tools = [], missing = [], unused = [] }, toolless) {
-  const able = tools.length > 0 && h("p", { class: "agent-tools" }, say("Tools: {tools}", { tools: tools.join(", ") }));
-  const cant = tools.length > 0 && toolless
-    && warningLine(say("The current model can't use tools, so this agent works without them."));
+  const able =
+    tools.length > 0 &&
+    h("p", { class: "agent-tools" }, say("Tools: {tools}", { tools: tools.join(", ") }));
+  const cant =
+    tools.length > 0 &&
+    toolless &&
+    warningLine(say("The current model can't use tools, so this agent works without them."));
   const lacks = [...missingSentences(missing), ...unused.map(({ sentence }) => sentence)];
-  return [...notes.map((text) => h("p", { class: "agent-notes" }, text)), able, cant, ...lacks.map(warningLine)].filter(Boolean);
+  return [
+    ...notes.map((text) => h("p", { class: "agent-notes" }, text)),
+    able,
+    cant,
+    ...lacks.map(warningLine),
+  ].filter(Boolean);
 }
 
 /**
@@ -26,10 +35,16 @@ function missingSentences(missing) {
   const reasons = new Set(missing.map(({ reason }) => reason));
   return [...reasons].map((reason) => {
     const names = missing.filter((one) => one.reason === reason).map(({ name }) => name);
-    const sentence = sayCount("{names} is missing: {reason}", "{names} are missing: {reason}", names.length, { names: names.join(", "), reason });
+    const sentence = sayCount(
+      "{names} is missing: {reason}",
+      "{names} are missing: {reason}",
+      names.length,
+      { names: names.join(", "), reason },
+    );
     return /[.!?]$/.test(sentence) ? sentence : `${sentence}.`;
   });
 }
 
 /** @param {string} sentence */
-const warningLine = (sentence) => h("p", { class: "agent-lacks" }, icon("warn", 13), h("span", {}, sentence));
+const warningLine = (sentence) =>
+  h("p", { class: "agent-lacks" }, icon("warn", 13), h("span", {}, sentence));

@@ -11,7 +11,11 @@ import { say } from "../words/say.js";
  */
 export async function copy(text, button) {
   const done = await write(text);
-  announce(done ? say("Copied.") : say("Copying isn't allowed here. Select the text and copy it yourself."));
+  announce(
+    done
+      ? say("Copied.")
+      : say("Copying isn't allowed here. Select the text and copy it yourself."),
+  );
   if (!button) return done;
   const before = button.dataset.words ?? button.textContent ?? "";
   button.dataset.words = before;

@@ -12,12 +12,18 @@ export function askToConfirm({ title, text, yes }) {
   const dialog = byId("ask", HTMLDialogElement);
   setChildren(
     dialog,
-    h("form", { method: "dialog" },
+    h(
+      "form",
+      { method: "dialog" },
       h("h2", { id: "ask-title" }, title),
       h("p", {}, text),
-      h("div", { class: "box-foot" },
+      h(
+        "div",
+        { class: "box-foot" },
         h("button", { value: "no", class: "plain-button" }, say("Cancel")),
-        h("button", { value: "yes", class: "primary" }, yes))),
+        h("button", { value: "yes", class: "primary" }, yes),
+      ),
+    ),
   );
   dialog.returnValue = "no";
   dialog.showModal();

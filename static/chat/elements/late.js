@@ -25,7 +25,11 @@ export class Late {
     } catch {
       this.loading = null;
       // The browser is offline, or the server has a newer version of these files.
-      return showError(new Error(say("This part of the page couldn't be loaded. Reload the page; what you typed is kept.")));
+      return showError(
+        new Error(
+          say("This part of the page couldn't be loaded. Reload the page; what you typed is kept."),
+        ),
+      );
     }
     void act(this.part);
   }

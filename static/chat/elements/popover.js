@@ -23,7 +23,14 @@ export class Popover {
     this.free = free;
     /** @type {ResizeObserver|null} made at the first opening: a long chat has hundreds of these windows */
     this.grows = null;
-    this.box = h("div", { class: `pop ${name} ${free ? "free" : ""}`, role: "dialog", "aria-label": label, tabindex: "-1", hidden: true, popover: free && "manual" });
+    this.box = h("div", {
+      class: `pop ${name} ${free ? "free" : ""}`,
+      role: "dialog",
+      "aria-label": label,
+      tabindex: "-1",
+      hidden: true,
+      popover: free && "manual",
+    });
     button.after(this.box);
     button.addEventListener("click", () => this.toggle());
     this.box.addEventListener("focusout", (event) => {

@@ -25,7 +25,8 @@ export function toast(text, { label = "", act, seconds = 8, about = "" } = {}) {
   let timer = 0;
   const start = () => (timer = window.setTimeout(() => element.remove(), seconds * 1000));
   // It stays while somebody is about to press the button.
-  for (const event of ["pointerenter", "focusin"]) element.addEventListener(event, () => clearTimeout(timer));
+  for (const event of ["pointerenter", "focusin"])
+    element.addEventListener(event, () => clearTimeout(timer));
   for (const event of ["pointerleave", "focusout"]) element.addEventListener(event, start);
   start();
 }
@@ -35,11 +36,13 @@ export function toast(text, { label = "", act, seconds = 8, about = "" } = {}) {
  * @param {string} about
  */
 export function dismissToasts(about) {
-  for (const element of about ? byId("toasts").querySelectorAll(`[data-about="${about}"]`) : []) element.remove();
+  for (const element of about ? byId("toasts").querySelectorAll(`[data-about="${about}"]`) : [])
+    element.remove();
 }
 
 /**
  * Shows why an action failed.
  * @param {unknown} error
  */
-export const showError = (error) => toast(error instanceof Error ? error.message : String(error), { seconds: 12 });
+export const showError = (error) =>
+  toast(error instanceof Error ? error.message : String(error), { seconds: 12 });

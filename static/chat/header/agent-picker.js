@@ -46,7 +46,11 @@ export class AgentPicker {
     setChildren(
       box,
       h("h2", { class: "pop-title" }, say("Start a new chat with")),
-      h("ul", { class: "agents" }, working.map((agent) => h("li", {}, this.#link(agent, !common)))),
+      h(
+        "ul",
+        { class: "agents" },
+        working.map((agent) => h("li", {}, this.#link(agent, !common))),
+      ),
       broken.length > 0 && h("h2", { class: "pop-title" }, say("Unavailable")),
       broken.length > 0 && h("ul", { class: "agents" }, broken.map(brokenAgent)),
       common && h("p", { class: "pop-note agents-note" }, common),
@@ -59,18 +63,26 @@ export class AgentPicker {
    */
   #link(agent, noted) {
     const current = agent.slug === this.current;
-    const link = h("a", {
-      href: chatAddress(this.page, { agent: agent.slug }),
-      class: "agent-link",
-      title: agent.version ? say("Version {version}", { version: agent.version }) : null,
-      "aria-current": current ? "true" : null,
-      "data-first": current,
-    },
-    h("span", { class: "agent-name" }, agent.name, current && icon("check", 14)),
-    agent.description && h("span", { class: "agent-about" }, agent.description),
-    (agent.tags ?? []).length > 0 && h("span", { class: "tags" }, agent.tags.map((tag) => h("span", {}, tag))),
-    noted && agent.provider?.note && h("span", { class: "agent-note" }, agent.provider.note),
-    cardLines(agent, agent.provider?.tools === false));
+    const link = h(
+      "a",
+      {
+        href: chatAddress(this.page, { agent: agent.slug }),
+        class: "agent-link",
+        title: agent.version ? say("Version {version}", { version: agent.version }) : null,
+        "aria-current": current ? "true" : null,
+        "data-first": current,
+      },
+      h("span", { class: "agent-name" }, agent.name, current && icon("check", 14)),
+      agent.description && h("span", { class: "agent-about" }, agent.description),
+      (agent.tags ?? []).length > 0 &&
+        h(
+          "span",
+          { class: "tags" },
+          agent.tags.map((tag) => h("span", {}, tag)),
+        ),
+      noted && agent.provider?.note && h("span", { class: "agent-note" }, agent.provider.note),
+      cardLines(agent, agent.provider?.tools === false),
+    );
     link.addEventListener("click", (event) => {
       if (event.ctrlKey || event.metaKey || event.shiftKey) return;
       event.preventDefault();
@@ -83,9 +95,16 @@ export class AgentPicker {
 
 /** @param {Agent} agent */
 function brokenAgent({ name, slug, broken }) {
-  return h("li", { class: "agent-broken" },
+  return h(
+    "li",
+    { class: "agent-broken" },
     h("span", { class: "agent-name" }, icon("warn", 14), name || slug),
-    h("span", { class: "agent-about" },
-      broken?.file && h("code", {}, broken.file), broken?.key && [", ", h("code", {}, broken.key)],
-      `${broken?.file ? ": " : ""}${broken?.reason}`));
+    h(
+      "span",
+      { class: "agent-about" },
+      broken?.file && h("code", {}, broken.file),
+      broken?.key && [", ", h("code", {}, broken.key)],
+      `${broken?.file ? ": " : ""}${broken?.reason}`,
+    ),
+  );
 }

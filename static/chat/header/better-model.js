@@ -24,12 +24,22 @@ let dialog = null;
 export function openBetterModel(actions) {
   const found = h("div", { class: "better-found", role: "status" });
   dialog?.remove();
-  dialog = h("dialog", { class: "box better-box", id: "better", "aria-labelledby": "better-title" },
-    h("form", { method: "dialog" },
+  dialog = h(
+    "dialog",
+    { class: "box better-box", id: "better", "aria-labelledby": "better-title" },
+    h(
+      "form",
+      { method: "dialog" },
       h("h2", { id: "better-title" }, say("Use a better model")),
-      h("p", { class: "quiet" }, say("The small model is a demonstration. These are the three ways to a real one.")),
+      h(
+        "p",
+        { class: "quiet" },
+        say("The small model is a demonstration. These are the three ways to a real one."),
+      ),
       ways(found),
-      h("div", { class: "box-foot" }, h("button", { class: "primary" }, say("Close")))));
+      h("div", { class: "box-foot" }, h("button", { class: "primary" }, say("Close"))),
+    ),
+  );
   document.body.append(dialog);
   dialog.showModal();
   void look(dialog, found, actions);
@@ -42,10 +52,22 @@ export function openBetterModel(actions) {
  */
 export function sayBetterModelAnswers(model) {
   if (!dialog?.open) return false;
-  setChildren(dialog, h("form", { method: "dialog" },
-    h("h2", { id: "better-title", tabindex: "-1" }, say("{model} answers now", { model })),
-    h("p", { role: "status" }, say("Your next message goes to it. “Try again” under an answer asks it the same question, and keeps the answer that is there.")),
-    h("div", { class: "box-foot" }, h("button", { class: "primary" }, say("Close")))));
+  setChildren(
+    dialog,
+    h(
+      "form",
+      { method: "dialog" },
+      h("h2", { id: "better-title", tabindex: "-1" }, say("{model} answers now", { model })),
+      h(
+        "p",
+        { role: "status" },
+        say(
+          "Your next message goes to it. “Try again” under an answer asks it the same question, and keeps the answer that is there.",
+        ),
+      ),
+      h("div", { class: "box-foot" }, h("button", { class: "primary" }, say("Close"))),
+    ),
+  );
   dialog.querySelector("h2")?.focus();
   dialog.addEventListener("close", () => byId("draft").focus(), { once: true });
   return true;
@@ -53,15 +75,38 @@ export function sayBetterModelAnswers(model) {
 
 /** @param {HTMLElement} found */
 function ways(found) {
-  return h("ol", { class: "better-ways" },
+  return h(
+    "ol",
+    { class: "better-ways" },
     way(say("A model server on this machine"), found),
-    way(say("A provider's key"),
-      h("p", {}, say("Stop the server (Ctrl+C in its terminal) and start it again there with your key in place of sk-…. Keys are never typed into this page. The provider bills what you use.")),
+    way(
+      say("A provider's key"),
+      h(
+        "p",
+        {},
+        say(
+          "Stop the server (Ctrl+C in its terminal) and start it again there with your key in place of sk-…. Keys are never typed into this page. The provider bills what you use.",
+        ),
+      ),
       command("OPENAI_API_KEY=sk-… make run"),
-      h("p", { class: "quiet" }, say("Or ANTHROPIC_API_KEY, GEMINI_API_KEY, GROQ_API_KEY and others. The line OPENAI_API_KEY=sk-… in the file .env beside README.md keeps the key for every start. If somebody else runs this server, ask them."))),
-    way(say("A model file"),
-      h("p", {}, say("A GGUF file runs inside Chatsite, without another server and without a key.")),
-      command("CHAT_MODEL_PATH=/models/qwen3-4b.gguf make run")));
+      h(
+        "p",
+        { class: "quiet" },
+        say(
+          "Or ANTHROPIC_API_KEY, GEMINI_API_KEY, GROQ_API_KEY and others. The line OPENAI_API_KEY=sk-… in the file .env beside README.md keeps the key for every start. If somebody else runs this server, ask them.",
+        ),
+      ),
+    ),
+    way(
+      say("A model file"),
+      h(
+        "p",
+        {},
+        say("A GGUF file runs inside Chatsite, without another server and without a key."),
+      ),
+      command("CHAT_MODEL_PATH=/models/qwen3-4b.gguf make run"),
+    ),
+  );
 }
 
 /**
@@ -88,7 +133,10 @@ async function look(window, box, actions) {
   try {
     const offer = await actions.load();
     if (!window.open) return;
-    setChildren(box, describeOffer(offer, (model) => (window.close(), actions.select(model))));
+    setChildren(
+      box,
+      describeOffer(offer, (model) => (window.close(), actions.select(model))),
+    );
     if (offer.looking) setTimeout(() => window.open && void look(window, box, actions), PAUSE);
   } catch (error) {
     setChildren(box, h("p", {}, /** @type {Error} */ (error).message));
@@ -102,17 +150,47 @@ async function look(window, box, actions) {
 function describeOffer({ locked, groups, looking }, select) {
   if (locked) return [h("p", { class: "better-locked" }, icon("lock", 14), h("span", {}, locked))];
   const all = groups.flatMap(({ models }) => models);
-  const usable = all.filter(({ name, why_not: barred }) => !barred && !SMALL.some((start) => name.startsWith(start)));
+  const usable = all.filter(
+    ({ name, why_not: barred }) => !barred && !SMALL.some((start) => name.startsWith(start)),
+  );
   if (!usable.length) {
-    return [h("p", {}, looking
-      ? say("Looking for models on this machine…")
-      : say("None was found. Start Ollama, LM Studio or llama-server here: its models are listed within 30 seconds."))];
+    return [
+      h(
+        "p",
+        {},
+        looking
+          ? say("Looking for models on this machine…")
+          : say(
+              "None was found. Start Ollama, LM Studio or llama-server here: its models are listed within 30 seconds.",
+            ),
+      ),
+    ];
   }
   return [
     h("p", {}, say("Found. One click, and the next answer comes from it:")),
-    h("ul", { class: "better-models" }, usable.slice(0, MANY).map((model) => h("li", {},
-      h("button", { type: "button", class: "plain-button", on: { click: () => select(model) } }, say("Use {model}", { model: model.label })),
-      h("span", { class: "quiet" }, describeModel(model))))),
-    usable.length > MANY && h("p", { class: "quiet" }, say("The menu with the model's name lists all {count}.", { count: usable.length })),
+    h(
+      "ul",
+      { class: "better-models" },
+      usable
+        .slice(0, MANY)
+        .map((model) =>
+          h(
+            "li",
+            {},
+            h(
+              "button",
+              { type: "button", class: "plain-button", on: { click: () => select(model) } },
+              say("Use {model}", { model: model.label }),
+            ),
+            h("span", { class: "quiet" }, describeModel(model)),
+          ),
+        ),
+    ),
+    usable.length > MANY &&
+      h(
+        "p",
+        { class: "quiet" },
+        say("The menu with the model's name lists all {count}.", { count: usable.length }),
+      ),
   ].filter((one) => one instanceof HTMLElement);
 }

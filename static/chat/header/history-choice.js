@@ -62,7 +62,9 @@ export class HistoryChoice {
   changed(changes, kept) {
     const start = hasHistoryParameters() ? kept : this.state?.conversation?.history;
     const all = Object.entries({ ...(this.chosen ?? start), ...changes });
-    return Object.fromEntries(all.filter(/** @returns {one is [string, string]} */ (one) => one[1] !== null));
+    return Object.fromEntries(
+      all.filter(/** @returns {one is [string, string]} */ (one) => one[1] !== null),
+    );
   }
 
   /** Leaves everything to the agent again. */
@@ -108,5 +110,7 @@ export class HistoryChoice {
  */
 function isSame(one, other) {
   const names = Object.keys(one);
-  return names.length === Object.keys(other).length && names.every((name) => one[name] === other[name]);
+  return (
+    names.length === Object.keys(other).length && names.every((name) => one[name] === other[name])
+  );
 }

@@ -24,13 +24,26 @@ export class LinkLine {
     this.shown = "";
     /** @type {string[]} what no decision knows of: the agent and the model */
     this.others = agent
-      ? [say("Your link asked for the agent “{agent}”, which isn't here.", { agent: shorten(agent, LONGEST) })]
+      ? [
+          say("Your link asked for the agent “{agent}”, which isn't here.", {
+            agent: shorten(agent, LONGEST),
+          }),
+        ]
       : [];
     if (unknown.length) {
-      const names = unknown.slice(0, MOST).map((name) => `“${shorten(name, LONGEST)}”`).join(", ");
-      this.others.push(say("Your link asked for {names}. That isn't known here and changes nothing.", { names }));
+      const names = unknown
+        .slice(0, MOST)
+        .map((name) => `“${shorten(name, LONGEST)}”`)
+        .join(", ");
+      this.others.push(
+        say("Your link asked for {names}. That isn't known here and changes nothing.", { names }),
+      );
     }
-    const close = h("button", { type: "button", class: "icon", "aria-label": say("Dismiss") }, icon("close", 14));
+    const close = h(
+      "button",
+      { type: "button", class: "icon", "aria-label": say("Dismiss") },
+      icon("close", 14),
+    );
     close.addEventListener("click", () => (this.line.hidden = true));
     setChildren(this.line, icon("warn", 14), this.words, close);
   }
@@ -47,7 +60,10 @@ export class LinkLine {
     if (shown === this.shown) return;
     this.shown = shown;
     this.line.hidden = !shown;
-    setChildren(this.words, sentences.map((one) => h("p", {}, one)));
+    setChildren(
+      this.words,
+      sentences.map((one) => h("p", {}, one)),
+    );
   }
 }
 
@@ -66,5 +82,10 @@ function refusedSettings({ settings, in_words: applies }) {
     }
   }
   return [...reasons].map(([why, asked]) =>
-    say("Your link asked for {asked}: {why}. What applies: {applies}.", { asked: asked.join(", "), why, applies }));
+    say("Your link asked for {asked}: {why}. What applies: {applies}.", {
+      asked: asked.join(", "),
+      why,
+      applies,
+    }),
+  );
 }

@@ -24,15 +24,23 @@ const MANY = 12;
  */
 export function modelList({ locked, groups }, taking) {
   const count = groups.reduce((sum, { models }) => sum + models.length, 0);
-  const list = h("fieldset", { class: "choices", disabled: Boolean(locked) },
+  const list = h(
+    "fieldset",
+    { class: "choices", disabled: Boolean(locked) },
     h("legend", { class: "hidden" }, say("Model")),
-    groups.map((group) => section(group, taking)));
+    groups.map((group) => section(group, taking)),
+  );
   return [
     locked && note("lock", locked),
     taking.lost && note("warn", taking.lost),
     count > MANY && search(list),
     list,
-    !locked && h("p", { class: "pop-note models-foot" }, say("Applies from your next message. Earlier answers stay.")),
+    !locked &&
+      h(
+        "p",
+        { class: "pop-note models-foot" },
+        say("Applies from your next message. Earlier answers stay."),
+      ),
   ];
 }
 
@@ -40,17 +48,21 @@ export function modelList({ locked, groups }, taking) {
  * @param {IconName} drawing
  * @param {string} words
  */
-const note = (drawing, words) => h("div", { class: "lock-note" }, icon(drawing, 15), h("p", {}, words));
+const note = (drawing, words) =>
+  h("div", { class: "lock-note" }, icon(drawing, 15), h("p", {}, words));
 
 /**
  * @param {ModelGroup} group
  * @param {Selecting} taking
  */
 function section({ title, note: words, models }, taking) {
-  return h("section", { class: "models-group" },
+  return h(
+    "section",
+    { class: "models-group" },
     h("h3", {}, title),
     words && h("p", { class: "pop-note" }, words),
-    models.map((model) => row(model, taking)));
+    models.map((model) => row(model, taking)),
+  );
 }
 
 /**
@@ -59,7 +71,12 @@ function section({ title, note: words, models }, taking) {
  */
 function row(model, { now, take, done }) {
   const { name, label, why_not: barred = "" } = model;
-  const radio = h("input", { type: "radio", name: "model", value: name, disabled: Boolean(barred) });
+  const radio = h("input", {
+    type: "radio",
+    name: "model",
+    value: name,
+    disabled: Boolean(barred),
+  });
   radio.checked = name === now;
   radio.addEventListener("change", () => take(model));
   // Arrow keys only go through the list; a click also closes it.
@@ -69,20 +86,34 @@ function row(model, { now, take, done }) {
     take(model);
     done();
   });
-  return h("div", { class: barred ? "choice off" : "choice" },
-    h("label", {}, radio, h("span", {}, h("b", {}, label), h("small", {}, barred || describeModel(model)))));
+  return h(
+    "div",
+    { class: barred ? "choice off" : "choice" },
+    h(
+      "label",
+      {},
+      radio,
+      h("span", {}, h("b", {}, label), h("small", {}, barred || describeModel(model))),
+    ),
+  );
 }
 
 /** @param {HTMLElement} list */
 function search(list) {
   const input = h("input", {
-    type: "search", class: "models-find", placeholder: say("Find a model"), "aria-label": say("Find a model"),
-    autocomplete: "off", spellcheck: "false",
+    type: "search",
+    class: "models-find",
+    placeholder: say("Find a model"),
+    "aria-label": say("Find a model"),
+    autocomplete: "off",
+    spellcheck: "false",
   });
   input.addEventListener("input", () => {
     const wanted = input.value.trim().toLowerCase();
     for (const one of list.querySelectorAll(".choice")) {
-      /** @type {HTMLElement} */ (one).hidden = !(one.textContent ?? "").toLowerCase().includes(wanted);
+      /** @type {HTMLElement} */ (one).hidden = !(one.textContent ?? "")
+        .toLowerCase()
+        .includes(wanted);
     }
     for (const one of list.querySelectorAll(".models-group")) {
       /** @type {HTMLElement} */ (one).hidden = !one.querySelector(".choice:not([hidden])");

@@ -47,7 +47,9 @@ export class ModelPicker {
     byId("model-open").append(icon("down", 12));
     byId("better-open").addEventListener("click", () => this.openBetter());
     this.popover = new Popover(byId("model-open"), {
-      label: say("Which model answers"), class: "models-pop", fill: (box) => this.#fill(box),
+      label: say("Which model answers"),
+      class: "models-pop",
+      fill: (box) => this.#fill(box),
     });
   }
 
@@ -58,7 +60,9 @@ export class ModelPicker {
 
   /** What is offered, as far as it is loaded. */
   get all() {
-    return this.offer && !this.offer.locked ? this.offer.groups.flatMap(({ models }) => models) : [];
+    return this.offer && !this.offer.locked
+      ? this.offer.groups.flatMap(({ models }) => models)
+      : [];
   }
 
   /** @param {string} conversation */
@@ -78,19 +82,23 @@ export class ModelPicker {
     this.conversationModel = state.conversation?.model ?? "";
     // The message was sent: from now on the conversation has the model.
     if (state.conversation && this.choice?.name === this.conversationModel) this.setChoice(null);
-    if (this.conversationModel && !this.choice && !this.offer && !this.offerAsked) void this.loadOffer();
+    if (this.conversationModel && !this.choice && !this.offer && !this.offerAsked)
+      void this.loadOffer();
     const { provider } = state.agent ?? {};
     const label = this.answering()?.label ?? provider?.label ?? "";
     const small = Boolean(provider?.demonstration) && !this.answering();
     // Not for a choice made here, and not for another agent: the server has other models than before.
-    if (this.demonstration && !small && label && this.told === state.agentSlug && !this.answering()) this.#tellNew(label);
+    if (this.demonstration && !small && label && this.told === state.agentSlug && !this.answering())
+      this.#tellNew(label);
     this.told = provider ? state.agentSlug : "";
     this.demonstration = small;
     byId("better-open").hidden = !this.demonstration;
     const button = byId("model-open");
     setText(byId("model"), label);
     button.hidden = !label;
-    button.title = this.choice ? say("{label} answers from your next message.", { label }) : provider?.note || say("Which model answers");
+    button.title = this.choice
+      ? say("{label} answers from your next message.", { label })
+      : provider?.note || say("Which model answers");
     button.setAttribute("aria-label", say("{label}. Choose which model answers", { label }));
   }
 
@@ -110,7 +118,9 @@ export class ModelPicker {
    * @returns {Model|null} null where it can't be chosen now
    */
   #offered(name) {
-    const all = this.offer?.locked ? [] : this.offer?.groups.flatMap(({ models }) => models) ?? [];
+    const all = this.offer?.locked
+      ? []
+      : (this.offer?.groups.flatMap(({ models }) => models) ?? []);
     return all.find((one) => one.name === name && !one.why_not) ?? null;
   }
 
@@ -124,10 +134,22 @@ export class ModelPicker {
   #fill(box) {
     this.body = h("div", {});
     this.note = h("p", { class: "pop-note", role: "status" }, LOOKING);
-    setChildren(box, h("h2", { class: "pop-title" }, say("Which model answers")), this.body, this.note,
-      this.demonstration && h("button", {
-        type: "button", class: "link models-better", on: { click: () => (this.popover.close(), this.openBetter()) },
-      }, say("Use a better model")));
+    setChildren(
+      box,
+      h("h2", { class: "pop-title" }, say("Which model answers")),
+      this.body,
+      this.note,
+      this.demonstration &&
+        h(
+          "button",
+          {
+            type: "button",
+            class: "link models-better",
+            on: { click: () => (this.popover.close(), this.openBetter()) },
+          },
+          say("Use a better model"),
+        ),
+    );
     if (this.offer) this.#draw();
     void this.loadOffer();
   }
@@ -144,13 +166,19 @@ export class ModelPicker {
       const offer = await this.#askForOffer();
       if (offer.locked) return `${asked}: ${offer.locked}`;
       const all = offer.groups.flatMap(({ models }) => models);
-      const found = all.find(({ name, label }) => name === wanted || label === wanted || name.endsWith(`:${wanted}`));
+      const found = all.find(
+        ({ name, label }) => name === wanted || label === wanted || name.endsWith(`:${wanted}`),
+      );
       if (found && !found.why_not) {
         this.select(found);
         return "";
       }
       if (found) return `${asked}: ${found.why_not}`;
-      const some = all.filter((one) => !one.why_not).slice(0, NAMED).map(({ name }) => name).join(", ");
+      const some = all
+        .filter((one) => !one.why_not)
+        .slice(0, NAMED)
+        .map(({ name }) => name)
+        .join(", ");
       return say("{asked}, which isn't offered here. There are: {some}.", { asked, some });
     } catch (error) {
       return `${asked}: ${/** @type {Error} */ (error).message}`;
@@ -163,11 +191,13 @@ export class ModelPicker {
    */
   async other() {
     try {
-      const { locked, groups, own } = this.offer ?? await this.#askForOffer();
+      const { locked, groups, own } = this.offer ?? (await this.#askForOffer());
       if (locked) return null;
       const [failed] = (this.choice?.name || this.conversationModel || own).split(":");
       const all = groups.flatMap(({ models }) => models);
-      return all.find(({ name, why_not: barred }) => !barred && name.split(":")[0] !== failed) ?? null;
+      return (
+        all.find(({ name, why_not: barred }) => !barred && name.split(":")[0] !== failed) ?? null
+      );
     } catch {
       return null;
     }
@@ -186,7 +216,8 @@ export class ModelPicker {
   #tellNew(label) {
     this.offer = null;
     this.offerAsked = false;
-    if (!this.better?.sayBetterModelAnswers(label)) toast(say("{model} answers now.", { model: label }));
+    if (!this.better?.sayBetterModelAnswers(label))
+      toast(say("{model} answers now.", { model: label }));
   }
 
   /** @returns {Promise<ModelOffer>} */
@@ -210,29 +241,40 @@ export class ModelPicker {
       if (!this.popover.shown || body !== this.body) return;
       this.#draw();
       setText(this.note, offer.looking ? LOOKING : "");
-      if (offer.looking) setTimeout(() => this.popover.shown && body === this.body && void this.loadOffer(), PAUSE);
+      if (offer.looking)
+        setTimeout(() => this.popover.shown && body === this.body && void this.loadOffer(), PAUSE);
     } catch (error) {
-      if (this.popover.shown && body === this.body) setText(this.note, /** @type {Error} */ (error).message);
+      if (this.popover.shown && body === this.body)
+        setText(this.note, /** @type {Error} */ (error).message);
     }
   }
 
   #draw() {
     const { body, offer } = this;
     if (!body || !offer) return;
-    const lost = this.conversationModel && !this.choice && !this.#offered(this.conversationModel)
-      ? say("{conversationModel} was chosen here but is unavailable now. The agent's own model answers.", { conversationModel: this.conversationModel })
-      : "";
+    const lost =
+      this.conversationModel && !this.choice && !this.#offered(this.conversationModel)
+        ? say(
+            "{conversationModel} was chosen here but is unavailable now. The agent's own model answers.",
+            { conversationModel: this.conversationModel },
+          )
+        : "";
     const drawn = JSON.stringify([lost, offer.locked, offer.own, offer.groups]);
     if (body.dataset.drawn === drawn) return;
     body.dataset.drawn = drawn;
-    const held = body.contains(document.activeElement) || document.activeElement === this.popover.box;
-    setChildren(body, modelList(offer, {
-      now: (this.choice ? this.choice.name : lost ? "" : this.conversationModel) || offer.own,
-      lost: offer.locked ? "" : lost,
-      take: (model) => this.select(model),
-      done: () => this.popover.close(),
-    }));
-    if (held) /** @type {HTMLElement|null} */ (body.querySelector("input:checked:not(:disabled)"))?.focus();
+    const held =
+      body.contains(document.activeElement) || document.activeElement === this.popover.box;
+    setChildren(
+      body,
+      modelList(offer, {
+        now: (this.choice ? this.choice.name : lost ? "" : this.conversationModel) || offer.own,
+        lost: offer.locked ? "" : lost,
+        take: (model) => this.select(model),
+        done: () => this.popover.close(),
+      }),
+    );
+    if (held)
+      /** @type {HTMLElement|null} */ (body.querySelector("input:checked:not(:disabled)"))?.focus();
   }
 
   /** @param {Model} model */

@@ -46,13 +46,19 @@ export class PolicyChip {
       setText(this.words, say("What the model sees"));
       return;
     }
-    const [, head, tail] = /^([^,]*?\d[\d,]*|[^,]+)(.*)$/u.exec(capitalize(decision.in_words)) ?? ["", decision.in_words, ""];
+    const [, head, tail] = /^([^,]*?\d[\d,]*|[^,]+)(.*)$/u.exec(capitalize(decision.in_words)) ?? [
+      "",
+      decision.in_words,
+      "",
+    ];
     setChildren(
       this.words,
       decision.locked && icon("lock", 13),
-      h("b", {}, head), h("span", { class: "tail" }, tail),
+      h("b", {}, head),
+      h("span", { class: "tail" }, tail),
       decision.locked && h("span", { class: "src" }, ` ${say("set by the administrator")}`),
-      overruledByLink(decision).length > 0 && h("span", { class: "src" }, ` ${say("set by the link")}`),
+      overruledByLink(decision).length > 0 &&
+        h("span", { class: "src" }, ` ${say("set by the link")}`),
     );
     this.button.classList.toggle("locked", Boolean(decision.locked));
     if (!this.popover.shown) return;
@@ -77,7 +83,10 @@ export class PolicyChip {
    */
   #chooseNumber(input, changes) {
     if (input.validity.valid) return void this.choose(changes);
-    this.wrong = say("Enter a whole number from {min} to {max}. The value before is kept.", { min: input.min, max: formatNumber(Number(input.max)) });
+    this.wrong = say("Enter a whole number from {min} to {max}. The value before is kept.", {
+      min: input.min,
+      max: formatNumber(Number(input.max)),
+    });
     this.#drawNotes();
   }
 
@@ -95,17 +104,32 @@ export class PolicyChip {
     this.picked = null;
     this.back = this.#footButton(say("Reset to the agent's default"), () => this.choice.reset());
     this.own = this.#footButton(say("Use this chat's own choice"), () => this.choice.dropLink());
-    const link = h("button", { type: "button", class: "link", hidden: shut }, say("Copy link with these settings"));
-    link.addEventListener("click", () => void copy(linkWith(this.decision?.offers?.link ?? {}), link));
+    const link = h(
+      "button",
+      { type: "button", class: "link", hidden: shut },
+      say("Copy link with these settings"),
+    );
+    link.addEventListener(
+      "click",
+      () => void copy(linkWith(this.decision?.offers?.link ?? {}), link),
+    );
     this.foot = h("div", { class: "pop-foot" }, link, this.own, this.back);
     setChildren(
       box,
       h("h2", { class: "pop-title" }, say("What the model sees in this chat")),
-      !shut && h("p", { class: "pop-scope" }, say("Your choice is kept with this chat. Other chats stay as they are.")),
+      !shut &&
+        h(
+          "p",
+          { class: "pop-scope" },
+          say("Your choice is kept with this chat. Other chats stay as they are."),
+        ),
       shut && [closedNote(decision, closed), this.notes],
-      h("fieldset", { disabled: shut, class: "choices" },
+      h(
+        "fieldset",
+        { disabled: shut, class: "choices" },
         h("legend", { class: "hidden" }, say("Policy")),
-        list.map((choice) => this.#choice(choice, decision, shut))),
+        list.map((choice) => this.#choice(choice, decision, shut)),
+      ),
       this.#budget(decision, shut),
       !shut && this.notes,
       this.foot,
@@ -127,9 +151,17 @@ export class PolicyChip {
       this.choose(choice.changes);
       this.picked = { key, before: this.decision };
     });
-    return h("div", { class: barred ? "choice barred" : "choice" },
-      h("label", {}, radio, h("span", {}, h("b", {}, title), h("small", {}, barred ? `${capitalize(why)}.` : about))),
-      choice.length && this.#stepper(choice, decision, shut));
+    return h(
+      "div",
+      { class: barred ? "choice barred" : "choice" },
+      h(
+        "label",
+        {},
+        radio,
+        h("span", {}, h("b", {}, title), h("small", {}, barred ? `${capitalize(why)}.` : about)),
+      ),
+      choice.length && this.#stepper(choice, decision, shut),
+    );
   }
 
   /**
@@ -139,7 +171,13 @@ export class PolicyChip {
    */
   #stepper(choice, decision, shut) {
     const input = h("input", {
-      type: "number", min: "0", max: "1000000", step: "1", inputmode: "numeric", id: "policy-length", disabled: shut,
+      type: "number",
+      min: "0",
+      max: "1000000",
+      step: "1",
+      inputmode: "numeric",
+      id: "policy-length",
+      disabled: shut,
       "aria-label": say("How many exchanges"),
     });
     input.value = String(decision.settings.length.value);
@@ -147,7 +185,10 @@ export class PolicyChip {
       if (input.value.trim() === "" && input.validity.valid) return;
       // Setting a length also chooses the policy that has one.
       const now = this.decision?.offers?.list.find((one) => one.key === choice.key)?.in_force;
-      this.#chooseNumber(input, { ...(now ? {} : choice.changes), historyLength: input.value.trim() });
+      this.#chooseNumber(input, {
+        ...(now ? {} : choice.changes),
+        historyLength: input.value.trim(),
+      });
     };
     /** @param {number} by */
     const step = (by) => {
@@ -160,9 +201,18 @@ export class PolicyChip {
      * @param {string} label
      */
     const button = (by, label) =>
-      h("button", { type: "button", disabled: shut, "aria-label": label, on: { click: () => step(by) } },
-        by > 0 ? "+" : "−");
-    return h("span", { class: "stepper" }, button(-1, say("One fewer")), input, button(1, say("One more")));
+      h(
+        "button",
+        { type: "button", disabled: shut, "aria-label": label, on: { click: () => step(by) } },
+        by > 0 ? "+" : "−",
+      );
+    return h(
+      "span",
+      { class: "stepper" },
+      button(-1, say("One fewer")),
+      input,
+      button(1, say("One more")),
+    );
   }
 
   /**
@@ -171,13 +221,26 @@ export class PolicyChip {
    */
   #budget(decision, shut) {
     const input = h("input", {
-      type: "number", min: "1", max: "1000000", step: "1", inputmode: "numeric", id: "policy-tokens", disabled: shut,
+      type: "number",
+      min: "1",
+      max: "1000000",
+      step: "1",
+      inputmode: "numeric",
+      id: "policy-tokens",
+      disabled: shut,
       placeholder: formatNumber(decision.limit),
     });
     const budget = decision.settings.tokens?.value;
     input.value = budget === null || budget === undefined ? "" : String(budget);
-    input.addEventListener("input", () => this.#chooseNumber(input, { historyTokens: input.value.trim() || null }));
-    return h("div", { class: "budget" }, h("label", { for: "policy-tokens" }, say("Token limit")), input);
+    input.addEventListener("input", () =>
+      this.#chooseNumber(input, { historyTokens: input.value.trim() || null }),
+    );
+    return h(
+      "div",
+      { class: "budget" },
+      h("label", { for: "policy-tokens" }, say("Token limit")),
+      input,
+    );
   }
 
   /**
@@ -202,12 +265,18 @@ export class PolicyChip {
     const waits = this.picked && (this.choice.chosen || this.picked.before === decision);
     const picked = waits ? this.picked?.key : "";
     for (const choice of decision.offers.list) {
-      const radio = /** @type {HTMLInputElement|null} */ (this.popover.box.querySelector(`input[value="${CSS.escape(choice.key)}"]`));
+      const radio = /** @type {HTMLInputElement|null} */ (
+        this.popover.box.querySelector(`input[value="${CSS.escape(choice.key)}"]`)
+      );
       if (radio) radio.checked = picked ? choice.key === picked : choice.in_force;
     }
-    for (const [id, value] of [["policy-length", decision.settings.length.value], ["policy-tokens", decision.settings.tokens?.value]]) {
+    for (const [id, value] of [
+      ["policy-length", decision.settings.length.value],
+      ["policy-tokens", decision.settings.tokens?.value],
+    ]) {
       const input = /** @type {HTMLInputElement|null} */ (this.popover.box.querySelector(`#${id}`));
-      if (input && input !== document.activeElement) input.value = value === null || value === undefined ? "" : String(value);
+      if (input && input !== document.activeElement)
+        input.value = value === null || value === undefined ? "" : String(value);
     }
     this.#drawNotes();
   }
@@ -216,13 +285,21 @@ export class PolicyChip {
   #drawNotes() {
     const { decision } = this;
     if (!decision?.offers || !this.notes) return;
-    const notes = [this.wrong, ...passedOver(decision), ...overruledByLink(decision)].filter(Boolean);
-    setChildren(this.notes, notes.map((why) => h("p", {}, icon("warn", 13), why)));
+    const notes = [this.wrong, ...passedOver(decision), ...overruledByLink(decision)].filter(
+      Boolean,
+    );
+    setChildren(
+      this.notes,
+      notes.map((why) => h("p", {}, icon("warn", 13), why)),
+    );
     const { closed, kept } = decision.offers;
     const chosen = Object.keys(this.choice.chosen ?? kept).length > 0 || hasHistoryParameters();
     if (this.back) this.back.hidden = Boolean(closed) || !chosen;
     if (this.own) this.own.hidden = overruledByLink(decision).length === 0;
-    if (this.foot) this.foot.hidden = [...this.foot.children].every((one) => /** @type {HTMLElement} */ (one).hidden);
+    if (this.foot)
+      this.foot.hidden = [...this.foot.children].every(
+        (one) => /** @type {HTMLElement} */ (one).hidden,
+      );
   }
 }
 
@@ -233,7 +310,9 @@ export class PolicyChip {
  */
 function valuesOf(decision, source) {
   const { conversation, ...own } = decision.settings;
-  return Object.values(own).flatMap(({ said }) => said).filter((one) => one.source === source);
+  return Object.values(own)
+    .flatMap(({ said }) => said)
+    .filter((one) => one.source === source);
 }
 
 /**
@@ -257,11 +336,21 @@ function passedOver(decision) {
  * @param {Decision} decision
  */
 function overruledByLink(decision) {
-  const linked = new Map(valuesOf(decision, "URL").filter((one) => one.outcome === "won").map(({ name, raw }) => [name, raw]));
+  const linked = new Map(
+    valuesOf(decision, "URL")
+      .filter((one) => one.outcome === "won")
+      .map(({ name, raw }) => [name, raw]),
+  );
   /** @param {SourceValue} one */
-  const isOverruled = ({ name, raw, outcome }) => outcome === "overruled" && linked.has(name) && linked.get(name) !== raw;
-  return valuesOf(decision, "conversation").filter(isOverruled)
-    .map((one) => say("{value}: kept with this chat; the link in the page's address comes first.", { value: `${one.name}=${one.raw}` }));
+  const isOverruled = ({ name, raw, outcome }) =>
+    outcome === "overruled" && linked.has(name) && linked.get(name) !== raw;
+  return valuesOf(decision, "conversation")
+    .filter(isOverruled)
+    .map((one) =>
+      say("{value}: kept with this chat; the link in the page's address comes first.", {
+        value: `${one.name}=${one.raw}`,
+      }),
+    );
 }
 
 /**
@@ -270,15 +359,35 @@ function overruledByLink(decision) {
  * @param {string} closed
  */
 function closedNote(decision, closed) {
-  if (!decision.locked) return h("div", { class: "lock-note" }, icon("lock", 15), h("p", {}, `${capitalize(closed)}.`));
+  if (!decision.locked)
+    return h("div", { class: "lock-note" }, icon("lock", 15), h("p", {}, `${capitalize(closed)}.`));
   const { conversation = {}, ...own } = decision.settings;
-  const values = [...Object.values(own), ...Object.values(conversation)].flatMap((setting) => setting.said);
-  const names = [...new Set(
-    values.filter((one) => one.source === "environment" && one.outcome === "won").map((one) => one.name),
-  )];
-  return h("div", { class: "lock-note" },
+  const values = [...Object.values(own), ...Object.values(conversation)].flatMap(
+    (setting) => setting.said,
+  );
+  const names = [
+    ...new Set(
+      values
+        .filter((one) => one.source === "environment" && one.outcome === "won")
+        .map((one) => one.name),
+    ),
+  ];
+  return h(
+    "div",
+    { class: "lock-note" },
     icon("lock", 15),
-    h("div", {},
+    h(
+      "div",
+      {},
       h("p", {}, decision.lock_reason || say("The administrator decides this here.")),
-      names.length > 0 && h("p", {}, say("Set by"), " ", names.map((name, index) => [index ? ", " : "", h("code", {}, name)]).flat())));
+      names.length > 0 &&
+        h(
+          "p",
+          {},
+          say("Set by"),
+          " ",
+          names.map((name, index) => [index ? ", " : "", h("code", {}, name)]).flat(),
+        ),
+    ),
+  );
 }

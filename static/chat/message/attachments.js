@@ -7,7 +7,6 @@ import { say } from "../words/say.js";
 
 /** @import { Attachment } from "../types/wire.js" */
 
-
 // A small picture fits into this, in CSS pixels.
 const WIDEST = 280;
 const HIGHEST = 200;
@@ -18,8 +17,11 @@ const HIGHEST = 200;
  * @returns {HTMLElement}
  */
 export function attachmentList(attachments) {
-  return h("ul", { class: "files", "aria-label": say("Files"), hidden: attachments.length === 0 },
-    attachments.map((one) => h("li", {}, isPicture(one) ? picture(one) : line(one))));
+  return h(
+    "ul",
+    { class: "files", "aria-label": say("Files"), hidden: attachments.length === 0 },
+    attachments.map((one) => h("li", {}, isPicture(one) ? picture(one) : line(one))),
+  );
 }
 
 /** @param {Attachment} attachment */
@@ -30,8 +32,12 @@ export const isPicture = ({ modality }) => modality === "image";
  * @param {Attachment} attachment
  */
 function line({ id, name, size }) {
-  return h("a", { class: "file", href: fileAddress(id), download: name },
-    h("span", { class: "file-name" }, say("File: {name}", { name })), h("span", { class: "file-size" }, ` · ${formatBytes(size)}`));
+  return h(
+    "a",
+    { class: "file", href: fileAddress(id), download: name },
+    h("span", { class: "file-name" }, say("File: {name}", { name })),
+    h("span", { class: "file-size" }, ` · ${formatBytes(size)}`),
+  );
 }
 
 /**
@@ -41,8 +47,24 @@ function line({ id, name, size }) {
 function picture(attachment) {
   const { id, name } = attachment;
   const { width, height } = fitSize(attachment, WIDEST, HIGHEST);
-  const image = h("img", { src: fileAddress(id), alt: name, width, height, loading: "lazy", decoding: "async" });
-  const button = h("button", { type: "button", class: "thumb", "aria-haspopup": "dialog", title: say("Show {name}", { name }) }, image);
+  const image = h("img", {
+    src: fileAddress(id),
+    alt: name,
+    width,
+    height,
+    loading: "lazy",
+    decoding: "async",
+  });
+  const button = h(
+    "button",
+    {
+      type: "button",
+      class: "thumb",
+      "aria-haspopup": "dialog",
+      title: say("Show {name}", { name }),
+    },
+    image,
+  );
   button.addEventListener("click", () => show(attachment));
   // A picture that can't be drawn can still be downloaded.
   image.addEventListener("error", () => button.replaceWith(line(attachment)));
@@ -58,22 +80,34 @@ function picture(attachment) {
 function fitSize({ width, height }, widest, highest) {
   if (!width || !height) return { width: highest, height: highest };
   const scale = Math.min(1, widest / width, highest / height);
-  return { width: Math.max(1, Math.round(width * scale)), height: Math.max(1, Math.round(height * scale)) };
+  return {
+    width: Math.max(1, Math.round(width * scale)),
+    height: Math.max(1, Math.round(height * scale)),
+  };
 }
 
 /** @param {Attachment} attachment */
 function show({ id, name, size, width, height }) {
   const dialog = byId("picture", HTMLDialogElement);
-  const facts = width && height ? `${formatNumber(width)} × ${formatNumber(height)} · ${formatBytes(size)}` : formatBytes(size);
+  const facts =
+    width && height
+      ? `${formatNumber(width)} × ${formatNumber(height)} · ${formatBytes(size)}`
+      : formatBytes(size);
   setChildren(
     dialog,
-    h("form", { method: "dialog" },
+    h(
+      "form",
+      { method: "dialog" },
       h("h2", { id: "picture-title" }, name),
       h("img", { src: fileAddress(id), alt: name, width: width || null, height: height || null }),
-      h("div", { class: "box-foot" },
+      h(
+        "div",
+        { class: "box-foot" },
         h("span", { class: "quiet" }, facts),
         h("a", { class: "plain-button", href: fileAddress(id), download: name }, say("Download")),
-        h("button", { class: "primary" }, say("Close")))),
+        h("button", { class: "primary" }, say("Close")),
+      ),
+    ),
   );
   dialog.showModal();
 }

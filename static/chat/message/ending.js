@@ -45,7 +45,11 @@ const FINISHES = {
   content_filter: say("The provider's content filter stopped the answer."),
 };
 /** @type {Record<Choice, string>} */
-const LABELS = { reuse: say("Edit and resend"), continue: say("Continue"), again: say("Try again") };
+const LABELS = {
+  reuse: say("Edit and resend"),
+  continue: say("Continue"),
+  again: say("Try again"),
+};
 
 /**
  * @param {ItemGroup} group
@@ -59,13 +63,18 @@ export function describeEnding({ items, last }) {
   const cut = ENDINGS[item.state];
   // What its problem advises is no longer offered once something follows.
   const told = last ? undefined : BROKEN[item.problem?.code ?? ""];
-  const text = cut ? told ?? item.problem?.message ?? cut : FINISHES[item.finish] ?? unfinished;
+  const text = cut ? (told ?? item.problem?.message ?? cut) : (FINISHES[item.finish] ?? unfinished);
   if (!text) return null;
   const open = Boolean(cut) || item.finish === "length";
   const longer = last && open && Boolean(item.content.trim()) && !item.calls.length;
   /** @type {Choice[]} */
   const choices = last ? (longer ? ["continue", "again"] : ["again"]) : [];
-  return { text, bad: item.state === "failed", choices, seconds: (last && item.problem?.seconds) || 0 };
+  return {
+    text,
+    bad: item.state === "failed",
+    choices,
+    seconds: (last && item.problem?.seconds) || 0,
+  };
 }
 
 /**
@@ -76,10 +85,22 @@ export function describeEnding({ items, last }) {
 function describeUserEnding({ problem, failed }, last) {
   if (!problem && !failed) return null;
   // Its answer was deleted, or never asked for.
-  if (!problem) return { text: say("There is no answer here."), bad: false, quiet: true, choices: last ? ["again", "reuse"] : ["reuse"], seconds: 0 };
+  if (!problem)
+    return {
+      text: say("There is no answer here."),
+      bad: false,
+      quiet: true,
+      choices: last ? ["again", "reuse"] : ["reuse"],
+      seconds: 0,
+    };
   const text = problem.message;
   const open = failed && last;
-  return { text, bad: true, choices: open ? ["again", "reuse"] : ["reuse"], seconds: (open && problem?.seconds) || 0 };
+  return {
+    text,
+    bad: true,
+    choices: open ? ["again", "reuse"] : ["reuse"],
+    seconds: (open && problem?.seconds) || 0,
+  };
 }
 
 export class Ending {
@@ -100,17 +121,35 @@ export class Ending {
     this.drawn = drawn;
     clearInterval(this.timer);
     this.element.hidden = !ended;
-    const open = !ended?.quiet && Boolean(ended?.choices.includes("again") || ended?.choices.includes("continue"));
+    const open =
+      !ended?.quiet &&
+      Boolean(ended?.choices.includes("again") || ended?.choices.includes("continue"));
     this.element.classList.toggle("bad", Boolean(ended?.bad && open));
     this.folded = !open;
     this.element.classList.toggle("folded", this.folded);
     if (!ended) return setChildren(this.element);
     const [first, ...rest] = ended.choices;
-    const acts = h("div", { class: "ending-acts" }, first && this.#button(first, open), rest.map((one) => this.#button(one, false)));
-    setChildren(this.element, !ended.quiet && icon("warn", 15), h("span", { class: "ending-words" }, ended.text), acts);
+    const acts = h(
+      "div",
+      { class: "ending-acts" },
+      first && this.#button(first, open),
+      rest.map((one) => this.#button(one, false)),
+    );
+    setChildren(
+      this.element,
+      !ended.quiet && icon("warn", 15),
+      h("span", { class: "ending-words" }, ended.text),
+      acts,
+    );
     if (ended.bad && open) void this.#offerOther(acts, drawn);
     if (ended.seconds > LONGEST) {
-      acts.before(h("span", { class: "ending-wait" }, say("It asks to wait {minutes} minutes.", { minutes: Math.ceil(ended.seconds / 60) })));
+      acts.before(
+        h(
+          "span",
+          { class: "ending-wait" },
+          say("It asks to wait {minutes} minutes.", { minutes: Math.ceil(ended.seconds / 60) }),
+        ),
+      );
     } else if (ended.seconds) this.#count(acts, ended.seconds);
   }
 
@@ -120,7 +159,16 @@ export class Ending {
    */
   #button(choice, main) {
     const act = () => this.acts[choice]();
-    return h("button", { type: "button", class: main ? "plain-button" : "link", "data-choice": choice, on: { click: act } }, LABELS[choice]);
+    return h(
+      "button",
+      {
+        type: "button",
+        class: main ? "plain-button" : "link",
+        "data-choice": choice,
+        on: { click: act },
+      },
+      LABELS[choice],
+    );
   }
 
   /**
@@ -130,8 +178,13 @@ export class Ending {
   async #offerOther(acts, drawn) {
     const model = await this.acts.other();
     if (!model || this.drawn !== drawn) return;
-    acts.append(h("button", { type: "button", class: "link", on: { click: () => this.acts.again(model.name) } },
-      say("Answer with {model} instead", { model: model.label })));
+    acts.append(
+      h(
+        "button",
+        { type: "button", class: "link", on: { click: () => this.acts.again(model.name) } },
+        say("Answer with {model} instead", { model: model.label }),
+      ),
+    );
   }
 
   /**
@@ -140,7 +193,9 @@ export class Ending {
    * @param {number} seconds
    */
   #count(acts, seconds) {
-    const button = /** @type {HTMLButtonElement|null} */ (acts.querySelector('[data-choice="again"]'));
+    const button = /** @type {HTMLButtonElement|null} */ (
+      acts.querySelector('[data-choice="again"]')
+    );
     if (!button) return;
     const until = performance.now() + seconds * 1_000;
     const draw = () => {
@@ -152,6 +207,9 @@ export class Ending {
       announce(say("You can try again now."));
     };
     draw();
-    this.timer = window.setInterval(() => (this.element.isConnected ? draw() : clearInterval(this.timer)), 1_000);
+    this.timer = window.setInterval(
+      () => (this.element.isConnected ? draw() : clearInterval(this.timer)),
+      1_000,
+    );
   }
 }

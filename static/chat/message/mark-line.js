@@ -25,8 +25,20 @@ export class MarkLine {
     if (!mark) return setChildren(this.element);
     const sent = mark.kind === "sent";
     const offer = this.offers[mark.kind];
-    setChildren(this.element, icon(sent ? "pin" : "slash", 13), h("span", {},
-      sent ? say("Still sent: {reason}", { reason: mark.sentence }) : say("Not sent: {reason}", { reason: mark.sentence }),
-      offer && [" · ", h("button", { type: "button", class: "link", on: { click: offer.act } }, offer.label)]));
+    setChildren(
+      this.element,
+      icon(sent ? "pin" : "slash", 13),
+      h(
+        "span",
+        {},
+        sent
+          ? say("Still sent: {reason}", { reason: mark.sentence })
+          : say("Not sent: {reason}", { reason: mark.sentence }),
+        offer && [
+          " · ",
+          h("button", { type: "button", class: "link", on: { click: offer.act } }, offer.label),
+        ],
+      ),
+    );
   }
 }

@@ -8,7 +8,8 @@ import { say } from "../words/say.js";
 /** @import { Quote } from "../types/wire.js" */
 
 /** @param {Quote} quote */
-export const describeQuoted = (quote) => (quote.role === "user" ? say("your message") : say("the answer"));
+export const describeQuoted = (quote) =>
+  quote.role === "user" ? say("your message") : say("the answer");
 
 /**
  * The line above a reply, which leads to the message it replies to.
@@ -16,8 +17,18 @@ export const describeQuoted = (quote) => (quote.role === "user" ? say("your mess
  * @param {(seq: number) => void} go
  */
 export function quoteLink(quote, go) {
-  return h("button", {
-    type: "button", class: "quoted", "aria-label": say("Reply to {quoted} “{text}”. Go to it.", { quoted: describeQuoted(quote), text: shorten(quote.text, 60) }),
-    on: { click: () => go(quote.seq) },
-  }, icon("reply", 13), h("span", {}, shorten(quote.text, 120)));
+  return h(
+    "button",
+    {
+      type: "button",
+      class: "quoted",
+      "aria-label": say("Reply to {quoted} “{text}”. Go to it.", {
+        quoted: describeQuoted(quote),
+        text: shorten(quote.text, 60),
+      }),
+      on: { click: () => go(quote.seq) },
+    },
+    icon("reply", 13),
+    h("span", {}, shorten(quote.text, 120)),
+  );
 }

@@ -15,7 +15,12 @@ export class Reasoning {
     this.fresh = true;
     this.words = h("span", {});
     this.body = h("p", { class: "thought-text", dir: "auto" });
-    this.element = h("details", { class: "thought", hidden: true }, h("summary", {}, this.words), this.body);
+    this.element = h(
+      "details",
+      { class: "thought", hidden: true },
+      h("summary", {}, this.words),
+      this.body,
+    );
     this.element.addEventListener("toggle", () => {
       memory.open[this.element.open ? "add" : "delete"](`thought:${this.key}`);
       this.#write();
@@ -38,7 +43,10 @@ export class Reasoning {
     this.fresh = false;
     this.text = text;
     this.element.classList.toggle("running", thinking);
-    setText(this.words, !text ? "" : thinking ? say("Thinking…") : describeDuration(this.memory.took.get(key)));
+    setText(
+      this.words,
+      !text ? "" : thinking ? say("Thinking…") : describeDuration(this.memory.took.get(key)),
+    );
     // While it is closed, nobody reads along.
     if (!thinking || this.element.open) this.#write();
   }

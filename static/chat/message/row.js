@@ -47,8 +47,14 @@ export class MessageRow {
     this.model = h("span", { class: "m-model" });
     this.body = h("div", { class: "body", dir: "auto" });
     this.mark = new MarkLine({
-      unloaded: { label: say("Bring back"), act: () => actions.bringBack([this.group.items[0].start]) },
-      unanswered: { label: say("Send it along"), act: () => actions.include(/** @type {string} */ (this.newest.id)) },
+      unloaded: {
+        label: say("Bring back"),
+        act: () => actions.bringBack([this.group.items[0].start]),
+      },
+      unanswered: {
+        label: say("Send it along"),
+        act: () => actions.include(/** @type {string} */ (this.newest.id)),
+      },
     });
     this.note = h("p", { class: "file-note", hidden: true });
     this.warning = h("p", { class: "ending", hidden: true });
@@ -59,9 +65,22 @@ export class MessageRow {
       continue: () => actions.continueAnswer(/** @type {string} */ (this.newest.id)),
     });
     this.acts = new ActionRow(actions);
-    setChildren(this.head, h("h2", { class: "who" }, first.name, this.model, this.stateText, this.labels, this.clock));
-    this.element = h("article", { class: `m ${first.role}`, tabindex: "-1" }, this.head, this.quoted, this.body,
-      this.note, this.mark.element, this.warning, this.ending.element, this.acts.element);
+    setChildren(
+      this.head,
+      h("h2", { class: "who" }, first.name, this.model, this.stateText, this.labels, this.clock),
+    );
+    this.element = h(
+      "article",
+      { class: `m ${first.role}`, tabindex: "-1" },
+      this.head,
+      this.quoted,
+      this.body,
+      this.note,
+      this.mark.element,
+      this.warning,
+      this.ending.element,
+      this.acts.element,
+    );
     this.update(group);
   }
 
@@ -100,8 +119,12 @@ export class MessageRow {
     const [first] = all;
     this.decision = decision;
     this.#offer();
-    this.element.classList.toggle("out", all.every(({ out }) => out));
-    if (this.steps.size) this.group.items.forEach(({ key }, index) => this.steps.get(key)?.updateStatus(all[index]));
+    this.element.classList.toggle(
+      "out",
+      all.every(({ out }) => out),
+    );
+    if (this.steps.size)
+      this.group.items.forEach(({ key }, index) => this.steps.get(key)?.updateStatus(all[index]));
     else this.mark.update(first.mark);
   }
 
@@ -130,8 +153,11 @@ export class MessageRow {
       step.element.remove();
       this.steps.delete(key);
     }
-    const elements = items.map(({ key }) => /** @type {AnswerStep} */ (this.steps.get(key)).element);
-    if (elements.some((element, index) => this.body.children[index] !== element)) setChildren(this.body, elements);
+    const elements = items.map(
+      ({ key }) => /** @type {AnswerStep} */ (this.steps.get(key)).element,
+    );
+    if (elements.some((element, index) => this.body.children[index] !== element))
+      setChildren(this.body, elements);
   }
 
   /**
@@ -140,7 +166,8 @@ export class MessageRow {
    * @param {Set<string>} wanted
    */
   #written({ id }, wanted) {
-    const found = id && [...this.steps].find(([key, step]) => step.item.writing && !wanted.has(key));
+    const found =
+      id && [...this.steps].find(([key, step]) => step.item.writing && !wanted.has(key));
     if (!found) return undefined;
     this.steps.delete(found[0]);
     return found[1];
@@ -150,9 +177,10 @@ export class MessageRow {
   #sayEnding(group) {
     const { role, problem, state } = this.newest;
     // A problem of an answer is no failure: for example, the server cut its prompt.
-    const words = role === "assistant" && state === "complete" ? problem?.message ?? "" : "";
+    const words = role === "assistant" && state === "complete" ? (problem?.message ?? "") : "";
     this.warning.hidden = !words;
-    if (this.warning.textContent !== words) setChildren(this.warning, words && icon("warn", 14), words && h("span", {}, words));
+    if (this.warning.textContent !== words)
+      setChildren(this.warning, words && icon("warn", 14), words && h("span", {}, words));
     const ended = describeEnding(group);
     this.ending.update(ended);
     this.element.classList.toggle("boxed", Boolean(ended) && !this.ending.folded);
@@ -168,20 +196,32 @@ export class MessageRow {
     const excluded = items.some((one) => one.excluded);
     const bookmarked = items.some((one) => one.bookmarked);
     const edited = items.some((one) => one.edited);
-    const words = [item.background && say("written by a background task"), pinned && say("pinned"), excluded && say("left out"),
-      bookmarked && say("bookmarked"), edited && (item.role === "user" ? say("edited") : say("edited by you"))]
-      .filter(Boolean).join(", ");
+    const words = [
+      item.background && say("written by a background task"),
+      pinned && say("pinned"),
+      excluded && say("left out"),
+      bookmarked && say("bookmarked"),
+      edited && (item.role === "user" ? say("edited") : say("edited by you")),
+    ]
+      .filter(Boolean)
+      .join(", ");
     const drawing = pinned ? "pin" : excluded ? "slash" : bookmarked ? "bookmark" : null;
-    if (this.labels.textContent !== words) setChildren(this.labels, drawing && icon(drawing, 12), words);
+    if (this.labels.textContent !== words)
+      setChildren(this.labels, drawing && icon(drawing, 12), words);
     this.labels.hidden = !words;
     this.quoted.hidden = !item.reply;
-    if (item.reply && !this.quoted.firstChild) setChildren(this.quoted, quoteLink(item.reply, this.actions.toMessage));
+    if (item.reply && !this.quoted.firstChild)
+      setChildren(this.quoted, quoteLink(item.reply, this.actions.toMessage));
   }
 
   #offer() {
     const { group, newest, decision } = this;
     // Where the answer broke off, its box at the end of the chat offers it.
-    const again = newest.role === "assistant" && !newest.greets && !newest.background && !describeEnding(group)?.choices.length;
+    const again =
+      newest.role === "assistant" &&
+      !newest.greets &&
+      !newest.background &&
+      !describeEnding(group)?.choices.length;
     this.acts.update(group, { again, verdict: (item) => contextStatus(decision, item).verdict });
   }
 }
@@ -189,6 +229,10 @@ export class MessageRow {
 /** @param {Item} item */
 function describeState({ hint, reading, writing, waiting }) {
   if (hint) return say("waiting…");
-  if (reading) return say("reading {read} of {total} tokens…", { read: formatNumber(reading.read), total: formatNumber(reading.total) });
+  if (reading)
+    return say("reading {read} of {total} tokens…", {
+      read: formatNumber(reading.read),
+      total: formatNumber(reading.total),
+    });
   return writing ? say("writing…") : waiting ? say("sending…") : "";
 }

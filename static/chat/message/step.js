@@ -24,8 +24,15 @@ export class AnswerStep {
     this.calls = new ToolCallLines(actions.memory.open);
     this.waiting = new WaitingLine();
     this.mark = new MarkLine();
-    this.element = h("div", { class: "step", tabindex: "-1" },
-      this.reasoning.element, this.text.element, this.calls.element, this.waiting.element, this.mark.element);
+    this.element = h(
+      "div",
+      { class: "step", tabindex: "-1" },
+      this.reasoning.element,
+      this.text.element,
+      this.calls.element,
+      this.waiting.element,
+      this.mark.element,
+    );
     this.update(item);
   }
 
@@ -38,7 +45,8 @@ export class AnswerStep {
     if (writing) this.text.write(content);
     else this.text.show(content);
     // The cursor isn't needed where something else moves already.
-    this.text.element.hidden = !content && (!writing || idle || Boolean(reasoning || coming.length || hint));
+    this.text.element.hidden =
+      !content && (!writing || idle || Boolean(reasoning || coming.length || hint));
     this.calls.update(item.key, item.calls, coming);
     this.waiting.update(hint);
   }

@@ -27,13 +27,23 @@ export class ToolCallLines {
       ...calls.map((call, index) => ({ key: `${owner}:${index}`, call })),
       ...coming.map((name, index) => ({
         key: `${owner}:coming:${index}`,
-        call: { id: "", name, arguments: {}, state: /** @type {const} */ ("running"), result: null, seq: null },
+        call: {
+          id: "",
+          name,
+          arguments: {},
+          state: /** @type {const} */ ("running"),
+          result: null,
+          seq: null,
+        },
       })),
     ];
     this.element.hidden = !wanted.length;
     const elements = wanted.map(({ key, call }) => this.#line(key, call));
-    if (elements.some((element, index) => this.element.children[index] !== element)
-      || this.element.children.length !== elements.length) setChildren(this.element, elements);
+    if (
+      elements.some((element, index) => this.element.children[index] !== element) ||
+      this.element.children.length !== elements.length
+    )
+      setChildren(this.element, elements);
   }
 
   /**
@@ -43,7 +53,9 @@ export class ToolCallLines {
   #line(key, call) {
     const known = this.lines.get(key);
     if (known && isSame(known.call, call)) return known.element;
-    const element = /** @type {HTMLDetailsElement} */ (known?.element ?? h("details", { tabindex: "-1" }));
+    const element = /** @type {HTMLDetailsElement} */ (
+      known?.element ?? h("details", { tabindex: "-1" })
+    );
     const summary = known?.element.querySelector("summary") ?? h("summary", {});
     setChildren(summary, line(call), icon("down", 12));
     if (!known) {
@@ -62,16 +74,27 @@ export class ToolCallLines {
 }
 
 /** @type {(one: CallView, other: CallView) => boolean} */
-const isSame = (one, other) => one === other
-  || (one.id === other.id && one.name === other.name && one.state === other.state && one.result === other.result);
+const isSame = (one, other) =>
+  one === other ||
+  (one.id === other.id &&
+    one.name === other.name &&
+    one.state === other.state &&
+    one.result === other.result);
 
 /** @param {CallView} call */
 function line(call) {
   const { state, name } = call;
-  if (state === "running") return h("span", { class: "call-words" }, say("Using"), " ", h("code", {}, name), "…");
+  if (state === "running")
+    return h("span", { class: "call-words" }, say("Using"), " ", h("code", {}, name), "…");
   return [
     state !== "done" && icon("warn", 13),
-    h("span", { class: "call-words" }, state === "never" ? say("Asked for") : say("Used"), " ", h("code", {}, describeCall(call))),
+    h(
+      "span",
+      { class: "call-words" },
+      state === "never" ? say("Asked for") : say("Used"),
+      " ",
+      h("code", {}, describeCall(call)),
+    ),
     h("span", { class: "call-result" }, `→ ${describeResult(call)}`),
   ];
 }
@@ -82,11 +105,24 @@ function inside(call) {
    * @param {string} label
    * @param {string} text
    */
-  const pre = (label, text) => [h("p", { class: "call-label" }, label), h("pre", { tabindex: "0", "aria-label": label, role: "group" }, text)];
-  if (!call.id) return h("div", { class: "call-inside" }, h("p", { class: "call-label" }, say("The call is still being written.")));
-  return h("div", { class: "call-inside" },
+  const pre = (label, text) => [
+    h("p", { class: "call-label" }, label),
+    h("pre", { tabindex: "0", "aria-label": label, role: "group" }, text),
+  ];
+  if (!call.id)
+    return h(
+      "div",
+      { class: "call-inside" },
+      h("p", { class: "call-label" }, say("The call is still being written.")),
+    );
+  return h(
+    "div",
+    { class: "call-inside" },
     pre(say("Asked with"), formatJson(JSON.stringify(call.arguments))),
-    call.state === "running" ? h("p", { class: "call-label" }, say("No result yet."))
-      : call.result === null ? h("p", { class: "call-label" }, say("No result is stored."))
-        : pre(say("Answered"), formatJson(call.result)));
+    call.state === "running"
+      ? h("p", { class: "call-label" }, say("No result yet."))
+      : call.result === null
+        ? h("p", { class: "call-label" }, say("No result is stored."))
+        : pre(say("Answered"), formatJson(call.result)),
+  );
 }

@@ -27,6 +27,10 @@ export class WaitingLine {
       setText(this.element, describeWaiting(sentence, left));
       return left > 0;
     };
-    if (draw()) this.timer = window.setInterval(() => (this.element.isConnected && draw()) || clearInterval(this.timer), 1000);
+    if (draw())
+      this.timer = window.setInterval(
+        () => (this.element.isConnected && draw()) || clearInterval(this.timer),
+        1000,
+      );
   }
 }

@@ -38,7 +38,8 @@ export class WhyWindow {
       const explanation = await this.actions.ask(/** @type {string} */ (item.id));
       if (mine === this.question) this.showExplanation(explanation, item);
     } catch (error) {
-      if (mine === this.question) setChildren(this.explanation, error instanceof Error ? error.message : String(error));
+      if (mine === this.question)
+        setChildren(this.explanation, error instanceof Error ? error.message : String(error));
     }
   }
 
@@ -48,16 +49,23 @@ export class WhyWindow {
    */
   #draw(item, sent) {
     this.title = h("h2", { id: "why-title" }, titles(sent));
-    this.explanation = h("div", { class: "why-told", role: "status" }, h("p", { class: "quiet" }, say("Looking at what was sent…")));
+    this.explanation = h(
+      "div",
+      { class: "why-told", role: "status" },
+      h("p", { class: "quiet" }, say("Looking at what was sent…")),
+    );
     this.offers = h("ul", { class: "why-offers" });
     setChildren(
       this.dialog,
-      h("form", { method: "dialog" },
+      h(
+        "form",
+        { method: "dialog" },
         this.title,
         h("blockquote", { class: "why-quote" }, shorten(withoutMarkup(item.content), 160)),
         this.explanation,
         this.offers,
-        h("div", { class: "box-foot" }, h("button", { class: "plain-button" }, say("Close")))),
+        h("div", { class: "box-foot" }, h("button", { class: "plain-button" }, say("Close"))),
+      ),
     );
   }
 
@@ -67,12 +75,30 @@ export class WhyWindow {
    */
   showExplanation(explanation, item) {
     setText(this.title, titles(explanation.sent));
-    setChildren(this.explanation, explanation.sentences.map((one) => h("p", {}, one)));
-    setChildren(this.offers, this.remedies(explanation, item).map(({ label, more, act }, index) =>
-      h("li", {},
-        // The first is what most come for: it stands out, and not the way out.
-        h("button", { type: "button", class: index === 0 && !explanation.sent ? "primary" : "plain-button", on: { click: () => (this.dialog.close(), act()) } }, label),
-        h("span", { class: "quiet" }, more))));
+    setChildren(
+      this.explanation,
+      explanation.sentences.map((one) => h("p", {}, one)),
+    );
+    setChildren(
+      this.offers,
+      this.remedies(explanation, item).map(({ label, more, act }, index) =>
+        h(
+          "li",
+          {},
+          // The first is what most come for: it stands out, and not the way out.
+          h(
+            "button",
+            {
+              type: "button",
+              class: index === 0 && !explanation.sent ? "primary" : "plain-button",
+              on: { click: () => (this.dialog.close(), act()) },
+            },
+            label,
+          ),
+          h("span", { class: "quiet" }, more),
+        ),
+      ),
+    );
   }
 
   /**
@@ -82,29 +108,42 @@ export class WhyWindow {
   remedies({ message, fixes, excluded, turn }, item) {
     const { actions: actions } = this;
     const all = {
-      pin: { label: say("Pin it"), more: say("The question and its answer are sent with every message."), act: () => actions.pin(message) },
+      pin: {
+        label: say("Pin it"),
+        more: say("The question and its answer are sent with every message."),
+        act: () => actions.pin(message),
+      },
       ask: {
-        label: say("Ask again with it"), more: say("Your message becomes a reply to it, ready to send."),
+        label: say("Ask again with it"),
+        more: say("Your message becomes a reply to it, ready to send."),
         act: () => actions.askAgain(item),
       },
-      remember: { label: say("Remember again"), more: say("The line is taken away."), act: () => actions.remember() },
+      remember: {
+        label: say("Remember again"),
+        more: say("The line is taken away."),
+        act: () => actions.remember(),
+      },
       take_back: {
-        label: say("Take it back in"), more: say("It is no longer left out."),
+        label: say("Take it back in"),
+        more: say("It is no longer left out."),
         act: () => actions.takeBack(excluded ?? message),
       },
       bring_back: {
-        label: say("Bring it back"), more: say("Its whole turn is sent again."),
+        label: say("Bring it back"),
+        more: say("Its whole turn is sent again."),
         act: () => actions.bringBack([item.start]),
       },
       include: {
-        label: say("Include it"), more: say("Later messages are sent with it, as it is."),
+        label: say("Include it"),
+        more: say("Later messages are sent with it, as it is."),
         act: () => actions.include(message),
       },
     };
     const offered = fixes.map((fix) => all[fix]);
     if (turn && actions.inspects) {
       offered.push({
-        label: say("Open that receipt"), more: say("The debug panel shows what was sent with it."),
+        label: say("Open that receipt"),
+        more: say("The debug panel shows what was sent with it."),
         act: () => actions.receipt(turn),
       });
     }

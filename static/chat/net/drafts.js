@@ -36,7 +36,8 @@ export const loadDraft = (conversation) => loadItem(`draft:${conversation}`, TAB
  * @param {string} conversation
  * @param {string} text
  */
-export const storeDraft = (conversation, text) => storeItem(`draft:${conversation}`, text || null, TAB);
+export const storeDraft = (conversation, text) =>
+  storeItem(`draft:${conversation}`, text || null, TAB);
 
 /**
  * The message that the draft replies to.

@@ -5,7 +5,12 @@ import { say } from "../words/say.js";
 /** The token that every changing request must carry. */
 export function csrfToken() {
   const begin = `${document.documentElement.dataset.csrfCookie}=`;
-  return document.cookie.split("; ").find((one) => one.startsWith(begin))?.slice(begin.length) ?? "";
+  return (
+    document.cookie
+      .split("; ")
+      .find((one) => one.startsWith(begin))
+      ?.slice(begin.length) ?? ""
+  );
 }
 
 /**
@@ -28,7 +33,9 @@ async function send(path, options) {
     const response = await fetch(path, { credentials: "same-origin", ...options });
     return { status: response.status, text: await response.text() };
   } catch {
-    throw new Error(say("The server can't be reached. Nothing was changed; try again in a moment."));
+    throw new Error(
+      say("The server can't be reached. Nothing was changed; try again in a moment."),
+    );
   }
 }
 
@@ -57,7 +64,9 @@ export function parseAnswer(status, text, fallback) {
     // An error page: its text is not for this place.
   }
   if (status >= 200 && status < 300) return body;
-  throw new Error(body?.message ?? say("The server answered {status}. {fallback}", { status, fallback }));
+  throw new Error(
+    body?.message ?? say("The server answered {status}. {fallback}", { status, fallback }),
+  );
 }
 
 /**
@@ -74,7 +83,8 @@ export const getJson = (path) => request(path, { headers: { Accept: "application
  */
 export function sendChange(method, path, body) {
   const headers = { Accept: "application/json", "X-CSRFToken": csrfToken() };
-  if (body === undefined || body instanceof FormData) return request(path, { method, headers, body });
+  if (body === undefined || body instanceof FormData)
+    return request(path, { method, headers, body });
   return request(path, {
     method,
     headers: { ...headers, "Content-Type": "application/json" },

@@ -36,18 +36,21 @@ export function takeLink(unknown) {
  */
 export function readLink(parameters, unknown) {
   const text = TEXT.map((name) => parameters.get(name)).find((one) => one?.trim()) ?? "";
-  const agent = unknown ? parameters.get("agent") ?? "" : "";
+  const agent = unknown ? (parameters.get("agent") ?? "") : "";
   const names = [...new Set(parameters.keys())].filter((name) => !isKnown(name));
   return { text, model: parameters.get(MODEL)?.trim() ?? "", agent, unknown: names };
 }
 
 /** @param {string} name */
 const isKnown = (name) =>
-  KNOWN.includes(name) || TRACKING.test(name) || HISTORY.includes(name.toLowerCase().replace(/[^a-z]/g, ""));
+  KNOWN.includes(name) ||
+  TRACKING.test(name) ||
+  HISTORY.includes(name.toLowerCase().replace(/[^a-z]/g, ""));
 
 /**
  * The link's text below a draft that is there already; once where it is there from the same link before.
  * @param {string} draft
  * @param {string} text
  */
-export const joinDraft = (draft, text) => (draft.includes(text) ? draft : [draft, text].filter((one) => one.trim()).join("\n\n"));
+export const joinDraft = (draft, text) =>
+  draft.includes(text) ? draft : [draft, text].filter((one) => one.trim()).join("\n\n");

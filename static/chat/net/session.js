@@ -2,7 +2,16 @@
 
 import { apply, needsPreview } from "../state/apply.js";
 import { byteLength } from "../state/format.js";
-import { addEarlier, addPending, disconnect, expectPreview, initialState, lastSeq, refusePreview, removePending } from "../state/state.js";
+import {
+  addEarlier,
+  addPending,
+  disconnect,
+  expectPreview,
+  initialState,
+  lastSeq,
+  refusePreview,
+  removePending,
+} from "../state/state.js";
 import { chatAddress, queryString, readAddress, useConversationAddress } from "./address.js";
 import { Connection } from "./connection.js";
 import * as drafts from "./drafts.js";
@@ -33,7 +42,9 @@ import { say } from "../words/say.js";
 const ENVELOPE = 2_048;
 // In ms: so long after a failure a session is asked for again.
 const SESSION_PAUSE = 10_000;
-const NEEDS_COOKIE = say("This page needs a cookie to know you again. Allow cookies here, and reload it.");
+const NEEDS_COOKIE = say(
+  "This page needs a cookie to know you again. Allow cookies here, and reload it.",
+);
 
 export class Session {
   /**
@@ -85,7 +96,10 @@ export class Session {
    */
   open(target) {
     history.pushState(null, "", chatAddress(this.page, target));
-    this.#enter({ conversation: target.conversation ?? null, agent: target.agent ?? this.state.agentSlug });
+    this.#enter({
+      conversation: target.conversation ?? null,
+      agent: target.agent ?? this.state.agentSlug,
+    });
   }
 
   /**
@@ -95,8 +109,14 @@ export class Session {
    */
   send({ text, reply, attachments }, clientId = uuid()) {
     const pending = {
-      text, reply, attachments, client_id: clientId, ref: `send-${clientId}`, model: this.listeners.model(),
-      after: lastSeq(this.state), at: new Date().toISOString(),
+      text,
+      reply,
+      attachments,
+      client_id: clientId,
+      ref: `send-${clientId}`,
+      model: this.listeners.model(),
+      after: lastSeq(this.state),
+      at: new Date().toISOString(),
     };
     this.#setState(addPending(this.state, pending));
     if (this.state.opened) this.#sendPending(pending);
@@ -107,7 +127,9 @@ export class Session {
    * @returns {boolean} whether one frame holds the text as JSON
    */
   fits(text) {
-    return byteLength(JSON.stringify(text)) + byteLength(queryString()) + ENVELOPE <= this.page.max_frame;
+    return (
+      byteLength(JSON.stringify(text)) + byteLength(queryString()) + ENVELOPE <= this.page.max_frame
+    );
   }
 
   stop() {
@@ -122,7 +144,10 @@ export class Session {
    * @returns {string} the command's ref; "" where it can't be sent now
    */
   retry(message, model, history) {
-    return this.#sendOnce("again", message, { ...(model !== undefined && { model, once: true }), ...(history && { history }) });
+    return this.#sendOnce("again", message, {
+      ...(model !== undefined && { model, once: true }),
+      ...(history && { history }),
+    });
   }
 
   /**
@@ -165,7 +190,9 @@ export class Session {
     const { conversationId, messages } = this.state;
     const query = new URLSearchParams({ before: String(messages[0]?.seq ?? 0) });
     if (until !== undefined) query.set("until", String(until));
-    const older = await getJson(`${this.page.urls.conversations}/${conversationId}/messages?${query}`);
+    const older = await getJson(
+      `${this.page.urls.conversations}/${conversationId}/messages?${query}`,
+    );
     if (this.state.conversationId !== conversationId) return;
     this.#setState(addEarlier(this.state, older.messages, older.earlier));
   }
@@ -276,7 +303,11 @@ export class Session {
   /** @param {PendingMessage} pending */
   #sendPending({ client_id, ref, model, ...draft }) {
     const fields = { agent: this.state.agentSlug, client_id, model: this.#model(model) };
-    this.#command("send", { ...fields, ...this.#firstChoice(), text: draft.text, ...replyAndFiles(draft) }, ref);
+    this.#command(
+      "send",
+      { ...fields, ...this.#firstChoice(), text: draft.text, ...replyAndFiles(draft) },
+      ref,
+    );
   }
 
   /**
@@ -289,9 +320,17 @@ export class Session {
   #sendOnce(type, message, more = {}) {
     if (this.state.turn || this.awaited) return "";
     const ref = `${type}-${(this.refs += 1)}`;
-    const fields = { agent: this.state.agentSlug, client_id: uuid(), message, model: this.#model(), ...more };
+    const fields = {
+      agent: this.state.agentSlug,
+      client_id: uuid(),
+      message,
+      model: this.#model(),
+      ...more,
+    };
     if (this.#command(type, fields, ref)) return (this.awaited = ref);
-    this.listeners.onFailed(new Error(say("There is no connection now. Nothing was changed; try again in a moment.")));
+    this.listeners.onFailed(
+      new Error(say("There is no connection now. Nothing was changed; try again in a moment.")),
+    );
     return "";
   }
 
@@ -307,7 +346,11 @@ export class Session {
       return false;
     }
     this.state = expectPreview(this.state, ref);
-    return this.#command("preview", { agent: this.state.agentSlug, draft, ...rest, ...this.#firstChoice() }, ref);
+    return this.#command(
+      "preview",
+      { agent: this.state.agentSlug, draft, ...rest, ...this.#firstChoice() },
+      ref,
+    );
   }
 
   /** What was chosen for a chat that hasn't begun; later the server knows what is kept. */
@@ -331,7 +374,11 @@ export class Session {
    */
   #command(type, fields, ref = `${type}-${(this.refs += 1)}`) {
     return this.connection.send({
-      type, ref, query: queryString(), conversation: this.state.conversationId, ...fields,
+      type,
+      ref,
+      query: queryString(),
+      conversation: this.state.conversationId,
+      ...fields,
     });
   }
 
@@ -380,5 +427,6 @@ export class Session {
  * @returns {{reply_to: string|null, attachments: string[]}}
  */
 const replyAndFiles = ({ reply, attachments = [] }) => ({
-  reply_to: reply?.id ?? null, attachments: attachments.map(({ id }) => id),
+  reply_to: reply?.id ?? null,
+  attachments: attachments.map(({ id }) => id),
 });

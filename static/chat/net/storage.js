@@ -38,7 +38,8 @@ export function storeItem(key, value, area = "localStorage") {
 export function removeItems(prefixes, area) {
   try {
     for (const key of Object.keys(window[area])) {
-      if (prefixes.some((prefix) => key.startsWith(`chatsite:${prefix}`))) window[area].removeItem(key);
+      if (prefixes.some((prefix) => key.startsWith(`chatsite:${prefix}`)))
+        window[area].removeItem(key);
     }
   } catch {
     // Nothing is stored.

@@ -6,7 +6,9 @@ import { say } from "../words/say.js";
 
 /** @import { Attachment } from "../types/wire.js" */
 
-const UNREACHED = say("The server can't be reached. The file is still here; try again in a moment.");
+const UNREACHED = say(
+  "The server can't be reached. The file is still here; try again in a moment.",
+);
 // Statuses that blame the file itself: trying again is no use.
 const FINAL = [400, 413, 415];
 
@@ -22,14 +24,22 @@ export function upload(file, { progress, there, failed }) {
   request.open("POST", FILES);
   request.setRequestHeader("Accept", "application/json");
   request.setRequestHeader("X-CSRFToken", csrfToken());
-  request.setRequestHeader("X-File-Name", encodeURIComponent(file.name.toWellFormed?.() ?? file.name));
+  request.setRequestHeader(
+    "X-File-Name",
+    encodeURIComponent(file.name.toWellFormed?.() ?? file.name),
+  );
   request.setRequestHeader("Content-Type", "application/octet-stream");
   // fetch doesn't report how much of a body was sent.
-  request.upload.addEventListener("progress", ({ loaded, total }) => progress(total ? (100 * loaded) / total : 0));
+  request.upload.addEventListener("progress", ({ loaded, total }) =>
+    progress(total ? (100 * loaded) / total : 0),
+  );
   request.addEventListener("error", () => failed(UNREACHED, true));
   request.addEventListener("load", () => {
     try {
-      there(parseAnswer(request.status, request.responseText, say("The file is still here; try again.")).attachment);
+      there(
+        parseAnswer(request.status, request.responseText, say("The file is still here; try again."))
+          .attachment,
+      );
     } catch (error) {
       failed(/** @type {Error} */ (error).message, !FINAL.includes(request.status));
     }

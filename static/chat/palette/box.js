@@ -7,12 +7,33 @@ export class PaletteBox {
   constructor() {
     const label = say("Find a chat or an action");
     this.input = h("input", {
-      type: "text", class: "palette-find", role: "combobox", "aria-expanded": "true", "aria-controls": "palette-list", "aria-autocomplete": "list",
-      "aria-label": label, placeholder: label, autocomplete: "off", spellcheck: "false",
+      type: "text",
+      class: "palette-find",
+      role: "combobox",
+      "aria-expanded": "true",
+      "aria-controls": "palette-list",
+      "aria-autocomplete": "list",
+      "aria-label": label,
+      placeholder: label,
+      autocomplete: "off",
+      spellcheck: "false",
     });
-    this.list = h("div", { class: "palette-list", id: "palette-list", role: "listbox", "aria-label": say("What was found") });
-    this.dialog = h("dialog", { class: "box palette", id: "palette", "aria-label": label }, this.input, this.list);
-    this.dialog.addEventListener("click", (event) => event.target === this.dialog && this.dialog.close());
+    this.list = h("div", {
+      class: "palette-list",
+      id: "palette-list",
+      role: "listbox",
+      "aria-label": say("What was found"),
+    });
+    this.dialog = h(
+      "dialog",
+      { class: "box palette", id: "palette", "aria-label": label },
+      this.input,
+      this.list,
+    );
+    this.dialog.addEventListener(
+      "click",
+      (event) => event.target === this.dialog && this.dialog.close(),
+    );
   }
 
   open() {

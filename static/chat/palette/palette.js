@@ -74,16 +74,25 @@ export class Palette {
 
   #draw() {
     const wanted = this.input.value.toLowerCase().split(/\s+/).filter(Boolean);
-    const actions = this.fixed.filter(({ words, group }) => wanted.every((word) => `${words} ${group}`.toLowerCase().includes(word)));
-    this.shown = [...(wanted.length ? [...actions, ...this.chats] : [...this.chats, ...actions])].slice(0, MOST);
+    const actions = this.fixed.filter(({ words, group }) =>
+      wanted.every((word) => `${words} ${group}`.toLowerCase().includes(word)),
+    );
+    this.shown = [
+      ...(wanted.length ? [...actions, ...this.chats] : [...this.chats, ...actions]),
+    ].slice(0, MOST);
     this.at = Math.max(0, Math.min(this.at, this.shown.length - 1));
     let group = "";
-    setChildren(this.list, this.shown.length === 0 && h("p", { class: "pop-note" }, say("Nothing found.")),
+    setChildren(
+      this.list,
+      this.shown.length === 0 && h("p", { class: "pop-note" }, say("Nothing found.")),
       this.shown.flatMap((entry, index) => {
-        const head = entry.group !== group && h("div", { class: "palette-group", role: "presentation" }, entry.group);
+        const head =
+          entry.group !== group &&
+          h("div", { class: "palette-group", role: "presentation" }, entry.group);
         group = entry.group;
         return [head, this.#row(entry, index)];
-      }));
+      }),
+    );
     this.#mark();
   }
 
@@ -92,9 +101,23 @@ export class Palette {
    * @param {number} index
    */
   #row(entry, index) {
-    return h("div", { class: "palette-row", role: "option", id: `palette-${index}`, on: { click: () => this.#take(index) } },
-      h("span", {}, entry.words), entry.more && h("small", {}, entry.more),
-      entry.keys && h("span", { class: "palette-keys", "aria-hidden": "true" }, keyNames(entry.keys).map((key) => h("kbd", {}, key))));
+    return h(
+      "div",
+      {
+        class: "palette-row",
+        role: "option",
+        id: `palette-${index}`,
+        on: { click: () => this.#take(index) },
+      },
+      h("span", {}, entry.words),
+      entry.more && h("small", {}, entry.more),
+      entry.keys &&
+        h(
+          "span",
+          { class: "palette-keys", "aria-hidden": "true" },
+          keyNames(entry.keys).map((key) => h("kbd", {}, key)),
+        ),
+    );
   }
 
   #mark() {

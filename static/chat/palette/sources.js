@@ -22,16 +22,31 @@ const NEWEST = 6;
 export function paletteSources({ page, state, commands, models, open, model, memory }) {
   return {
     entries: () => [
-      ...commands().filter(({ name }) => name !== "palette").map(({ words, keys, act }) => ({ group: say("Actions"), words, keys, act })),
-      ...(state().decision?.offers?.list ?? []).filter(({ allowed, length }) => allowed && !length).map(({ title, about, changes }) => ({
-        group: say("What the model sees in this chat"), words: title, more: about, act: () => memory(changes),
-      })),
-      ...page.agents.filter(({ broken }) => !broken).map(({ slug, name }) => ({
-        group: say("Start a new chat with"), words: name, act: () => open({ agent: slug }),
-      })),
-      ...models().filter((one) => !one.why_not).map((one) => ({
-        group: say("Which model answers"), words: one.label, act: () => model(one),
-      })),
+      ...commands()
+        .filter(({ name }) => name !== "palette")
+        .map(({ words, keys, act }) => ({ group: say("Actions"), words, keys, act })),
+      ...(state().decision?.offers?.list ?? [])
+        .filter(({ allowed, length }) => allowed && !length)
+        .map(({ title, about, changes }) => ({
+          group: say("What the model sees in this chat"),
+          words: title,
+          more: about,
+          act: () => memory(changes),
+        })),
+      ...page.agents
+        .filter(({ broken }) => !broken)
+        .map(({ slug, name }) => ({
+          group: say("Start a new chat with"),
+          words: name,
+          act: () => open({ agent: slug }),
+        })),
+      ...models()
+        .filter((one) => !one.why_not)
+        .map((one) => ({
+          group: say("Which model answers"),
+          words: one.label,
+          act: () => model(one),
+        })),
     ],
     chats: (text) => (text ? search(page, text, open) : newest(page, open)),
   };
@@ -46,7 +61,9 @@ async function newest(page, open) {
   /** @type {{conversations: Conversation[]}} */
   const { conversations } = await getJson(page.urls.conversations);
   return conversations.slice(0, NEWEST).map(({ id, agent, title }) => ({
-    group: say("Recent chats"), words: title || say("Untitled"), act: () => open({ conversation: id, agent }),
+    group: say("Recent chats"),
+    words: title || say("Untitled"),
+    act: () => open({ conversation: id, agent }),
   }));
 }
 
@@ -62,6 +79,8 @@ async function search(page, text, open) {
   const { hits } = await getJson(`${page.urls.search}?${new URLSearchParams({ q: text })}`);
   const first = new Map(hits.map((hit) => [hit.conversation, hit]));
   return [...first.values()].map(({ conversation, agent, title }) => ({
-    group: say("Chats with these words"), words: title || say("Untitled"), act: () => open({ conversation, agent }),
+    group: say("Chats with these words"),
+    words: title || say("Untitled"),
+    act: () => open({ conversation, agent }),
   }));
 }

@@ -40,15 +40,23 @@ export class CacheStrip {
     const gone = strip.filter((one) => one.start < 0).length;
     const long = Math.min(free, FREE * Math.max(1, used));
     this.description = h("p", { class: "kv-told" });
-    this.list = h("div", {
-      class: `kv${strip.length > MANY ? " many" : ""}`, role: "listbox", tabindex: "0", "data-key": "kv",
-      "aria-label": say("What lies in the cache, in order"), "aria-orientation": "horizontal",
-      on: {
-        keydown: (event) => this.#key(event),
-        focus: () => this.#choose(Math.max(0, this.#at())),
-        mouseleave: () => this.describe(this.pieces[this.#at()]),
+    this.list = h(
+      "div",
+      {
+        class: `kv${strip.length > MANY ? " many" : ""}`,
+        role: "listbox",
+        tabindex: "0",
+        "data-key": "kv",
+        "aria-label": say("What lies in the cache, in order"),
+        "aria-orientation": "horizontal",
+        on: {
+          keydown: (event) => this.#key(event),
+          focus: () => this.#choose(Math.max(0, this.#at())),
+          mouseleave: () => this.describe(this.pieces[this.#at()]),
+        },
       },
-    }, this.pieces.map((one, index) => this.#option(one, index, gone, long)));
+      this.pieces.map((one, index) => this.#option(one, index, gone, long)),
+    );
     this.#choose(this.#at());
     return [this.list, this.description, legend(strip, free, long < free), this.#table(strip)];
   }
@@ -62,7 +70,11 @@ export class CacheStrip {
   #option(piece, index, gone, long) {
     const choose = () => this.#choose(index);
     const option = h("i", {
-      id: `kv-${index}`, role: "option", class: `kv-${pieceLook(piece)}`, "aria-selected": "false", "aria-label": describePiece(piece),
+      id: `kv-${index}`,
+      role: "option",
+      class: `kv-${pieceLook(piece)}`,
+      "aria-selected": "false",
+      "aria-label": describePiece(piece),
       // Between a press and its click comes the focus, which may choose a piece and so move the pieces.
       on: { mouseenter: () => this.describe(piece), pointerdown: choose, click: choose },
     });
@@ -88,9 +100,16 @@ export class CacheStrip {
 
   /** @param {Shown|undefined} piece */
   describe(piece) {
-    setChildren(this.description, ...(piece
-      ? [describePiece(piece), piece.seq > 0 && " · ", piece.seq > 0 && this.#link(piece, say("show it"))]
-      : [say("Point at a piece, or go through them with the arrow keys.")]));
+    setChildren(
+      this.description,
+      ...(piece
+        ? [
+            describePiece(piece),
+            piece.seq > 0 && " · ",
+            piece.seq > 0 && this.#link(piece, say("show it")),
+          ]
+        : [say("Point at a piece, or go through them with the arrow keys.")]),
+    );
   }
 
   /**
@@ -98,7 +117,11 @@ export class CacheStrip {
    * @param {string} words
    */
   #link({ seq }, words) {
-    return h("button", { type: "button", class: "link", on: { click: () => this.actions.toMessage(seq) } }, words);
+    return h(
+      "button",
+      { type: "button", class: "link", on: { click: () => this.actions.toMessage(seq) } },
+      words,
+    );
   }
 
   /** @param {KeyboardEvent} event */
@@ -111,7 +134,12 @@ export class CacheStrip {
     }
     /** @type {Record<string, number>} */
     const places = {
-      ArrowRight: at + 1, ArrowDown: at + 1, ArrowLeft: at - 1, ArrowUp: at - 1, Home: 0, End: last,
+      ArrowRight: at + 1,
+      ArrowDown: at + 1,
+      ArrowLeft: at - 1,
+      ArrowUp: at - 1,
+      Home: 0,
+      End: last,
     };
     const to = places[event.key];
     if (to === undefined) return;
@@ -125,8 +153,12 @@ export class CacheStrip {
    */
   #table(strip) {
     const place = h("div", { class: "scroll" });
-    const details = h("details", { class: "rest", "data-key": "kv-table" },
-      h("summary", {}, say("Each piece as a table")), place);
+    const details = h(
+      "details",
+      { class: "rest", "data-key": "kv-table" },
+      h("summary", {}, say("Each piece as a table")),
+      place,
+    );
     details.addEventListener("toggle", () => {
       if (details.open && !place.firstChild) setChildren(place, this.#rows(strip));
     });
@@ -135,22 +167,55 @@ export class CacheStrip {
 
   /** @param {CachePiece[]} strip */
   #rows(strip) {
-    return h("table", { class: "kv-table" },
+    return h(
+      "table",
+      { class: "kv-table" },
       h("caption", { class: "hidden" }, say("What lies in the cache, in order")),
-      h("thead", {}, h("tr", {}, [say("message"), "", say("cells"), say("from"), say("state")].map((one) => h("th", { scope: "col" },
-        one || h("span", { class: "hidden" }, say("what it is")))))),
-      h("tbody", {}, strip.map((one) => h("tr", {},
-        h("th", { scope: "row" }, one.seq > 0 ? this.#link(one, formatNumber(one.seq)) : NONE(say("not a message"))),
-        h("td", {}, one.kind === "message" ? one.role : one.label || one.role),
-        h("td", {}, one.size < 0 ? NONE(say("not known")) : formatNumber(one.size)),
-        h("td", {}, one.start < 0 ? NONE(say("not cached")) : formatNumber(one.start)),
-        h("td", {}, STATES[one.status])))));
+      h(
+        "thead",
+        {},
+        h(
+          "tr",
+          {},
+          [say("message"), "", say("cells"), say("from"), say("state")].map((one) =>
+            h("th", { scope: "col" }, one || h("span", { class: "hidden" }, say("what it is"))),
+          ),
+        ),
+      ),
+      h(
+        "tbody",
+        {},
+        strip.map((one) =>
+          h(
+            "tr",
+            {},
+            h(
+              "th",
+              { scope: "row" },
+              one.seq > 0 ? this.#link(one, formatNumber(one.seq)) : NONE(say("not a message")),
+            ),
+            h("td", {}, one.kind === "message" ? one.role : one.label || one.role),
+            h("td", {}, one.size < 0 ? NONE(say("not known")) : formatNumber(one.size)),
+            h("td", {}, one.start < 0 ? NONE(say("not cached")) : formatNumber(one.start)),
+            h("td", {}, STATES[one.status]),
+          ),
+        ),
+      ),
+    );
   }
 }
 
 /** @type {Shown} */
 const FREE_PIECE = {
-  key: "free", seq: 0, role: "", kind: "other", start: 0, size: 0, status: 1, label: "", free: true,
+  key: "free",
+  seq: 0,
+  role: "",
+  kind: "other",
+  start: 0,
+  size: 0,
+  status: 1,
+  label: "",
+  free: true,
 };
 /** @param {string} words */
 const NONE = (words) => h("span", { class: "none", "aria-label": words }, "–");
@@ -171,10 +236,15 @@ function pieceLook({ free, kind, status }) {
  */
 function describePiece({ free, seq, role, kind, start, size, status, label }) {
   if (free) return say("{cells} free", { cells: sayCount("{count} cell", "{count} cells", size) });
-  const who = kind === "message" ? `${seq || ""} ${role}`.trim() : label || role || say("no message");
-  const cells = start < 0
-    ? size > 0 && say("took {cells}", { cells: sayCount("{count} cell", "{count} cells", size) })
-    : say("{cells} from {start} on", { cells: sayCount("{count} cell", "{count} cells", size), start: formatNumber(start) });
+  const who =
+    kind === "message" ? `${seq || ""} ${role}`.trim() : label || role || say("no message");
+  const cells =
+    start < 0
+      ? size > 0 && say("took {cells}", { cells: sayCount("{count} cell", "{count} cells", size) })
+      : say("{cells} from {start} on", {
+          cells: sayCount("{count} cell", "{count} cells", size),
+          start: formatNumber(start),
+        });
   const quote = kind === "message" && label ? `: “${shorten(label, 60)}”` : "";
   return `${[who, cells, STATES[status]].filter(Boolean).join(", ")}${quote}`;
 }
@@ -186,13 +256,40 @@ function describePiece({ free, seq, role, kind, start, size, status, label }) {
  * @param {boolean} shortened
  */
 function legend(strip, free, shortened) {
-  const looks = { head: say("instructions"), loaded: say("loaded"), other: say("other"), marked: say("marked for cleanup") };
+  const looks = {
+    head: say("instructions"),
+    loaded: say("loaded"),
+    other: say("other"),
+    marked: say("marked for cleanup"),
+  };
   const gone = strip.filter((one) => one.status < 0).length;
-  return h("ul", { class: "key" },
+  return h(
+    "ul",
+    { class: "key" },
     Object.entries(looks).map(([look, words]) => {
-      const cells = strip.filter((one) => pieceLook(one) === look).reduce((sum, one) => sum + Math.max(0, one.size), 0);
-      return cells > 0 && h("li", {}, h("i", { class: `kv-${look}` }), `${words} ${formatNumber(cells)}`);
+      const cells = strip
+        .filter((one) => pieceLook(one) === look)
+        .reduce((sum, one) => sum + Math.max(0, one.size), 0);
+      return (
+        cells > 0 && h("li", {}, h("i", { class: `kv-${look}` }), `${words} ${formatNumber(cells)}`)
+      );
     }),
-    gone > 0 && h("li", {}, h("i", { class: "kv-gone" }), say("unloaded {messages}", { messages: sayCount("{count} message", "{count} messages", gone) })),
-    free > 0 && h("li", {}, h("i", { class: "kv-free" }), say("free {free}", { free: formatNumber(free) }), shortened && h("small", {}, " ", say("(not to scale)"))));
+    gone > 0 &&
+      h(
+        "li",
+        {},
+        h("i", { class: "kv-gone" }),
+        say("unloaded {messages}", {
+          messages: sayCount("{count} message", "{count} messages", gone),
+        }),
+      ),
+    free > 0 &&
+      h(
+        "li",
+        {},
+        h("i", { class: "kv-free" }),
+        say("free {free}", { free: formatNumber(free) }),
+        shortened && h("small", {}, " ", say("(not to scale)")),
+      ),
+  );
 }

@@ -22,7 +22,12 @@ const PAUSE = 100;
 // So many turns are shown at once; older ones can be opened.
 const NEWEST = 6;
 /** @type {Record<string, string>} */
-const ORIGINS = { slot: say("memory"), session: say("disk"), shared: say("shared"), none: say("none") };
+const ORIGINS = {
+  slot: say("memory"),
+  session: say("disk"),
+  shared: say("shared"),
+  none: say("none"),
+};
 
 /**
  * The conversation's cache as it was loaded; `about` is the conversation's id.
@@ -67,9 +72,13 @@ export class CacheSection {
     const waits = busy || Boolean(state.turn);
     return {
       data: [conversationId, found, failure, busy, waits],
-      draw: () => (found ? this.#draw(found, waits, state) : [
-        h("h3", {}, say("KV cache")), h("p", { class: "quiet" }, failure || say("Looking at it…")),
-      ]),
+      draw: () =>
+        found
+          ? this.#draw(found, waits, state)
+          : [
+              h("h3", {}, say("KV cache")),
+              h("p", { class: "quiet" }, failure || say("Looking at it…")),
+            ],
     };
   }
 
@@ -119,18 +128,55 @@ export class CacheSection {
   #draw(found, waits, state) {
     if (!found.available) {
       // Turns that the engine unloaded stay out, whichever model answers now.
-      return [h("h3", {}, say("KV cache")), h("p", { class: "quiet" }, found.note), this.#back(found, waits)];
+      return [
+        h("h3", {}, say("KV cache")),
+        h("p", { class: "quiet" }, found.note),
+        this.#back(found, waits),
+      ];
     }
     const last = found.turns.at(-1);
-    const cells = say("{used} of {window} cells", { used: formatNumber(found.used), window: formatNumber(found.window) });
+    const cells = say("{used} of {window} cells", {
+      used: formatNumber(found.used),
+      window: formatNumber(found.window),
+    });
     return [
-      h("h3", {}, term("cells", say("KV cache")), h("small", {}, last ? say("{cells} · {reused} reused", { cells, reused: formatNumber(last.reused) }) : cells)),
+      h(
+        "h3",
+        {},
+        term("cells", say("KV cache")),
+        h(
+          "small",
+          {},
+          last
+            ? say("{cells} · {reused} reused", { cells, reused: formatNumber(last.reused) })
+            : cells,
+        ),
+      ),
       ...this.strip.draw(found.strip, found.used, found.free),
-      h("dl", { class: "facts small kv-facts" },
-        h("dt", {}, term("session", say("Session"))), h("dd", {}, describePlace(found)),
-        h("dt", {}, term("cleanup", say("Cleanup"))), h("dd", {}, found.cleanup.words, " ", h("span", { class: "quiet" }, say("when there is no room · {source}", { source: found.cleanup.source })))),
-      found.cleanup.passed_over.length > 0 && h("ul", { class: "reasons" },
-        found.cleanup.passed_over.map((one) => h("li", { class: "bad" }, one))),
+      h(
+        "dl",
+        { class: "facts small kv-facts" },
+        h("dt", {}, term("session", say("Session"))),
+        h("dd", {}, describePlace(found)),
+        h("dt", {}, term("cleanup", say("Cleanup"))),
+        h(
+          "dd",
+          {},
+          found.cleanup.words,
+          " ",
+          h(
+            "span",
+            { class: "quiet" },
+            say("when there is no room · {source}", { source: found.cleanup.source }),
+          ),
+        ),
+      ),
+      found.cleanup.passed_over.length > 0 &&
+        h(
+          "ul",
+          { class: "reasons" },
+          found.cleanup.passed_over.map((one) => h("li", { class: "bad" }, one)),
+        ),
       found.note && h("p", { class: "quiet" }, found.note),
       ...turnsPart(found),
       ...this.#room(found, waits, state),
@@ -147,13 +193,37 @@ export class CacheSection {
     return [
       h("h4", {}, say("Make room now")),
       turn && h("p", { class: "quiet" }, say("After the answer that is being written.")),
-      h("ul", { class: "kv-acts" }, strategies.map((one) => {
-        const off = waits || !one.turns;
-        return h("li", {}, h("button", {
-          type: "button", "data-key": `kv-${one.name}`, "aria-disabled": String(off),
-          on: { click: () => !off && this.#clean(one, about) },
-        }, h("span", {}, one.words, one.name === cleanup.value && [" ", icon("check", 12), h("span", { class: "hidden" }, " ", say("(automatic)"))]), h("small", {}, describeEffect(one))));
-      })),
+      h(
+        "ul",
+        { class: "kv-acts" },
+        strategies.map((one) => {
+          const off = waits || !one.turns;
+          return h(
+            "li",
+            {},
+            h(
+              "button",
+              {
+                type: "button",
+                "data-key": `kv-${one.name}`,
+                "aria-disabled": String(off),
+                on: { click: () => !off && this.#clean(one, about) },
+              },
+              h(
+                "span",
+                {},
+                one.words,
+                one.name === cleanup.value && [
+                  " ",
+                  icon("check", 12),
+                  h("span", { class: "hidden" }, " ", say("(automatic)")),
+                ],
+              ),
+              h("small", {}, describeEffect(one)),
+            ),
+          );
+        }),
+      ),
       this.#back(found, waits),
     ];
   }
@@ -163,12 +233,32 @@ export class CacheSection {
    * @param {boolean} waits
    */
   #back({ unloaded, about }, waits) {
-    return unloaded.turns > 0 && h("p", { class: "kv-back" },
-      h("span", {}, say("{turns} unloaded, {tokens}.", { turns: sayCount("{count} turn", "{count} turns", unloaded.turns), tokens: sayCount("{count} token", "{count} tokens", unloaded.tokens) })),
-      h("button", {
-        type: "button", class: "link", "data-key": "kv-back", "aria-disabled": String(waits),
-        on: { click: () => !waits && this.#wait(this.actions.bringBack(null, about)) },
-      }, say("Bring all back")));
+    return (
+      unloaded.turns > 0 &&
+      h(
+        "p",
+        { class: "kv-back" },
+        h(
+          "span",
+          {},
+          say("{turns} unloaded, {tokens}.", {
+            turns: sayCount("{count} turn", "{count} turns", unloaded.turns),
+            tokens: sayCount("{count} token", "{count} tokens", unloaded.tokens),
+          }),
+        ),
+        h(
+          "button",
+          {
+            type: "button",
+            class: "link",
+            "data-key": "kv-back",
+            "aria-disabled": String(waits),
+            on: { click: () => !waits && this.#wait(this.actions.bringBack(null, about)) },
+          },
+          say("Bring all back"),
+        ),
+      )
+    );
   }
 
   /**
@@ -176,13 +266,27 @@ export class CacheSection {
    * @param {string} conversation
    */
   async #clean({ name }, conversation) {
-    const asked = sendChange("POST", this.#path(conversation, "/cleanup"), { strategy: name, query: queryString() });
-    await this.#wait(asked.then(({ turns: gone }) => {
-      if (!gone.length) return toast(say("Nothing was unloaded."));
-      toast(say("{turns} unloaded", { turns: sayCount("{count} turn", "{count} turns", gone.length) }), {
-        label: say("Bring back"), act: () => void this.actions.bringBack(gone, conversation), about: "unloaded",
-      });
-    }).catch(showError));
+    const asked = sendChange("POST", this.#path(conversation, "/cleanup"), {
+      strategy: name,
+      query: queryString(),
+    });
+    await this.#wait(
+      asked
+        .then(({ turns: gone }) => {
+          if (!gone.length) return toast(say("Nothing was unloaded."));
+          toast(
+            say("{turns} unloaded", {
+              turns: sayCount("{count} turn", "{count} turns", gone.length),
+            }),
+            {
+              label: say("Bring back"),
+              act: () => void this.actions.bringBack(gone, conversation),
+              about: "unloaded",
+            },
+          );
+        })
+        .catch(showError),
+    );
   }
 
   /**
@@ -202,15 +306,24 @@ export class CacheSection {
 /** @param {CleanupStrategy} strategy */
 function describeEffect({ turns: gone, tokens, enough }) {
   if (!gone) return say("nothing to free");
-  const values = { tokens: sayCount("{count} token", "{count} tokens", tokens), turns: sayCount("{count} turn", "{count} turns", gone) };
-  return enough ? say("frees {tokens}, {turns}", values) : say("frees {tokens}, {turns}: not enough", values);
+  const values = {
+    tokens: sayCount("{count} token", "{count} tokens", tokens),
+    turns: sayCount("{count} turn", "{count} turns", gone),
+  };
+  return enough
+    ? say("frees {tokens}, {turns}", values)
+    : say("frees {tokens}, {turns}: not enough", values);
 }
 
 /** @param {LoadedCache} found */
 function describePlace({ place, saved }) {
   const details = saved ? `${formatBytes(saved.bytes)}, ${formatTime(saved.at)}` : "";
-  if (place === "slot") return details ? say("in the engine, saved on disk ({details})", { details }) : say("in the engine");
-  if (place === "saved") return details ? say("saved on disk ({details})", { details }) : say("saved on disk");
+  if (place === "slot")
+    return details
+      ? say("in the engine, saved on disk ({details})", { details })
+      : say("in the engine");
+  if (place === "saved")
+    return details ? say("saved on disk ({details})", { details }) : say("saved on disk");
   return say("not cached: the next message is read from the start");
 }
 
@@ -222,37 +335,99 @@ function turnsPart({ turns: all, misses }) {
   return [
     h("h4", {}, say("What each turn reused")),
     table(all.slice(-NEWEST)),
-    h("ul", { class: "key" },
-      h("li", {}, h("i", { class: "kv-loaded" }), say("reused")), h("li", {}, h("i", { class: "kv-evaluated" }), say("read"))),
-    h("p", { class: "quiet" }, misses || isOff
-      ? sayCount("{count} request differed from the prediction; corrected.", "{count} requests differed from the prediction; corrected.", Math.max(misses, 1))
-      : say("Every turn reused what was predicted.")),
-    older.length > 0 && h("details", { class: "rest", "data-key": "kv-older" },
-      h("summary", {}, sayCount("{count} turn before", "{count} turns before", older.length)), table(older)),
+    h(
+      "ul",
+      { class: "key" },
+      h("li", {}, h("i", { class: "kv-loaded" }), say("reused")),
+      h("li", {}, h("i", { class: "kv-evaluated" }), say("read")),
+    ),
+    h(
+      "p",
+      { class: "quiet" },
+      misses || isOff
+        ? sayCount(
+            "{count} request differed from the prediction; corrected.",
+            "{count} requests differed from the prediction; corrected.",
+            Math.max(misses, 1),
+          )
+        : say("Every turn reused what was predicted."),
+    ),
+    older.length > 0 &&
+      h(
+        "details",
+        { class: "rest", "data-key": "kv-older" },
+        h("summary", {}, sayCount("{count} turn before", "{count} turns before", older.length)),
+        table(older),
+      ),
   ];
 }
 
 /** @param {TurnAccount[]} all */
 function table(all) {
-  return h("div", { class: "scroll" }, h("table", { class: "kv-turns" },
-    h("caption", { class: "hidden" }, say("Tokens of each turn's prompt")),
-    h("thead", {}, h("tr", {}, [term("turn", say("turn")), "", term("reused", say("reused")), term("read", say("read")), term("first", say("first token")), term("origin", say("source"))].map((one) =>
-      h("th", { scope: "col" }, one || h("span", { class: "hidden" }, say("share")))))),
-    h("tbody", {}, all.flatMap(row))));
+  return h(
+    "div",
+    { class: "scroll" },
+    h(
+      "table",
+      { class: "kv-turns" },
+      h("caption", { class: "hidden" }, say("Tokens of each turn's prompt")),
+      h(
+        "thead",
+        {},
+        h(
+          "tr",
+          {},
+          [
+            term("turn", say("turn")),
+            "",
+            term("reused", say("reused")),
+            term("read", say("read")),
+            term("first", say("first token")),
+            term("origin", say("source")),
+          ].map((one) =>
+            h("th", { scope: "col" }, one || h("span", { class: "hidden" }, say("share"))),
+          ),
+        ),
+      ),
+      h("tbody", {}, all.flatMap(row)),
+    ),
+  );
 }
 
 /** @param {TurnAccount} account */
 function row({ number: place, expected, reused, evaluated, first_token_ms: first, origin }) {
   const bar = h("span", { class: "bar", "aria-hidden": "true" });
-  for (const [look, tokens] of /** @type {[string, number][]} */ ([["loaded", reused], ["evaluated", evaluated]])) {
+  for (const [look, tokens] of /** @type {[string, number][]} */ ([
+    ["loaded", reused],
+    ["evaluated", evaluated],
+  ])) {
     const piece = h("i", { class: `kv-${look}` });
     piece.style.flexGrow = String(tokens);
     if (tokens > 0) bar.append(piece);
   }
   return [
-    h("tr", {}, h("th", { scope: "row" }, place), h("td", {}, bar), h("td", {}, formatNumber(reused)), h("td", {}, formatNumber(evaluated)),
-      h("td", {}, typeof first === "number" ? formatDuration(first) : h("span", { class: "none", "aria-label": say("not known") }, "–")),
-      h("td", {}, origin === "none" && reused > 0 ? say("shared") : (ORIGINS[origin] ?? origin))),
-    expected !== reused && h("tr", { class: "led" }, h("td", { colspan: "2" }), h("td", { colspan: "4" }, say("{expected} expected", { expected: formatNumber(expected) }))),
+    h(
+      "tr",
+      {},
+      h("th", { scope: "row" }, place),
+      h("td", {}, bar),
+      h("td", {}, formatNumber(reused)),
+      h("td", {}, formatNumber(evaluated)),
+      h(
+        "td",
+        {},
+        typeof first === "number"
+          ? formatDuration(first)
+          : h("span", { class: "none", "aria-label": say("not known") }, "–"),
+      ),
+      h("td", {}, origin === "none" && reused > 0 ? say("shared") : (ORIGINS[origin] ?? origin)),
+    ),
+    expected !== reused &&
+      h(
+        "tr",
+        { class: "led" },
+        h("td", { colspan: "2" }),
+        h("td", { colspan: "4" }, say("{expected} expected", { expected: formatNumber(expected) })),
+      ),
   ].filter(Boolean);
 }

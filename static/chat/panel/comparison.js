@@ -50,7 +50,11 @@ export class ComparisonSection {
    */
   section(state, decision, next) {
     // Before the first message every policy sends the same. Of a running turn too little is stored.
-    if (!decision || (next ? !state.conversation : !decision.turn || decision.turn === state.turn?.id)) return null;
+    if (
+      !decision ||
+      (next ? !state.conversation : !decision.turn || decision.turn === state.turn?.id)
+    )
+      return null;
     const place = next ? state.conversationId : /** @type {string} */ (decision.turn);
     if (this.found?.place !== place) this.found = null;
     const waits = decision.facts.stored > LONG && this.wanted !== place;
@@ -59,13 +63,25 @@ export class ComparisonSection {
       data: [place, next, waits, this.busy, this.failure, this.found],
       draw: () => [
         h("h3", {}, say("Compare policies"), h("small", {}, say("preview only"))),
-        waits && h("button", { type: "button", class: "plain-button", on: { click: () => this.#ask(place) } },
-          say("Compare all {count} messages", { count: formatNumber(decision.facts.stored) })),
+        waits &&
+          h(
+            "button",
+            { type: "button", class: "plain-button", on: { click: () => this.#ask(place) } },
+            say("Compare all {count} messages", { count: formatNumber(decision.facts.stored) }),
+          ),
         this.failure && h("p", { class: "quiet" }, this.failure),
-        !waits && !this.found && !this.failure && h("p", { class: "quiet" }, say("Working it out…")),
+        !waits &&
+          !this.found &&
+          !this.failure &&
+          h("p", { class: "quiet" }, say("Working it out…")),
         this.found && this.#table(this.found.rows),
         this.found && noteList(this.found.rows),
-        this.found && h("p", { class: "quiet" }, `${sayCount("{count} message in the conversation.", "{count} messages in the conversation.", this.found.stored)} ${this.found.note}`),
+        this.found &&
+          h(
+            "p",
+            { class: "quiet" },
+            `${sayCount("{count} message in the conversation.", "{count} messages in the conversation.", this.found.stored)} ${this.found.note}`,
+          ),
       ],
     };
   }
@@ -117,28 +133,78 @@ export class ComparisonSection {
     const groups = rows.some((one) => one.outcome !== null && one.outcome.groups > 0);
     const priced = rows.some((one) => one.outcome && one.outcome.cost !== null);
     const heads = [
-      term("policy", say("policy")), term("compared", say("messages")), term("tokens", say("tokens")), term("cacheable", say("cacheable")),
-      groups && term("tools_left_out", say("tools left out")), priced && term("cost", say("cost")),
+      term("policy", say("policy")),
+      term("compared", say("messages")),
+      term("tokens", say("tokens")),
+      term("cacheable", say("cacheable")),
+      groups && term("tools_left_out", say("tools left out")),
+      priced && term("cost", say("cost")),
     ].filter(Boolean);
-    return h("div", { class: "scroll", "aria-busy": String(this.busy) },
-      h("table", { class: "compare" },
+    return h(
+      "div",
+      { class: "scroll", "aria-busy": String(this.busy) },
+      h(
+        "table",
+        { class: "compare" },
         h("caption", { class: "hidden" }, say("The same turn under other policies")),
-        h("thead", {}, h("tr", {}, heads.map((one) => h("th", { scope: "col" }, one)))),
-        h("tbody", {}, rows.map((one) =>
-          h("tr", { class: one.in_force ? "now" : "" },
-            h("th", { scope: "row" }, this.#name(one)), cells(one, { groups, priced }))))));
+        h(
+          "thead",
+          {},
+          h(
+            "tr",
+            {},
+            heads.map((one) => h("th", { scope: "col" }, one)),
+          ),
+        ),
+        h(
+          "tbody",
+          {},
+          rows.map((one) =>
+            h(
+              "tr",
+              { class: one.in_force ? "now" : "" },
+              h("th", { scope: "row" }, this.#name(one)),
+              cells(one, { groups, priced }),
+            ),
+          ),
+        ),
+      ),
+    );
   }
 
   /** @param {ComparisonRow} row */
   #name({ key, words, in_force: now, allowed, why, changes }) {
-    const mark = now && [" ", icon("check", 12), h("span", { class: "hidden" }, ` ${say("in force")}`)];
+    const mark = now && [
+      " ",
+      icon("check", 12),
+      h("span", { class: "hidden" }, ` ${say("in force")}`),
+    ];
     if (allowed) {
-      return h("button", {
-        type: "button", class: "link", "data-key": key, "aria-pressed": String(now), title: say("Use this from the next message on"),
-        on: { click: () => this.actions.apply(changes) },
-      }, words, mark);
+      return h(
+        "button",
+        {
+          type: "button",
+          class: "link",
+          "data-key": key,
+          "aria-pressed": String(now),
+          title: say("Use this from the next message on"),
+          on: { click: () => this.actions.apply(changes) },
+        },
+        words,
+        mark,
+      );
     }
-    return [words, ...(mark || []), " ", h("span", { class: "barred", title: why }, icon("lock", 12), h("span", { class: "hidden" }, ` ${say("can't be chosen here: {why}", { why })}`))];
+    return [
+      words,
+      ...(mark || []),
+      " ",
+      h(
+        "span",
+        { class: "barred", title: why },
+        icon("lock", 12),
+        h("span", { class: "hidden" }, ` ${say("can't be chosen here: {why}", { why })}`),
+      ),
+    ];
   }
 }
 
@@ -148,7 +214,14 @@ export class ComparisonSection {
  */
 function noteList(rows) {
   const noted = rows.filter((one) => one.outcome && one.note);
-  return noted.length > 0 && h("ul", { class: "reasons" }, noted.map((one) => h("li", {}, h("b", {}, one.words), `: ${one.note}`)));
+  return (
+    noted.length > 0 &&
+    h(
+      "ul",
+      { class: "reasons" },
+      noted.map((one) => h("li", {}, h("b", {}, one.words), `: ${one.note}`)),
+    )
+  );
 }
 
 /**
@@ -156,13 +229,34 @@ function noteList(rows) {
  * @param {{groups: boolean, priced: boolean}} columns
  */
 function cells({ outcome, note }, { groups, priced }) {
-  if (!outcome) return h("td", { class: "quiet", colspan: String(3 + Number(groups) + Number(priced)) }, note);
+  if (!outcome)
+    return h("td", { class: "quiet", colspan: String(3 + Number(groups) + Number(priced)) }, note);
   const { messages, tokens, share, groups_left_out: left, groups_cut: cut, cost } = outcome;
   return [
     h("td", {}, formatNumber(messages)),
     h("td", {}, formatNumber(tokens)),
-    h("td", {}, share === null ? h("span", { class: "none", "aria-label": say("no request before") }, "–") : say("{share}%", { share })),
-    groups && h("td", {}, cut ? say("{left}, {cut} cut", { left: formatNumber(left), cut: formatNumber(cut) }) : formatNumber(left)),
-    priced && h("td", {}, cost === null ? h("span", { class: "none", "aria-label": say("no price known") }, "–") : formatDollars(cost)),
+    h(
+      "td",
+      {},
+      share === null
+        ? h("span", { class: "none", "aria-label": say("no request before") }, "–")
+        : say("{share}%", { share }),
+    ),
+    groups &&
+      h(
+        "td",
+        {},
+        cut
+          ? say("{left}, {cut} cut", { left: formatNumber(left), cut: formatNumber(cut) })
+          : formatNumber(left),
+      ),
+    priced &&
+      h(
+        "td",
+        {},
+        cost === null
+          ? h("span", { class: "none", "aria-label": say("no price known") }, "–")
+          : formatDollars(cost),
+      ),
   ];
 }

@@ -29,7 +29,19 @@ import { verdictsSection } from "./verdicts.js";
  * @typedef {{data: unknown, draw: () => Child[]}} Section
  */
 
-const SECTIONS = ["notes", "facts", "settings", "parts", "chosen", "verdicts", "compare", "reported", "rounds", "cache", "request"];
+const SECTIONS = [
+  "notes",
+  "facts",
+  "settings",
+  "parts",
+  "chosen",
+  "verdicts",
+  "compare",
+  "reported",
+  "rounds",
+  "cache",
+  "request",
+];
 
 export class Panel {
   /**
@@ -60,19 +72,49 @@ export class Panel {
     this.next = this.#tab("next", say("Next message"));
     this.answer = this.#tab("answer", say("Last answer"));
     this.problem = h("p", { class: "insp-note", hidden: true });
-    this.sections = SECTIONS.map((name) => h("section", { class: "sec", "data-section": name, hidden: true }));
-    this.comparison = new ComparisonSection(page, { draft: actions.draft, apply: actions.apply, redraw: () => this.#draw() });
-    this.cache = new CacheSection(page, {
-      toMessage: actions.toMessage, bringBack: actions.bringBack, redraw: () => this.#draw(),
+    this.sections = SECTIONS.map((name) =>
+      h("section", { class: "sec", "data-section": name, hidden: true }),
+    );
+    this.comparison = new ComparisonSection(page, {
+      draft: actions.draft,
+      apply: actions.apply,
+      redraw: () => this.#draw(),
     });
-    this.copying = h("button", { type: "button", class: "link", on: { click: () => this.#copy() } }, say("Copy as JSON"));
+    this.cache = new CacheSection(page, {
+      toMessage: actions.toMessage,
+      bringBack: actions.bringBack,
+      redraw: () => this.#draw(),
+    });
+    this.copying = h(
+      "button",
+      { type: "button", class: "link", on: { click: () => this.#copy() } },
+      say("Copy as JSON"),
+    );
     setChildren(
       this.element,
-      h("header", {},
-        h("h2", {}, say("Debug panel")), this.small,
-        h("button", { type: "button", class: "icon", "aria-label": say("Close the debug panel"), title: say("Close the debug panel (Esc)"), on: { click: () => actions.close() } },
-          icon("close"))),
-      h("div", { class: "switch", role: "group", "aria-label": say("Which request") }, this.next, this.answer),
+      h(
+        "header",
+        {},
+        h("h2", {}, say("Debug panel")),
+        this.small,
+        h(
+          "button",
+          {
+            type: "button",
+            class: "icon",
+            "aria-label": say("Close the debug panel"),
+            title: say("Close the debug panel (Esc)"),
+            on: { click: () => actions.close() },
+          },
+          icon("close"),
+        ),
+      ),
+      h(
+        "div",
+        { class: "switch", role: "group", "aria-label": say("Which request") },
+        this.next,
+        this.answer,
+      ),
       this.problem,
       this.sections,
       h("p", { class: "insp-foot" }, this.copying),
@@ -108,16 +150,23 @@ export class Panel {
    * @param {string} words
    */
   #tab(view, words) {
-    return h("button", {
-      type: "button", "aria-pressed": "false",
-      on: { click: () => {
-        this.view = view;
-        this.asked = null;
-        this.wanted = null;
-        this.failure = "";
-        this.#draw();
-      } },
-    }, words);
+    return h(
+      "button",
+      {
+        type: "button",
+        "aria-pressed": "false",
+        on: {
+          click: () => {
+            this.view = view;
+            this.asked = null;
+            this.wanted = null;
+            this.failure = "";
+            this.#draw();
+          },
+        },
+      },
+      words,
+    );
   }
 
   #draw() {
@@ -127,7 +176,9 @@ export class Panel {
     this.next.setAttribute("aria-pressed", String(this.view === "next"));
     this.answer.setAttribute("aria-pressed", String(this.view === "answer"));
     this.answer.disabled = !state.receipt && this.view === "next";
-    this.answer.textContent = this.asked ? say("Answer {number}", { number: decision?.number ?? "" }).trim() : say("Last answer");
+    this.answer.textContent = this.asked
+      ? say("Answer {number}", { number: decision?.number ?? "" }).trim()
+      : say("Last answer");
     this.small.textContent = this.view === "answer" ? describeReceipt(decision) : "";
     this.#sayProblem(state, decision);
     const next = this.view === "next";
@@ -136,12 +187,21 @@ export class Panel {
     this.#section("notes", decision && notesSection(decision));
     this.#section("facts", decision && factsSection(decision, state));
     this.#section("settings", decision && settingsSection(decision, this.page.policies.settings));
-    this.#section("parts", decision && partsSection(decision, { next, before, here: isHere(next, state, decision) }));
-    this.#section("chosen", decision && selectionSection(decision, this.page.policies.report_titles));
+    this.#section(
+      "parts",
+      decision && partsSection(decision, { next, before, here: isHere(next, state, decision) }),
+    );
+    this.#section(
+      "chosen",
+      decision && selectionSection(decision, this.page.policies.report_titles),
+    );
     this.#section("compare", this.comparison.section(state, decision, next));
     this.#section("reported", decision && !next && reportedSection(decision));
     this.#section("rounds", decision && !next && roundsSection(decision));
-    this.#section("verdicts", decision && verdictsSection(decision, state.messages, next, this.actions.toMessage));
+    this.#section(
+      "verdicts",
+      decision && verdictsSection(decision, state.messages, next, this.actions.toMessage),
+    );
     this.#section("cache", this.cache.section(state));
     const turn = !next && this.page.show_request ? decision?.turn : null;
     this.#section("request", turn ? requestSection(this.page, turn) : null);
@@ -164,7 +224,8 @@ export class Panel {
     const turn = this.asked ?? state.receipt?.turn;
     if (!turn) return null;
     const stored = this.asked ? null : state.receipt;
-    if (this.wanted?.turn !== turn || this.wanted.stored !== stored) void this.#load({ turn, stored });
+    if (this.wanted?.turn !== turn || this.wanted.stored !== stored)
+      void this.#load({ turn, stored });
     return this.loaded?.turn === turn ? this.loaded.receipt : null;
   }
 
@@ -197,10 +258,17 @@ export class Panel {
    * @param {Decision|null} decision
    */
   #sayProblem(state, decision) {
-    const words = this.failure
+    const words =
+      this.failure ||
       // Of a message that is too long the sections below say all there is to say.
-      || (this.view === "next" && !tokensTooMany(decision) ? state.problem?.message ?? "" : "")
-      || (decision ? "" : this.view === "next" ? say("Connecting…") : this.asked || state.receipt ? say("Loading…") : say("No answer yet."));
+      (this.view === "next" && !tokensTooMany(decision) ? (state.problem?.message ?? "") : "") ||
+      (decision
+        ? ""
+        : this.view === "next"
+          ? say("Connecting…")
+          : this.asked || state.receipt
+            ? say("Loading…")
+            : say("No answer yet."));
     this.problem.hidden = !words;
     this.problem.textContent = words;
   }
@@ -212,22 +280,38 @@ export class Panel {
    * @param {Section|null|false|undefined} made
    */
   #section(name, made) {
-    const section = /** @type {HTMLElement} */ (this.sections.find((one) => one.dataset.section === name));
+    const section = /** @type {HTMLElement} */ (
+      this.sections.find((one) => one.dataset.section === name)
+    );
     section.hidden = !made;
     const data = made ? JSON.stringify(made.data) : "";
     if (this.drawn.get(name) === data) return;
     this.drawn.set(name, data);
-    const open = new Set([...section.querySelectorAll("details[open]")].map((one) => /** @type {HTMLElement} */ (one).dataset.key));
-    const active = /** @type {HTMLElement|null} */ (section.contains(document.activeElement) ? document.activeElement : null);
-    const held = /** @type {HTMLElement|null|undefined} */ (active?.closest("[data-key]"))?.dataset.key;
-    const explained = /** @type {HTMLElement|null} */ (section.querySelector(".term[aria-expanded=true]"))?.dataset.key;
+    const open = new Set(
+      [...section.querySelectorAll("details[open]")].map(
+        (one) => /** @type {HTMLElement} */ (one).dataset.key,
+      ),
+    );
+    const active = /** @type {HTMLElement|null} */ (
+      section.contains(document.activeElement) ? document.activeElement : null
+    );
+    const held = /** @type {HTMLElement|null|undefined} */ (active?.closest("[data-key]"))?.dataset
+      .key;
+    const explained = /** @type {HTMLElement|null} */ (
+      section.querySelector(".term[aria-expanded=true]")
+    )?.dataset.key;
     setChildren(section, made ? made.draw() : []);
-    for (const part of /** @type {NodeListOf<HTMLElement>} */ (section.querySelectorAll("[data-key]"))) {
+    for (const part of /** @type {NodeListOf<HTMLElement>} */ (
+      section.querySelectorAll("[data-key]")
+    )) {
       const details = part instanceof HTMLDetailsElement ? part : null;
       if (details && open.has(details.dataset.key)) details.open = true;
       if (held && part.dataset.key === held) (details?.querySelector("summary") ?? part).focus();
     }
-    if (explained) /** @type {HTMLElement|null} */ (section.querySelector(`.term[data-key="${explained}"]`))?.click();
+    if (explained)
+      /** @type {HTMLElement|null} */ (
+        section.querySelector(`.term[data-key="${explained}"]`)
+      )?.click();
   }
 }
 
@@ -239,7 +323,9 @@ export class Panel {
  */
 function isHere(next, { conversation, agent }, decision) {
   if (!next) return decision.provider?.kind === "embedded";
-  return conversation?.model ? conversation.model.startsWith("embedded:") : agent?.provider?.kind === "embedded";
+  return conversation?.model
+    ? conversation.model.startsWith("embedded:")
+    : agent?.provider?.kind === "embedded";
 }
 
 /**
@@ -252,5 +338,7 @@ function describeReceipt(receipt) {
   return [
     receipt.number ? say("turn {number}", { number: receipt.number }) : "",
     typeof first === "number" ? say("{time} to first token", { time: formatDuration(first) }) : "",
-  ].filter(Boolean).join(" · ");
+  ]
+    .filter(Boolean)
+    .join(" · ");
 }

@@ -19,8 +19,12 @@ export function requestSection(page, turn) {
     data: [turn],
     draw: () => {
       const box = h("div", { class: "request" }, h("p", { class: "quiet" }, say("Loading…")));
-      const details = h("details", { class: "request-open", "data-key": `request:${turn}` },
-        h("summary", {}, say("The exact request")), box);
+      const details = h(
+        "details",
+        { class: "request-open", "data-key": `request:${turn}` },
+        h("summary", {}, say("The exact request")),
+        box,
+      );
       let loaded = false;
       details.addEventListener("toggle", async () => {
         if (!details.open || loaded) return;
@@ -39,15 +43,27 @@ export function requestSection(page, turn) {
 
 /** @param {ExactRequest} request */
 function contents({ asked, messages, complete, note }) {
-  const parameters = Object.entries(asked).map(([name, value]) => `${name}: ${JSON.stringify(value)}`);
+  const parameters = Object.entries(asked).map(
+    ([name, value]) => `${name}: ${JSON.stringify(value)}`,
+  );
   return [
     parameters.length > 0 && h("p", { class: "quiet" }, parameters.join(" · ")),
     !complete && h("p", { class: "quiet" }, note || say("Parts of it are no longer stored.")),
     complete && note && h("p", { class: "quiet" }, note),
-    h("ol", {}, messages.map(({ role, content, tool_calls: calls, tool_call_id: id }) =>
-      h("li", {}, h("b", {}, role), id && h("span", { class: "quiet" }, ` ${id}`),
-        (content || !calls) && h("pre", { tabindex: "0" }, content ?? ""),
-        calls && h("pre", { tabindex: "0" }, calls.map(callLine).join("\n"))))),
+    h(
+      "ol",
+      {},
+      messages.map(({ role, content, tool_calls: calls, tool_call_id: id }) =>
+        h(
+          "li",
+          {},
+          h("b", {}, role),
+          id && h("span", { class: "quiet" }, ` ${id}`),
+          (content || !calls) && h("pre", { tabindex: "0" }, content ?? ""),
+          calls && h("pre", { tabindex: "0" }, calls.map(callLine).join("\n")),
+        ),
+      ),
+    ),
   ];
 }
 

@@ -22,15 +22,40 @@ export function roundsSection(receipt) {
     data: all,
     draw: () => [
       h("h3", {}, say("Rounds"), h("small", {}, say("tokens"))),
-      h("div", { class: "scroll" },
-        h("table", { class: "rounds" },
+      h(
+        "div",
+        { class: "scroll" },
+        h(
+          "table",
+          { class: "rounds" },
           h("caption", { class: "hidden" }, say("Each request of this turn, in tokens")),
-          h("thead", {}, h("tr", {}, [h("span", { class: "hidden" }, say("round")), term("counted", say("sent")), term("prompt", say("read")),
-            term("cached", say("reused")), term("completion", say("answer")), term("first", say("first"))].map((one) =>
-            h("th", { scope: "col" }, one)))),
-          h("tbody", {}, all.flatMap(row)))),
-      retries.length > 0 && h("ul", { class: "reasons" }, retries.map(({ round, retried }) =>
-        h("li", {}, h("b", {}, say("Round {round}:", { round })), " ", retried))),
+          h(
+            "thead",
+            {},
+            h(
+              "tr",
+              {},
+              [
+                h("span", { class: "hidden" }, say("round")),
+                term("counted", say("sent")),
+                term("prompt", say("read")),
+                term("cached", say("reused")),
+                term("completion", say("answer")),
+                term("first", say("first")),
+              ].map((one) => h("th", { scope: "col" }, one)),
+            ),
+          ),
+          h("tbody", {}, all.flatMap(row)),
+        ),
+      ),
+      retries.length > 0 &&
+        h(
+          "ul",
+          { class: "reasons" },
+          retries.map(({ round, retried }) =>
+            h("li", {}, h("b", {}, say("Round {round}:", { round })), " ", retried),
+          ),
+        ),
     ],
   };
 }
@@ -40,8 +65,13 @@ function row({ round, sent_tokens: sent, reported, calls, first_token_ms: first 
   const numbers = [sent, reported?.prompt, reported?.cached, reported?.completion].map(formatCount);
   const led = calls.length ? say("then {calls}", { calls: calls.join(", ") }) : "";
   return [
-    h("tr", {}, h("th", { scope: "row" }, round), numbers.map((one) => h("td", {}, one)),
-      h("td", {}, typeof first === "number" ? formatDuration(first) : NONE())),
+    h(
+      "tr",
+      {},
+      h("th", { scope: "row" }, round),
+      numbers.map((one) => h("td", {}, one)),
+      h("td", {}, typeof first === "number" ? formatDuration(first) : NONE()),
+    ),
     led && h("tr", { class: "led" }, h("td", {}), h("td", { colspan: "5" }, led)),
   ];
 }

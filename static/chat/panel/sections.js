@@ -16,8 +16,16 @@ import { term } from "./terms.js";
 
 /** @type {Record<string, string>} parts that aren't shown under their own names */
 const PARTS = {
-  system: say("system"), prefilled: say("prefilled"), tools: say("tools"), strategy: say("from the agent's strategy"), summary: say("summary"),
-  history: say("history"), recalled: say("quotes"), current: say("this message"), reply: say("reserved for the reply"), free: say("free"),
+  system: say("system"),
+  prefilled: say("prefilled"),
+  tools: say("tools"),
+  strategy: say("from the agent's strategy"),
+  summary: say("summary"),
+  history: say("history"),
+  recalled: say("quotes"),
+  current: say("this message"),
+  reply: say("reserved for the reply"),
+  free: say("free"),
 };
 
 /**
@@ -36,15 +44,39 @@ export function factsSection(decision, state) {
   return {
     data: [facts, locked, reason, quoted, stay, greetings, tooMany > 0],
     draw: () => [
-      h("dl", { class: "facts" },
-        h("dt", {}, term("policy", say("Policy"))), h("dd", {}, facts.policy),
-        h("dt", {}, term("length", say("Length"))), h("dd", {}, describeLength(facts)),
+      h(
+        "dl",
+        { class: "facts" },
+        h("dt", {}, term("policy", say("Policy"))),
+        h("dd", {}, facts.policy),
+        h("dt", {}, term("length", say("Length"))),
+        h("dd", {}, describeLength(facts)),
         h("dt", {}, term("source", say("Source"))),
-        h("dd", {}, describeSource(facts.source), locked && " ", locked && h("span", { class: "lock" }, say("locked"))),
+        h(
+          "dd",
+          {},
+          describeSource(facts.source),
+          locked && " ",
+          locked && h("span", { class: "lock" }, say("locked")),
+        ),
         h("dt", {}, term("messages", say("Messages"))),
-        h("dd", {}, describeMessages(facts, tooMany > 0), quoted > 0 && describeQuoted(quoted, stay))),
-      greetings > 0 && h("p", { class: "quiet" }, sayCount("{count} of them is the agent's greeting, which is never sent.",
-        "{count} of them are the agent's greetings, which are never sent.", greetings)),
+        h(
+          "dd",
+          {},
+          describeMessages(facts, tooMany > 0),
+          quoted > 0 && describeQuoted(quoted, stay),
+        ),
+      ),
+      greetings > 0 &&
+        h(
+          "p",
+          { class: "quiet" },
+          sayCount(
+            "{count} of them is the agent's greeting, which is never sent.",
+            "{count} of them are the agent's greetings, which are never sent.",
+            greetings,
+          ),
+        ),
       locked && reason && h("p", { class: "reason" }, reason),
     ],
   };
@@ -61,9 +93,13 @@ const describeSource = (source) =>
  * @param {number} quoted
  * @param {number} stay
  */
-const describeQuoted = (quoted, stay) => (stay > 0
-  ? say(", {quoted} of them as quotes ({stay} for earlier messages)", { quoted: formatNumber(quoted), stay: formatNumber(stay) })
-  : say(", {quoted} of them as quotes", { quoted: formatNumber(quoted) }));
+const describeQuoted = (quoted, stay) =>
+  stay > 0
+    ? say(", {quoted} of them as quotes ({stay} for earlier messages)", {
+        quoted: formatNumber(quoted),
+        stay: formatNumber(stay),
+      })
+    : say(", {quoted} of them as quotes", { quoted: formatNumber(quoted) });
 
 /** @param {Verdict[]} verdicts */
 const sumMessages = (verdicts) => verdicts.reduce((sum, { messages }) => sum + messages, 0);
@@ -75,10 +111,12 @@ const sumMessages = (verdicts) => verdicts.reduce((sum, { messages }) => sum + m
  */
 function describeMessages({ stored, sent, draft }, tooLarge) {
   const numbers = { stored: formatNumber(stored), sent: formatNumber(sent) };
-  if (tooLarge) return say("{stored} in the conversation, none can be sent with your draft", numbers);
+  if (tooLarge)
+    return say("{stored} in the conversation, none can be sent with your draft", numbers);
   if (!draft) return say("{stored} in the conversation then, {sent} sent", numbers);
   const written = draft === "written";
-  if (!stored && written) return say("{stored} in the conversation; your draft would be sent", numbers);
+  if (!stored && written)
+    return say("{stored} in the conversation; your draft would be sent", numbers);
   if (!stored) return say("{stored} in the conversation", numbers);
   return written
     ? say("{stored} in the conversation, {sent} would be sent with your draft", numbers)
@@ -103,7 +141,14 @@ export function notesSection(decision) {
   if (!sentences.length) return null;
   return {
     data: sentences,
-    draw: () => [h("h3", {}, say("Please note")), h("ul", { class: "notes" }, sentences.map((one) => h("li", {}, one)))],
+    draw: () => [
+      h("h3", {}, say("Please note")),
+      h(
+        "ul",
+        { class: "notes" },
+        sentences.map((one) => h("li", {}, one)),
+      ),
+    ],
   };
 }
 
@@ -114,12 +159,24 @@ export function notesSection(decision) {
  * @returns {Section}
  */
 export function partsSection(decision, { next, before, here }) {
-  const { parts: all, prompt_tokens: total, limit, leading, budget, window: size, reply, dropped = [] } = decision;
+  const {
+    parts: all,
+    prompt_tokens: total,
+    limit,
+    leading,
+    budget,
+    window: size,
+    reply,
+    dropped = [],
+  } = decision;
   // Under a token budget free tokens are those of the budget, not of the model's window.
-  const measured = !budget || limit !== budget ? all : all.flatMap((part) => {
-    if (part.name === "reply") return [];
-    return [part.name === "free" ? { ...part, tokens: Math.max(0, limit - total) } : part];
-  });
+  const measured =
+    !budget || limit !== budget
+      ? all
+      : all.flatMap((part) => {
+          if (part.name === "reply") return [];
+          return [part.name === "free" ? { ...part, tokens: Math.max(0, limit - total) } : part];
+        });
   const counted = measured.filter((part) => part.tokens > 0);
   const sent = counted.filter((part) => part.name !== "free" && part.name !== "reply");
   const tooMany = tokensTooMany(decision);
@@ -128,21 +185,58 @@ export function partsSection(decision, { next, before, here }) {
   return {
     data: [all, total, limit, leading, budget, size, reply, dropped, next, before, here],
     draw: () => [
-      h("h3", {}, tooMany ? say("What it would take") : next ? say("What would be sent") : say("What was sent"),
+      h(
+        "h3",
+        {},
+        tooMany
+          ? say("What it would take")
+          : next
+            ? say("What would be sent")
+            : say("What was sent"),
         tooMany
           ? h("small", { class: "over" }, describeTooMany(decision))
-          : h("small", {}, say("{total} of {limit} tokens", { total: formatNumber(total), limit: formatNumber(limit) }))),
+          : h(
+              "small",
+              {},
+              say("{total} of {limit} tokens", {
+                total: formatNumber(total),
+                limit: formatNumber(limit),
+              }),
+            ),
+      ),
       bar(counted, before && !tooMany ? leading : 0),
-      h("ul", { class: "key" }, counted.map((part) =>
-        h("li", {}, h("i", { class: `seg-${part.name}` }), term(part.name, PARTS[part.name] ?? part.name), ` ${formatNumber(part.tokens)}`,
-          !one && part.basis && sent.includes(part) && h("small", {}, ` ${part.basis}`)))),
-      before && !tooMany && h("p", { class: "reuse" }, leading > 0 && h("i", {}), describeReuse(leading, total, here)),
-      h("p", { class: "quiet" }, [
-        one ? BASES[one] ?? "" : "",
-        budget
-          ? say("The limit is the token budget, {budget}.", { budget: formatNumber(budget) })
-          : say("The model's window is {size} tokens; {reply} of them are reserved for the reply.", { size: formatNumber(size), reply: formatNumber(reply) }),
-      ].filter(Boolean).join(" ")),
+      h(
+        "ul",
+        { class: "key" },
+        counted.map((part) =>
+          h(
+            "li",
+            {},
+            h("i", { class: `seg-${part.name}` }),
+            term(part.name, PARTS[part.name] ?? part.name),
+            ` ${formatNumber(part.tokens)}`,
+            !one && part.basis && sent.includes(part) && h("small", {}, ` ${part.basis}`),
+          ),
+        ),
+      ),
+      before &&
+        !tooMany &&
+        h("p", { class: "reuse" }, leading > 0 && h("i", {}), describeReuse(leading, total, here)),
+      h(
+        "p",
+        { class: "quiet" },
+        [
+          one ? (BASES[one] ?? "") : "",
+          budget
+            ? say("The limit is the token budget, {budget}.", { budget: formatNumber(budget) })
+            : say(
+                "The model's window is {size} tokens; {reply} of them are reserved for the reply.",
+                { size: formatNumber(size), reply: formatNumber(reply) },
+              ),
+        ]
+          .filter(Boolean)
+          .join(" "),
+      ),
       ...dropped.map((sentence) => h("p", { class: "quiet" }, sentence)),
     ],
   };
@@ -150,7 +244,9 @@ export function partsSection(decision, { next, before, here }) {
 
 /** @type {Record<string, string>} */
 const BASES = {
-  counted: say("Token counts are exact."), estimated: say("Token counts are estimates."), reported: say("Token counts are the provider's."),
+  counted: say("Token counts are exact."),
+  estimated: say("Token counts are estimates."),
+  reported: say("Token counts are the provider's."),
 };
 
 /**
@@ -161,13 +257,27 @@ const BASES = {
  */
 function describeReuse(leading, total, here) {
   if (!leading) {
-    return [say("Nothing at the beginning is"), " ", term("unchanged", say("unchanged")),
-      here ? say(", so this machine reads all of it.") : say(", so the provider can't serve any of it from its cache.")];
+    return [
+      say("Nothing at the beginning is"),
+      " ",
+      term("unchanged", say("unchanged")),
+      here
+        ? say(", so this machine reads all of it.")
+        : say(", so the provider can't serve any of it from its cache."),
+    ];
   }
   const share = Math.floor((100 * leading) / Math.max(1, total));
   return [
-    say("The first {leading} of {total} tokens ({share}%) are", { leading: formatNumber(leading), total: formatNumber(total), share }),
-    " ", term("unchanged", say("unchanged")), here ? say(", so this machine reads only the rest again.") : say(", so the provider may serve them from its cache."),
+    say("The first {leading} of {total} tokens ({share}%) are", {
+      leading: formatNumber(leading),
+      total: formatNumber(total),
+      share,
+    }),
+    " ",
+    term("unchanged", say("unchanged")),
+    here
+      ? say(", so this machine reads only the rest again.")
+      : say(", so the provider may serve them from its cache."),
   ];
 }
 
@@ -185,7 +295,12 @@ function bar(all, leading) {
   });
   const same = h("i", {});
   same.style.width = `${Math.min(100, (100 * leading) / total)}%`;
-  return h("div", { "aria-hidden": "true" }, h("div", { class: "bar" }, pieces), h("div", { class: "same" }, leading > 0 && same));
+  return h(
+    "div",
+    { "aria-hidden": "true" },
+    h("div", { class: "bar" }, pieces),
+    h("div", { class: "same" }, leading > 0 && same),
+  );
 }
 
 /**
@@ -199,8 +314,14 @@ export function reportedSection(receipt) {
     numberRow(term("prompt", say("Prompt")), numbers.prompt, formatTokens),
     numberRow(term("cached", say("Cached")), numbers.cached, formatTokens),
     numberRow(term("completion", say("Answer")), numbers.completion, formatTokens),
-    numberRow(term("first", say("First token")), numbers.first_token_ms, (value) => say("after {time}", { time: formatDuration(value) })),
-    numberRow(term("cost", say("Cost")), numbers.cost, (value) => [formatDollars(value), " ", h("span", { class: "quiet" }, say("estimated from list prices"))]),
+    numberRow(term("first", say("First token")), numbers.first_token_ms, (value) =>
+      say("after {time}", { time: formatDuration(value) }),
+    ),
+    numberRow(term("cost", say("Cost")), numbers.cost, (value) => [
+      formatDollars(value),
+      " ",
+      h("span", { class: "quiet" }, say("estimated from list prices")),
+    ]),
   ].flat();
   const { provider } = receipt;
   if (!rows.length && !provider) return null;
@@ -208,9 +329,15 @@ export function reportedSection(receipt) {
     data: [numbers, provider],
     draw: () => [
       h("h3", {}, say("What the provider reported")),
-      h("dl", { class: "facts" },
-        provider && [h("dt", {}, term("model", say("Model"))), h("dd", {}, provider.label || provider.model)],
-        rows),
+      h(
+        "dl",
+        { class: "facts" },
+        provider && [
+          h("dt", {}, term("model", say("Model"))),
+          h("dd", {}, provider.label || provider.model),
+        ],
+        rows,
+      ),
       !rows.length && h("p", { class: "quiet" }, say("No numbers yet.")),
     ],
   };
@@ -223,7 +350,7 @@ export function reportedSection(receipt) {
  * @param {(value: number) => Child|Child[]} format
  */
 const numberRow = (label, value, format) =>
-  (typeof value === "number" ? [h("dt", {}, label), h("dd", {}, format(value))] : []);
+  typeof value === "number" ? [h("dt", {}, label), h("dd", {}, format(value))] : [];
 
 /** @param {number} count */
 const formatTokens = (count) => sayCount("{count} token", "{count} tokens", count);

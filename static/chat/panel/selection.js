@@ -13,14 +13,35 @@ import { describePlace } from "./verdicts.js";
 
 /** @type {Record<string, string>} */
 const NAMES = {
-  milliseconds: say("Time"), prompt: say("Prompt"), completion: say("Answer"), cached: say("Cached"), by: say("Written by"),
-  passages: say("Messages searched"), added: say("Newly indexed"), hits: say("Matches"), vectors: say("Compared by meaning"),
-  result: say("Result"), model: say("Model"), asked: say("Model asked"), candidates: say("Candidates"), chosen: say("Chosen"),
-  estimated_prompt: say("Estimated prompt"), file: say("File"), slots: say("Parts"), calls: say("Requests"), tokens: say("Tokens"),
-  seconds: say("Seconds"), shortened: say("Shortened"),
+  milliseconds: say("Time"),
+  prompt: say("Prompt"),
+  completion: say("Answer"),
+  cached: say("Cached"),
+  by: say("Written by"),
+  passages: say("Messages searched"),
+  added: say("Newly indexed"),
+  hits: say("Matches"),
+  vectors: say("Compared by meaning"),
+  result: say("Result"),
+  model: say("Model"),
+  asked: say("Model asked"),
+  candidates: say("Candidates"),
+  chosen: say("Chosen"),
+  estimated_prompt: say("Estimated prompt"),
+  file: say("File"),
+  slots: say("Parts"),
+  calls: say("Requests"),
+  tokens: say("Tokens"),
+  seconds: say("Seconds"),
+  shortened: say("Shortened"),
 };
 /** @type {Record<string, string>} how each row is explained, where not under its own key */
-const TERMS = { passages: "searched", hits: "matches", model: "asked_model", tokens: "used_tokens" };
+const TERMS = {
+  passages: "searched",
+  hits: "matches",
+  model: "asked_model",
+  tokens: "used_tokens",
+};
 
 /**
  * @param {Decision} decision
@@ -28,19 +49,38 @@ const TERMS = { passages: "searched", hits: "matches", model: "asked_model", tok
  * @returns {Section|null}
  */
 export function selectionSection(decision, titles) {
-  const reports = Object.entries(decision.reports ?? {}).filter(([, report]) => Object.keys(report ?? {}).length);
+  const reports = Object.entries(decision.reports ?? {}).filter(
+    ([, report]) => Object.keys(report ?? {}).length,
+  );
   const hits = decision.verdicts.filter((one) => one.reason === "relevant");
   if (!reports.length && !hits.length) return null;
   return {
     data: [reports, hits],
     draw: () => [
       h("h3", {}, say("How it was chosen")),
-      ...reports.map(([name, report]) => h("div", { class: "report" },
-        h("h4", {}, titles[name] ?? titleOf(name)),
-        h("dl", { class: "facts small" }, Object.entries(report).filter(hasValue).flatMap(([key, value]) =>
-          [h("dt", {}, term(TERMS[key] ?? key, NAMES[key] ?? titleOf(key))), h("dd", {}, formatValue(key, value))])))),
-      hits.length > 0 && h("ul", { class: "hits" }, hits.map((one) =>
-        h("li", {}, h("b", {}, describePlace(one)), ` ${one.sentence}`))),
+      ...reports.map(([name, report]) =>
+        h(
+          "div",
+          { class: "report" },
+          h("h4", {}, titles[name] ?? titleOf(name)),
+          h(
+            "dl",
+            { class: "facts small" },
+            Object.entries(report)
+              .filter(hasValue)
+              .flatMap(([key, value]) => [
+                h("dt", {}, term(TERMS[key] ?? key, NAMES[key] ?? titleOf(key))),
+                h("dd", {}, formatValue(key, value)),
+              ]),
+          ),
+        ),
+      ),
+      hits.length > 0 &&
+        h(
+          "ul",
+          { class: "hits" },
+          hits.map((one) => h("li", {}, h("b", {}, describePlace(one)), ` ${one.sentence}`)),
+        ),
     ],
   };
 }
@@ -62,7 +102,8 @@ function formatValue(key, value) {
   if (typeof value !== "number") return String(value);
   if (key === "milliseconds") return formatDuration(value);
   if (key === "cost") return say("{cost}, estimated", { cost: formatDollars(value) });
-  if (["prompt", "completion", "cached"].includes(key)) return sayCount("{count} token, reported", "{count} tokens, reported", value);
+  if (["prompt", "completion", "cached"].includes(key))
+    return sayCount("{count} token, reported", "{count} tokens, reported", value);
   return Number.isInteger(value) ? formatNumber(value) : value.toFixed(2);
 }
 
@@ -72,7 +113,12 @@ function formatValue(key, value) {
  * @returns {string}
  */
 function formatInside(value) {
-  if (value === null || typeof value !== "object") return typeof value === "number" ? formatNumber(value) : String(value);
-  if (Array.isArray(value)) return value.map(formatInside).join(value.some((one) => typeof one === "object") ? "; " : ", ");
-  return Object.entries(value).filter(hasValue).map(([name, one]) => `${titleOf(name).toLowerCase()} ${formatInside(one)}`).join(", ");
+  if (value === null || typeof value !== "object")
+    return typeof value === "number" ? formatNumber(value) : String(value);
+  if (Array.isArray(value))
+    return value.map(formatInside).join(value.some((one) => typeof one === "object") ? "; " : ", ");
+  return Object.entries(value)
+    .filter(hasValue)
+    .map(([name, one]) => `${titleOf(name).toLowerCase()} ${formatInside(one)}`)
+    .join(", ");
 }

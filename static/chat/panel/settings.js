@@ -11,9 +11,21 @@ import { term } from "./terms.js";
  */
 
 /** @type {Record<string, string>} */
-export const SOURCES = { environment: say("environment"), URL: say("URL"), conversation: say("chat"), room: say("room"), template: say("agent"), "built in": say("default") };
+export const SOURCES = {
+  environment: say("environment"),
+  URL: say("URL"),
+  conversation: say("chat"),
+  room: say("room"),
+  template: say("agent"),
+  "built in": say("default"),
+};
 /** @type {Record<string, string>} */
-const LOSSES = { overruled: say("overridden"), locked: say("ignored"), bad: say("not valid"), "not allowed": say("not allowed") };
+const LOSSES = {
+  overruled: say("overridden"),
+  locked: say("ignored"),
+  bad: say("not valid"),
+  "not allowed": say("not allowed"),
+};
 
 /** @typedef {{name: string, words: SettingWords, setting: Setting}} Row */
 
@@ -24,7 +36,11 @@ const LOSSES = { overruled: say("overridden"), locked: say("ignored"), bad: say(
  */
 export function settingsSection(decision, words) {
   const { conversation = {}, ...own } = decision.settings;
-  const rows = Object.entries({ ...own, ...conversation }).map(([name, setting]) => ({ name, setting, words: words[name] ?? unknown(name) }));
+  const rows = Object.entries({ ...own, ...conversation }).map(([name, setting]) => ({
+    name,
+    setting,
+    words: words[name] ?? unknown(name),
+  }));
   const shown = rows.filter((row) => row.words.always_shown || isSet(row.setting));
   const rest = rows.filter((one) => !shown.includes(one));
   const sources = sourcesOf(rows);
@@ -34,8 +50,21 @@ export function settingsSection(decision, words) {
       h("h3", {}, term("sources", say("Where each setting came from"))),
       table(shown, sources),
       lossReasons(rows),
-      rest.length > 0 && h("details", { class: "rest", "data-key": "settings-rest" },
-        h("summary", {}, sayCount("{count} more setting, at its default", "{count} more settings, all at their defaults", rest.length)), table(rest, sources)),
+      rest.length > 0 &&
+        h(
+          "details",
+          { class: "rest", "data-key": "settings-rest" },
+          h(
+            "summary",
+            {},
+            sayCount(
+              "{count} more setting, at its default",
+              "{count} more settings, all at their defaults",
+              rest.length,
+            ),
+          ),
+          table(rest, sources),
+        ),
     ],
   };
 }
@@ -51,7 +80,8 @@ const unknown = (name) => ({ label: name.replaceAll("_", " "), about: "", always
  * Whether any source but the built-in one sets it.
  * @param {Setting} setting
  */
-const isSet = (setting) => setting.said.some((one) => one.source !== "built in" && one.outcome !== "absent");
+const isSet = (setting) =>
+  setting.said.some((one) => one.source !== "built in" && one.outcome !== "absent");
 
 /**
  * The sources that may say something: no link and no choice in the page sets anything for a room.
@@ -68,13 +98,36 @@ function sourcesOf(rows) {
  * @param {string[]} sources the columns
  */
 function table(rows, sources) {
-  return h("div", { class: "scroll", role: "group", tabindex: "0", "aria-label": say("Settings by source") },
-    h("table", { class: "sources" },
-      h("thead", {}, h("tr", {}, h("th", {}, h("span", { class: "hidden" }, say("setting"))),
-        sources.map((source) => h("th", { scope: "col" }, SOURCES[source])))),
-      h("tbody", {}, rows.map(({ name, words, setting }) =>
-        h("tr", {}, h("th", { scope: "row" }, term(`setting-${name}`, words.label, words.about)),
-          sources.map((source) => h("td", {}, cells(setting, source))))))));
+  return h(
+    "div",
+    { class: "scroll", role: "group", tabindex: "0", "aria-label": say("Settings by source") },
+    h(
+      "table",
+      { class: "sources" },
+      h(
+        "thead",
+        {},
+        h(
+          "tr",
+          {},
+          h("th", {}, h("span", { class: "hidden" }, say("setting"))),
+          sources.map((source) => h("th", { scope: "col" }, SOURCES[source])),
+        ),
+      ),
+      h(
+        "tbody",
+        {},
+        rows.map(({ name, words, setting }) =>
+          h(
+            "tr",
+            {},
+            h("th", { scope: "row" }, term(`setting-${name}`, words.label, words.about)),
+            sources.map((source) => h("td", {}, cells(setting, source))),
+          ),
+        ),
+      ),
+    ),
+  );
 }
 
 /**
@@ -86,20 +139,27 @@ function cells(setting, source) {
   const values = setting.said.filter((one) => one.source === source && one.outcome !== "absent");
   if (!values.length) {
     const won = setting.source === source;
-    return won ? h("span", { class: "win" }, formatValue(setting.value)) : h("span", { class: "none", "aria-label": say("nothing") }, "–");
+    return won
+      ? h("span", { class: "win" }, formatValue(setting.value))
+      : h("span", { class: "none", "aria-label": say("nothing") }, "–");
   }
   return values.map((one) => {
     // A built-in value of none has no text.
     const value = one.raw ?? (one.outcome === "won" ? formatValue(setting.value) : say("none"));
     if (one.outcome === "won") return h("span", { class: "win" }, formatValue(value));
     const loss = LOSSES[one.outcome] ?? one.outcome;
-    return h("span", { class: `lost ${one.outcome === "bad" ? "bad" : ""}`, title: one.why || loss },
-      h("s", {}, formatValue(value)), h("span", { class: "hidden" }, ` (${loss})`));
+    return h(
+      "span",
+      { class: `lost ${one.outcome === "bad" ? "bad" : ""}`, title: one.why || loss },
+      h("s", {}, formatValue(value)),
+      h("span", { class: "hidden" }, ` (${loss})`),
+    );
   });
 }
 
 /** @param {unknown} value */
-const formatValue = (value) => (value === null || value === undefined || value === "" ? say("none") : String(value));
+const formatValue = (value) =>
+  value === null || value === undefined || value === "" ? say("none") : String(value);
 
 /**
  * The struck-out values of the table, as sentences.
@@ -107,10 +167,23 @@ const formatValue = (value) => (value === null || value === undefined || value =
  */
 function lossReasons(rows) {
   const values = rows.flatMap(({ setting }) =>
-    setting.said.filter((one) => one.outcome in LOSSES && one.raw !== null && one.source !== "built in" && one.why));
+    setting.said.filter(
+      (one) => one.outcome in LOSSES && one.raw !== null && one.source !== "built in" && one.why,
+    ),
+  );
   const telling = values.filter((one) => one.outcome !== "overruled" || one.source !== "template");
   if (!telling.length) return null;
-  return h("ul", { class: "reasons" }, telling.map((one) =>
-    h("li", { class: one.outcome === "bad" ? "bad" : "" },
-      h("b", {}, SOURCES[one.source] ?? one.source, " "), h("code", {}, `${one.name}=${one.raw}`), ` ${LOSSES[one.outcome]}: ${one.why}`)));
+  return h(
+    "ul",
+    { class: "reasons" },
+    telling.map((one) =>
+      h(
+        "li",
+        { class: one.outcome === "bad" ? "bad" : "" },
+        h("b", {}, SOURCES[one.source] ?? one.source, " "),
+        h("code", {}, `${one.name}=${one.raw}`),
+        ` ${LOSSES[one.outcome]}: ${one.why}`,
+      ),
+    ),
+  );
 }

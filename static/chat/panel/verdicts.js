@@ -23,16 +23,33 @@ const LONGEST = 12;
  */
 export function verdictsSection(decision, messages, next, toMessage) {
   // An empty draft is no message.
-  const rows = decision.facts.draft === "empty" ? decision.verdicts.filter((one) => one.reason !== "current") : decision.verdicts;
+  const rows =
+    decision.facts.draft === "empty"
+      ? decision.verdicts.filter((one) => one.reason !== "current")
+      : decision.verdicts;
   const last = messages.at(-1)?.seq ?? 0;
   const over = tokensTooMany(decision) > 0;
   const current = decision.verdicts.find((one) => one.reason === "current")?.first ?? 0;
   return {
     data: [rows, messages.length, last, next, over],
     draw: () => [
-      h("h3", {}, term("verdicts", say("Each message")),
-        h("small", {}, next ? say("as it would be sent, oldest first") : say("as it was sent, oldest first"))),
-      h("ul", { class: "fate" }, rows.map((one, index) => row(one, index, { messages, last, next, current, over, toMessage }))),
+      h(
+        "h3",
+        {},
+        term("verdicts", say("Each message")),
+        h(
+          "small",
+          {},
+          next ? say("as it would be sent, oldest first") : say("as it was sent, oldest first"),
+        ),
+      ),
+      h(
+        "ul",
+        { class: "fate" },
+        rows.map((one, index) =>
+          row(one, index, { messages, last, next, current, over, toMessage }),
+        ),
+      ),
     ],
   };
 }
@@ -50,8 +67,9 @@ export function verdictsSection(decision, messages, next, toMessage) {
  * @param {boolean} over
  */
 function describeFate({ sent, quoted, before }, current, over) {
-  if (quoted) return before && before < current ? say("still sent as a quote") : say("sent as a quote");
-  return sent ? over ? say("needed") : say("sent") : say("not sent");
+  if (quoted)
+    return before && before < current ? say("still sent as a quote") : say("sent as a quote");
+  return sent ? (over ? say("needed") : say("sent")) : say("not sent");
 }
 
 /**
@@ -59,10 +77,17 @@ function describeFate({ sent, quoted, before }, current, over) {
  * @param {Verdict} verdict
  */
 export const describePlace = ({ first, last, spans = [[first, last]] }) =>
-  (first <= 0 ? "" : spans.map(([from, to]) => (from === to ? `${from}` : `${from}–${to}`)).join(", "));
+  first <= 0
+    ? ""
+    : spans.map(([from, to]) => (from === to ? `${from}` : `${from}–${to}`)).join(", ");
 
 /** @type {Record<string, string>} */
-const ROLES = { system: say("system"), user: say("user"), assistant: say("assistant"), tool: say("tool") };
+const ROLES = {
+  system: say("system"),
+  user: say("user"),
+  assistant: say("assistant"),
+  tool: say("tool"),
+};
 
 /**
  * @param {Verdict} verdict
@@ -71,7 +96,7 @@ const ROLES = { system: say("system"), user: say("user"), assistant: say("assist
 function describeRole({ reason, role, messages }, draft) {
   if (reason === "greeting") return say("greeting");
   if (draft) return say("draft");
-  return role ? ROLES[role] ?? role : sayCount("{count} message", "{count} messages", messages);
+  return role ? (ROLES[role] ?? role) : sayCount("{count} message", "{count} messages", messages);
 }
 
 /**
@@ -84,15 +109,36 @@ function row(verdict, index, shared) {
   const { first, last: end, sent, quoted, sentence, tokens, basis } = verdict;
   const { spans = [[first, end]] } = verdict;
   const draft = next && first > last;
-  const inside = messages.filter(({ seq }) => first > 0 && spans.some(([from, to]) => from <= seq && seq <= to));
-  return h("li", { class: quoted ? "q" : sent ? "" : "d" },
-    h("details", { "data-key": `${index}:${first}-${end}` },
-      h("summary", {},
+  const inside = messages.filter(
+    ({ seq }) => first > 0 && spans.some(([from, to]) => from <= seq && seq <= to),
+  );
+  return h(
+    "li",
+    { class: quoted ? "q" : sent ? "" : "d" },
+    h(
+      "details",
+      { "data-key": `${index}:${first}-${end}` },
+      h(
+        "summary",
+        {},
         h("span", { class: "place" }, describePlace(verdict)),
         h("span", { class: "role" }, describeRole(verdict, draft)),
-        h("span", { class: "why" }, h("b", {}, describeFate(verdict, current, over)), `: ${sentence}`),
-        h("span", { class: "n" }, formatNumber(tokens), h("span", { class: "hidden" }, ` ${say("tokens")}, ${BASES[basis] ?? basis}`))),
-      h("div", { class: "inside" }, contents(verdict, inside, draft, shared))));
+        h(
+          "span",
+          { class: "why" },
+          h("b", {}, describeFate(verdict, current, over)),
+          `: ${sentence}`,
+        ),
+        h(
+          "span",
+          { class: "n" },
+          formatNumber(tokens),
+          h("span", { class: "hidden" }, ` ${say("tokens")}, ${BASES[basis] ?? basis}`),
+        ),
+      ),
+      h("div", { class: "inside" }, contents(verdict, inside, draft, shared)),
+    ),
+  );
 }
 
 /**
@@ -102,20 +148,66 @@ function row(verdict, index, shared) {
  * @param {Shared} shared
  */
 function contents(verdict, inside, draft, { messages, current, toMessage }) {
-  const code = h("p", { class: "quiet" }, say("Reason:"), " ", h("code", {}, verdict.reason), ". ",
-    sayCount("{count} token", "{count} tokens", verdict.tokens), `, ${BASES[verdict.basis] ?? verdict.basis}.`);
-  if (draft) return [h("p", {}, verdict.reason === "current" ? say("What you are typing now.") : say("Stored with your first message.")), code];
-  if (verdict.first <= 0) return [h("p", {}, say("Stands before the conversation in every request.")), code];
+  const code = h(
+    "p",
+    { class: "quiet" },
+    say("Reason:"),
+    " ",
+    h("code", {}, verdict.reason),
+    ". ",
+    sayCount("{count} token", "{count} tokens", verdict.tokens),
+    `, ${BASES[verdict.basis] ?? verdict.basis}.`,
+  );
+  if (draft)
+    return [
+      h(
+        "p",
+        {},
+        verdict.reason === "current"
+          ? say("What you are typing now.")
+          : say("Stored with your first message."),
+      ),
+      code,
+    ];
+  if (verdict.first <= 0)
+    return [h("p", {}, say("Stands before the conversation in every request.")), code];
   const shown = inside.slice(-LONGEST);
   const hidden = verdict.messages - shown.length;
   return [
-    verdict.quoted && h("p", {}, say("Not in its place: its text is sent as a quote directly before"), " ", quotedBefore(verdict, messages, current, toMessage)),
-    hidden > 0 && h("button", { type: "button", class: "link", on: { click: () => toMessage(verdict.first) } },
-      sayCount("{count} message further up: show it in the chat", "{count} messages further up: show them in the chat", hidden)),
-    h("ul", {}, shown.map((message) =>
-      h("li", {},
-        h("button", { type: "button", class: "link", on: { click: () => toMessage(message.seq) } }, `${message.seq} ${message.speaker || (ROLES[message.role] ?? message.role)}`),
-        ` ${shorten(describeContent(message))}`))),
+    verdict.quoted &&
+      h(
+        "p",
+        {},
+        say("Not in its place: its text is sent as a quote directly before"),
+        " ",
+        quotedBefore(verdict, messages, current, toMessage),
+      ),
+    hidden > 0 &&
+      h(
+        "button",
+        { type: "button", class: "link", on: { click: () => toMessage(verdict.first) } },
+        sayCount(
+          "{count} message further up: show it in the chat",
+          "{count} messages further up: show them in the chat",
+          hidden,
+        ),
+      ),
+    h(
+      "ul",
+      {},
+      shown.map((message) =>
+        h(
+          "li",
+          {},
+          h(
+            "button",
+            { type: "button", class: "link", on: { click: () => toMessage(message.seq) } },
+            `${message.seq} ${message.speaker || (ROLES[message.role] ?? message.role)}`,
+          ),
+          ` ${shorten(describeContent(message))}`,
+        ),
+      ),
+    ),
     code,
   ];
 }
@@ -136,9 +228,15 @@ function quotedBefore({ before }, messages, current, toMessage) {
   const when = asked?.created ? formatTime(asked.created) : "";
   const words = asked ? ` “${shorten(describeContent(asked), 60)}”` : "";
   return [
-    when ? say("your earlier message of {time}, for which it was found:", { time: when }) : say("your earlier message, for which it was found:"),
+    when
+      ? say("your earlier message of {time}, for which it was found:", { time: when })
+      : say("your earlier message, for which it was found:"),
     " ",
-    h("button", { type: "button", class: "link", on: { click: () => toMessage(before) } }, `${before}${words}`),
+    h(
+      "button",
+      { type: "button", class: "link", on: { click: () => toMessage(before) } },
+      `${before}${words}`,
+    ),
     say(". It stays there, so that the request keeps its beginning."),
   ];
 }
@@ -148,4 +246,10 @@ function quotedBefore({ before }, messages, current, toMessage) {
  * @param {Message} message
  */
 const describeContent = ({ content, calls, attachments }) =>
-  [content, ...calls.map(describeCall), ...attachments.map(({ name }) => say("File: {name}", { name }))].filter(Boolean).join(" · ");
+  [
+    content,
+    ...calls.map(describeCall),
+    ...attachments.map(({ name }) => say("File: {name}", { name })),
+  ]
+    .filter(Boolean)
+    .join(" · ");

@@ -21,9 +21,12 @@ export function announceChanges(state, before) {
   const used = startedTools(state, before);
   if (used.length) announce(say("Using {used}.", { used: used.join(", ") }));
   const { waiting, reading } = state.turn ?? {};
-  if (waiting && waiting !== before.turn?.waiting) announce(describeWaiting(waiting.sentence, Math.ceil(waiting.seconds)));
-  if (reading && !before.turn?.reading) announce(say("The model reads {total} tokens first.", { total: formatNumber(reading.total) }));
-  if (state.ended && state.ended !== before.ended) announce(describeEnding(state.ended, state, name));
+  if (waiting && waiting !== before.turn?.waiting)
+    announce(describeWaiting(waiting.sentence, Math.ceil(waiting.seconds)));
+  if (reading && !before.turn?.reading)
+    announce(say("The model reads {total} tokens first.", { total: formatNumber(reading.total) }));
+  if (state.ended && state.ended !== before.ended)
+    announce(describeEnding(state.ended, state, name));
 }
 
 /**
@@ -48,8 +51,12 @@ function startedTools(state, before) {
  * @param {string} name
  */
 function describeEnding({ turn, state: how, problem }, state, name) {
-  const answer = state.messages.findLast((message) => message.role === "assistant" && message.turn === turn);
-  const words = answer ? sayCount("{count} word", "{count} words", countWords(answer.content ?? "")) : "";
+  const answer = state.messages.findLast(
+    (message) => message.role === "assistant" && message.turn === turn,
+  );
+  const words = answer
+    ? sayCount("{count} word", "{count} words", countWords(answer.content ?? ""))
+    : "";
   const left = countLeftOut(state.receipt);
   const unsent = sayCount("{count} earlier exchange", "{count} earlier exchanges", left);
   if (how === "complete") {
@@ -57,6 +64,7 @@ function describeEnding({ turn, state: how, problem }, state, name) {
       ? say("Answer complete, {words}, {exchanges} not sent.", { words, exchanges: unsent })
       : say("Answer complete, {words}.", { words });
   }
-  if (how === "stopped") return words ? say("Answer stopped after {words}.", { words }) : say("Answer stopped.");
+  if (how === "stopped")
+    return words ? say("Answer stopped after {words}.", { words }) : say("Answer stopped.");
   return problem?.message ?? say("{name}'s answer was not completed.", { name });
 }

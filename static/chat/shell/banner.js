@@ -47,10 +47,20 @@ export class Banner {
 
   /** @param {State} state */
   update(state) {
-    if (state.deleted) this.#show(say("This conversation was deleted in another tab. Start a new chat, or undo it there."));
+    if (state.deleted)
+      this.#show(
+        say("This conversation was deleted in another tab. Start a new chat, or undo it there."),
+      );
     else if (state.agent?.broken) {
       const { file, key, reason } = state.agent.broken;
-      this.#show(file ? say("This agent can't answer now: {place}: {reason}", { place: [file, key].filter(Boolean).join(", "), reason }) : reason);
+      this.#show(
+        file
+          ? say("This agent can't answer now: {place}: {reason}", {
+              place: [file, key].filter(Boolean).join(", "),
+              reason,
+            })
+          : reason,
+      );
     } else if (!this.lost) this.#show("");
     this.#engine(state.engine, state.agent?.provider);
   }
@@ -86,7 +96,8 @@ export class Banner {
     }
     this.words.textContent = words;
     this.progress.hidden = engine.state !== "loading";
-    if (engine.progress === null || engine.progress === undefined) this.progress.removeAttribute("value");
+    if (engine.progress === null || engine.progress === undefined)
+      this.progress.removeAttribute("value");
     else this.progress.value = engine.progress;
   }
 }

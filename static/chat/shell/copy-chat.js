@@ -15,8 +15,12 @@ import { say } from "../words/say.js";
 export async function copyChat(conversation, form) {
   try {
     const done = await copyWhenThere(getText(`${conversation}/export?format=${form}`));
-    if (!done) toast(say("Copying isn't allowed here. Export the chat instead."), { about: "copied" });
-    else toast(form === "markdown" ? say("Copied as Markdown.") : say("Copied as text."), { about: "copied" });
+    if (!done)
+      toast(say("Copying isn't allowed here. Export the chat instead."), { about: "copied" });
+    else
+      toast(form === "markdown" ? say("Copied as Markdown.") : say("Copied as text."), {
+        about: "copied",
+      });
   } catch (error) {
     showError(error);
   }

@@ -31,7 +31,9 @@ export class Frame {
     /** @type {(() => void)[]} */
     this.onPanelOpened = [];
     // Toasts stand above the message box, however high its text and its files make it.
-    new ResizeObserver(() => this.app.parentElement?.style.setProperty("--dock", `${byId("dock").offsetHeight}px`)).observe(byId("dock"));
+    new ResizeObserver(() =>
+      this.app.parentElement?.style.setProperty("--dock", `${byId("dock").offsetHeight}px`),
+    ).observe(byId("dock"));
     this.#arrange();
   }
 
@@ -88,7 +90,8 @@ export class Frame {
    * @param {boolean} before
    */
   #giveBack(before) {
-    const opener = before && this.before instanceof HTMLElement && this.before.isConnected ? this.before : null;
+    const opener =
+      before && this.before instanceof HTMLElement && this.before.isConnected ? this.before : null;
     (opener?.checkVisibility() && opener !== document.body ? opener : byId("panel-toggle")).focus();
   }
 

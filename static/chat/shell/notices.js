@@ -24,7 +24,11 @@ export class Notices {
 
   /** Whether notices are wished and the browser lets us show them. */
   get on() {
-    return loadItem("notices") === "on" && "Notification" in window && Notification.permission === "granted";
+    return (
+      loadItem("notices") === "on" &&
+      "Notification" in window &&
+      Notification.permission === "granted"
+    );
   }
 
   /**
@@ -33,7 +37,8 @@ export class Notices {
    * @returns {Promise<boolean>} whether notices are on now
    */
   async switch(on) {
-    if (on && "Notification" in window && Notification.permission === "default") await Notification.requestPermission();
+    if (on && "Notification" in window && Notification.permission === "default")
+      await Notification.requestPermission();
     storeItem("notices", on ? "on" : null);
     return this.on;
   }
@@ -44,13 +49,15 @@ export class Notices {
    */
   update(state, before) {
     if (state.turn && state.turn.id !== before.turn?.id) this.begun = performance.now();
-    const ended = before.turn && !state.turn && state.opened && state.conversationId === before.conversationId;
+    const ended =
+      before.turn && !state.turn && state.opened && state.conversationId === before.conversationId;
     if (!ended || !document.hidden || performance.now() - this.begun < LONG) return;
     this.unread = true;
     if (!this.on) return;
     const last = state.messages.findLast(({ role }) => role === "assistant");
     const notice = new Notification(say("The answer is done"), {
-      body: shorten(last?.content ?? state.conversation?.title ?? "", 120), tag: state.conversationId,
+      body: shorten(last?.content ?? state.conversation?.title ?? "", 120),
+      tag: state.conversationId,
     });
     notice.addEventListener("click", () => (window.focus(), notice.close()));
   }

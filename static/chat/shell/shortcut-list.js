@@ -40,31 +40,67 @@ export class ShortcutList {
     const on = h("input", { type: "checkbox" });
     on.checked = this.shortcuts.on;
     on.addEventListener("change", () => this.shortcuts.switch(on.checked));
-    const reset = h("button", { type: "button", class: "link", on: { click: () => (this.shortcuts.reset(), this.#draw(say("Every shortcut is as it was at first."))) } }, say("Reset all"));
+    const reset = h(
+      "button",
+      {
+        type: "button",
+        class: "link",
+        on: {
+          click: () => (
+            this.shortcuts.reset(),
+            this.#draw(say("Every shortcut is as it was at first."))
+          ),
+        },
+      },
+      say("Reset all"),
+    );
     setText(this.note, note || say("Press a shortcut here to change it."));
-    setChildren(this.dialog,
-      h("form", { method: "dialog" },
+    setChildren(
+      this.dialog,
+      h(
+        "form",
+        { method: "dialog" },
         h("h2", { id: "keys-title" }, say("Keyboard shortcuts")),
         this.note,
-        h("dl", { class: "keys" },
-          this.shortcuts.commands.map((one) => [h("dt", {}, one.words), h("dd", {}, this.#button(one))]).flat(),
-          fixed.map(([words, keys]) => [h("dt", {}, words), h("dd", {}, keys.map(keyCap))]).flat()),
+        h(
+          "dl",
+          { class: "keys" },
+          this.shortcuts.commands
+            .map((one) => [h("dt", {}, one.words), h("dd", {}, this.#button(one))])
+            .flat(),
+          fixed.map(([words, keys]) => [h("dt", {}, words), h("dd", {}, keys.map(keyCap))]).flat(),
+        ),
         h("label", { class: "keys-on" }, on, say("Enable shortcuts")),
-        h("div", { class: "box-foot" }, reset, h("button", { class: "primary" }, say("Close")))));
+        h("div", { class: "box-foot" }, reset, h("button", { class: "primary" }, say("Close"))),
+      ),
+    );
   }
 
   /** @param {Command} command */
   #button(command) {
     const { name, words, keys } = command;
-    const label = keys ? say("{command}: {keys}. Change", { command: words, keys: keyNames(keys).join(" ") }) : say("{command}: no keys. Change", { command: words });
-    return h("button", { type: "button", class: "keys-change", "aria-label": label, "data-name": name, on: { click: () => this.#listen(command) } },
-      keys ? keyNames(keys).map(keyCap) : "–");
+    const label = keys
+      ? say("{command}: {keys}. Change", { command: words, keys: keyNames(keys).join(" ") })
+      : say("{command}: no keys. Change", { command: words });
+    return h(
+      "button",
+      {
+        type: "button",
+        class: "keys-change",
+        "aria-label": label,
+        "data-name": name,
+        on: { click: () => this.#listen(command) },
+      },
+      keys ? keyNames(keys).map(keyCap) : "–",
+    );
   }
 
   /** @param {Command} command */
   #listen({ name, words }) {
     this.listening = name;
-    const note = say("Press the new keys for “{command}”. Esc leaves them as they are.", { command: words });
+    const note = say("Press the new keys for “{command}”. Esc leaves them as they are.", {
+      command: words,
+    });
     setText(this.note, note);
     announce(note);
   }

@@ -28,7 +28,10 @@ export class Shortcuts {
   /** Writes keys beside what they do, where the page has a place for them. */
   #hint() {
     for (const place of document.querySelectorAll("[data-keys]")) {
-      const { keys = null } = this.commands.find(({ name }) => name === /** @type {HTMLElement} */ (place).dataset.keys) ?? {};
+      const { keys = null } =
+        this.commands.find(
+          ({ name }) => name === /** @type {HTMLElement} */ (place).dataset.keys,
+        ) ?? {};
       setText(place, keys && this.on ? keyNames(keys).join(MAC ? "" : " ") : "");
     }
   }
@@ -46,7 +49,12 @@ export class Shortcuts {
     const one = this.commands.find(({ keys }) => areSame(keys, pressed));
     if (!one || document.querySelector("dialog[open]")) return;
     // In a draft the arrows go on selecting lines.
-    if (/^Arrow/.test(pressed.code) && event.target instanceof HTMLTextAreaElement && event.target.value) return;
+    if (
+      /^Arrow/.test(pressed.code) &&
+      event.target instanceof HTMLTextAreaElement &&
+      event.target.value
+    )
+      return;
     event.preventDefault();
     one.act();
   }
@@ -73,8 +81,12 @@ export class Shortcuts {
 
   /** @param {Command[]} commands */
   #keep(commands) {
-    const changed = commands.filter((one, index) => one.keys && !areSame(one.keys, this.table[index].keys));
-    const stored = JSON.stringify(Object.fromEntries(changed.map(({ name, keys }) => [name, keys])));
+    const changed = commands.filter(
+      (one, index) => one.keys && !areSame(one.keys, this.table[index].keys),
+    );
+    const stored = JSON.stringify(
+      Object.fromEntries(changed.map(({ name, keys }) => [name, keys])),
+    );
     storeItem("keys", changed.length ? stored : null);
     // As after a reload: a command gets its usual keys back when another one gives them up.
     this.commands = withKeys(this.table, stored);

@@ -22,8 +22,18 @@ export class Account {
     this.page = page;
     this.actions = actions;
     this.count = 0;
-    this.popover = new Popover(byId("me-open"), { label: say("You and this page"), class: "menu me-pop", fill: (box) => this.#fill(box) });
-    this.file = h("input", { type: "file", accept: ".json,application/json", class: "hidden", "aria-label": say("An exported conversation"), tabindex: "-1" });
+    this.popover = new Popover(byId("me-open"), {
+      label: say("You and this page"),
+      class: "menu me-pop",
+      fill: (box) => this.#fill(box),
+    });
+    this.file = h("input", {
+      type: "file",
+      accept: ".json,application/json",
+      class: "hidden",
+      "aria-label": say("An exported conversation"),
+      tabindex: "-1",
+    });
     this.file.addEventListener("change", () => this.#restore());
     this.restoring = new RestoreLine(page, actions.restored);
     byId("me").before(this.restoring.element);
@@ -37,7 +47,9 @@ export class Account {
    */
   showCount(count, more = false) {
     const { name } = this.page.user;
-    const words = more ? say("{count}+ conversations", { count }) : sayCount("{count} conversation", "{count} conversations", count);
+    const words = more
+      ? say("{count}+ conversations", { count })
+      : sayCount("{count} conversation", "{count} conversations", count);
     setText(byId("me-open"), count ? `${name} · ${words}` : name);
   }
 
@@ -49,20 +61,34 @@ export class Account {
      * @param {string} words
      * @param {() => void} act
      */
-    const entry = (words, act) => h("button", { type: "button", on: { click: () => (this.popover.close(), act()) } }, words);
+    const entry = (words, act) =>
+      h("button", { type: "button", on: { click: () => (this.popover.close(), act()) } }, words);
     setChildren(
       box,
       this.#themes(),
       "Notification" in window && this.#noticeSwitch(),
       entry(say("Import a chat"), () => this.file.click()),
-      h("a", { href: urls.account }, user.signed_in ? say("Your account and data") : say("Your data")),
+      h(
+        "a",
+        { href: urls.account },
+        user.signed_in ? say("Your account and data") : say("Your data"),
+      ),
       entry(say("Keyboard shortcuts"), () => this.actions.keys()),
-      !user.signed_in && guest_days > 0 && h("p", { class: "me-note" },
-        say("Conversations of guests are deleted after {days} without a visit.", { days: sayCount("{count} day", "{count} days", guest_days) })),
+      !user.signed_in &&
+        guest_days > 0 &&
+        h(
+          "p",
+          { class: "me-note" },
+          say("Conversations of guests are deleted after {days} without a visit.", {
+            days: sayCount("{count} day", "{count} days", guest_days),
+          }),
+        ),
       user.signed_in
         ? entry(say("Sign out"), () => submitForm(urls.logout))
         : h("a", { href: `${urls.login}?next=${next}` }, say("Sign in")),
-      !user.signed_in && signup && h("a", { href: `${urls.signup}?next=${next}` }, say("Create an account")),
+      !user.signed_in &&
+        signup &&
+        h("a", { href: `${urls.signup}?next=${next}` }, say("Create an account")),
     );
   }
 
@@ -74,21 +100,32 @@ export class Account {
     box.addEventListener("change", async () => {
       const wished = box.checked;
       box.checked = await notices.switch(wished);
-      setText(refused, wished && !box.checked ? say("Your browser doesn't allow notices from this site.") : "");
+      setText(
+        refused,
+        wished && !box.checked ? say("Your browser doesn't allow notices from this site.") : "",
+      );
     });
-    return h("div", { class: "me-notices" }, h("label", {}, box, h("span", {}, say("Notify me when a long answer is done"))), refused);
+    return h(
+      "div",
+      { class: "me-notices" },
+      h("label", {}, box, h("span", {}, say("Notify me when a long answer is done"))),
+      refused,
+    );
   }
 
   #themes() {
     const now = currentTheme();
-    return h("fieldset", { class: "themes" },
+    return h(
+      "fieldset",
+      { class: "themes" },
       h("legend", {}, say("Theme")),
       THEMES.map((one) => {
         const radio = h("input", { type: "radio", name: "theme", value: one });
         radio.checked = one === now;
         radio.addEventListener("change", () => setTheme(one));
         return h("label", {}, radio, h("span", {}, themeName(one)));
-      }));
+      }),
+    );
   }
 
   #restore() {
@@ -99,4 +136,5 @@ export class Account {
 }
 
 /** @param {string} theme */
-const themeName = (theme) => (theme === "light" ? say("light") : theme === "dark" ? say("dark") : say("system"));
+const themeName = (theme) =>
+  theme === "light" ? say("light") : theme === "dark" ? say("dark") : say("system");

@@ -23,8 +23,18 @@ export class RestoreLine {
     this.restored = restored;
     this.words = h("span", {});
     this.progress = h("progress", { max: "1", "aria-label": say("Importing a chat") });
-    const cancel = h("button", { type: "button", class: "link", on: { click: () => void this.#cancel() } }, say("Cancel"));
-    this.element = h("div", { class: "restoring", hidden: true }, this.words, this.progress, cancel);
+    const cancel = h(
+      "button",
+      { type: "button", class: "link", on: { click: () => void this.#cancel() } },
+      say("Cancel"),
+    );
+    this.element = h(
+      "div",
+      { class: "restoring", hidden: true },
+      this.words,
+      this.progress,
+      cancel,
+    );
     if (page.restoring) void this.#follow();
   }
 
@@ -76,9 +86,16 @@ export class RestoreLine {
   /** @param {Import} found */
   #show({ title, done, count }) {
     this.element.hidden = false;
-    setText(this.words, count
-      ? say("Importing “{title}”: {done} of {count} messages", { title, done: formatNumber(done), count: formatNumber(count) })
-      : say("Reading the file…"));
+    setText(
+      this.words,
+      count
+        ? say("Importing “{title}”: {done} of {count} messages", {
+            title,
+            done: formatNumber(done),
+            count: formatNumber(count),
+          })
+        : say("Reading the file…"),
+    );
     if (count) this.progress.value = done / count;
     else this.progress.removeAttribute("value");
   }
@@ -88,7 +105,10 @@ export class RestoreLine {
    * @param {string} note
    */
   #end(conversation, note) {
-    toast(say("Imported “{title}”. {note}", { title: conversation.title, note }).trim(), note ? { seconds: 20 } : {});
+    toast(
+      say("Imported “{title}”. {note}", { title: conversation.title, note }).trim(),
+      note ? { seconds: 20 } : {},
+    );
     this.restored(conversation);
   }
 

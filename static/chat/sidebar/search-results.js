@@ -72,7 +72,10 @@ export class SearchResults {
 
   /** What to say above the results. */
   get note() {
-    if (this.bookmarks) return this.hits.length ? "" : say("No message is bookmarked yet. The menu under each message does it.");
+    if (this.bookmarks)
+      return this.hits.length
+        ? ""
+        : say("No message is bookmarked yet. The menu under each message does it.");
     if (this.waiting) return say("Older messages are still being made searchable.");
     if (!this.hits.length) return say("Nothing found in titles or messages.");
     return this.newestFirst ? say("Many messages have these words. The newest come first.") : "";
@@ -87,25 +90,38 @@ export class SearchResults {
   #row(hit) {
     const { conversation, title, seq, at, parts } = hit;
     const name = title || say("Untitled");
-    const found = parts.map(([text, marked]) => (marked ? h("mark", {}, text) : withoutMarkup(text)));
-    const place = seq === null
-      ? [h("span", { class: "hit-title found" }, found), h("span", { class: "hit-place" }, formatTime(at))]
-      : [
-        h("span", { class: "hit-title" }, name),
-        h("span", { class: "hit-place" }, `${this.#author(hit)} · ${formatTime(at)}`),
-        h("span", { class: "hit-text", dir: "auto" }, found),
-      ];
-    const link = h("a", {
-      class: "conv hit",
-      href: seq === null ? chatAddress(this.page, { conversation }) : messageAddress(this.page, conversation, seq),
-      on: {
-        click: (event) => {
-          if (event.ctrlKey || event.metaKey || event.shiftKey) return;
-          event.preventDefault();
-          this.open(hit);
+    const found = parts.map(([text, marked]) =>
+      marked ? h("mark", {}, text) : withoutMarkup(text),
+    );
+    const place =
+      seq === null
+        ? [
+            h("span", { class: "hit-title found" }, found),
+            h("span", { class: "hit-place" }, formatTime(at)),
+          ]
+        : [
+            h("span", { class: "hit-title" }, name),
+            h("span", { class: "hit-place" }, `${this.#author(hit)} · ${formatTime(at)}`),
+            h("span", { class: "hit-text", dir: "auto" }, found),
+          ];
+    const link = h(
+      "a",
+      {
+        class: "conv hit",
+        href:
+          seq === null
+            ? chatAddress(this.page, { conversation })
+            : messageAddress(this.page, conversation, seq),
+        on: {
+          click: (event) => {
+            if (event.ctrlKey || event.metaKey || event.shiftKey) return;
+            event.preventDefault();
+            this.open(hit);
+          },
         },
       },
-    }, place);
+      place,
+    );
     return h("li", { class: "conv-row", "data-id": `${conversation} ${seq ?? ""}` }, link);
   }
 
@@ -131,7 +147,9 @@ export class SearchResults {
   async #ask(text, place = {}) {
     const mine = (this.question += 1);
     const { search, bookmarks } = this.page.urls;
-    const found = await getJson(`${text ? search : bookmarks}?${new URLSearchParams(text ? { q: text, ...place } : place)}`);
+    const found = await getJson(
+      `${text ? search : bookmarks}?${new URLSearchParams(text ? { q: text, ...place } : place)}`,
+    );
     return mine === this.question ? found : null;
   }
 }

@@ -32,7 +32,10 @@ const FORMS = () => [
 ];
 
 /** @returns {{form: Form, words: string}[]} */
-const COPIES = () => [{ form: "markdown", words: say("Copy as Markdown") }, { form: "text", words: say("Copy as text") }];
+const COPIES = () => [
+  { form: "markdown", words: say("Copy as Markdown") },
+  { form: "text", words: say("Copy as text") },
+];
 
 export class Sidebar {
   /**
@@ -53,9 +56,12 @@ export class Sidebar {
     this.results = new SearchResults(page, (hit) => actions.openMessage(hit));
     this.failed = false;
     // The next page is loaded a little before its place is seen.
-    this.watch = new IntersectionObserver((seen) => {
-      if (seen.some(({ isIntersecting }) => isIntersecting)) void this.#loadMore();
-    }, { root: this.list, rootMargin: "300px" });
+    this.watch = new IntersectionObserver(
+      (seen) => {
+        if (seen.some(({ isIntersecting }) => isIntersecting)) void this.#loadMore();
+      },
+      { root: this.list, rootMargin: "300px" },
+    );
     this.timer = 0;
     this.find.addEventListener("input", () => {
       clearTimeout(this.timer);
@@ -114,7 +120,8 @@ export class Sidebar {
   async refresh() {
     const text = this.find.value.trim();
     try {
-      if (!(await (text || this.showsBookmarks ? this.results.refresh(text) : this.#list()))) return;
+      if (!(await (text || this.showsBookmarks ? this.results.refresh(text) : this.#list())))
+        return;
       this.failed = false;
     } catch {
       this.failed = true;
@@ -143,48 +150,90 @@ export class Sidebar {
   #draw() {
     // A name that is being typed, or an open menu, isn't removed.
     if (this.list.querySelector("input, .pop:not([hidden])")) return;
-    const held = /** @type {HTMLElement|null} */ (document.activeElement)?.closest?.("[data-id]")?.getAttribute("data-id");
+    const held = /** @type {HTMLElement|null} */ (document.activeElement)
+      ?.closest?.("[data-id]")
+      ?.getAttribute("data-id");
     if (this.results.shown) this.#drawResults();
     else this.#drawConversations();
-    if (held) /** @type {HTMLElement|null} */ (this.list.querySelector(`[data-id="${CSS.escape(held)}"] a`))?.focus();
+    if (held)
+      /** @type {HTMLElement|null} */ (
+        this.list.querySelector(`[data-id="${CSS.escape(held)}"] a`)
+      )?.focus();
   }
 
   #drawResults() {
     const { note, more } = this.results;
-    setChildren(this.list,
+    setChildren(
+      this.list,
       this.failed ? NOT_LOADED() : note && h("p", { class: "convs-note", role: "status" }, note),
-      h("ul", { "aria-label": this.results.bookmarks ? say("Bookmarks") : say("Found") }, this.results.rows()),
-      more !== null && this.#moreButton());
+      h(
+        "ul",
+        { "aria-label": this.results.bookmarks ? say("Bookmarks") : say("Found") },
+        this.results.rows(),
+      ),
+      more !== null && this.#moreButton(),
+    );
   }
 
   #drawConversations() {
     if (!this.conversations.length) {
-      return setChildren(this.list, this.#rooms(),
-        this.failed ? NOT_LOADED() : h("p", { class: "convs-note" }, say("Your conversations will be listed here.")));
+      return setChildren(
+        this.list,
+        this.#rooms(),
+        this.failed
+          ? NOT_LOADED()
+          : h("p", { class: "convs-note" }, say("Your conversations will be listed here.")),
+      );
     }
     const rooms = this.#rooms();
     const groups = GROUPS.map((name) => ({
-      name, members: this.conversations.filter((one) => dateGroup(one.updated) === name),
+      name,
+      members: this.conversations.filter((one) => dateGroup(one.updated) === name),
     })).filter(({ members }) => members.length);
     const more = this.pages.more && this.#moreButton();
-    setChildren(this.list, rooms, groups.map(({ name, members }) =>
-      h("section", { "aria-label": name },
-        h("h2", { class: "group" }, name),
-        h("ul", {}, members.map((one) => this.#row(one))))), more);
+    setChildren(
+      this.list,
+      rooms,
+      groups.map(({ name, members }) =>
+        h(
+          "section",
+          { "aria-label": name },
+          h("h2", { class: "group" }, name),
+          h(
+            "ul",
+            {},
+            members.map((one) => this.#row(one)),
+          ),
+        ),
+      ),
+      more,
+    );
   }
 
   /** The Talk rooms that can be read here; they are written there. */
   #rooms() {
     if (!this.page.rooms.length) return false;
-    return h("section", { "aria-label": say("Talk rooms") },
+    return h(
+      "section",
+      { "aria-label": say("Talk rooms") },
       h("h2", { class: "group" }, say("Talk rooms")),
-      h("ul", {}, this.page.rooms.map((room) =>
-        h("li", { class: "conv-row", "data-id": room.id }, this.#link(room)))));
+      h(
+        "ul",
+        {},
+        this.page.rooms.map((room) =>
+          h("li", { class: "conv-row", "data-id": room.id }, this.#link(room)),
+        ),
+      ),
+    );
   }
 
   /** For the keyboard; whoever scrolls doesn't see it. */
   #moreButton() {
-    const button = h("button", { type: "button", class: "convs-more link", on: { click: () => void this.#loadMore() } }, say("Show more"));
+    const button = h(
+      "button",
+      { type: "button", class: "convs-more link", on: { click: () => void this.#loadMore() } },
+      say("Show more"),
+    );
     this.watch.disconnect();
     this.watch.observe(button);
     return button;
@@ -193,30 +242,47 @@ export class Sidebar {
   /** @param {{id: string, title: string, agent: string}} conversation */
   #link(conversation) {
     const { id, title } = conversation;
-    return h("a", {
-      class: "conv",
-      href: chatAddress(this.page, { conversation: id }),
-      title,
-      "aria-current": id === this.current ? "page" : null,
-      on: {
-        click: (event) => {
-          if (event.ctrlKey || event.metaKey || event.shiftKey) return;
-          event.preventDefault();
-          this.actions.open(conversation);
+    return h(
+      "a",
+      {
+        class: "conv",
+        href: chatAddress(this.page, { conversation: id }),
+        title,
+        "aria-current": id === this.current ? "page" : null,
+        on: {
+          click: (event) => {
+            if (event.ctrlKey || event.metaKey || event.shiftKey) return;
+            event.preventDefault();
+            this.actions.open(conversation);
+          },
         },
       },
-    }, title || say("Untitled"));
+      title || say("Untitled"),
+    );
   }
 
   /** @param {Conversation} conversation */
   #row(conversation) {
     const { id, title } = conversation;
     const link = this.#link(conversation);
-    const button = h("button", {
-      type: "button", class: "conv-more", "aria-label": say("More for {title}", { title }), "aria-haspopup": "dialog", "aria-expanded": "false",
-    }, icon("more"));
+    const button = h(
+      "button",
+      {
+        type: "button",
+        class: "conv-more",
+        "aria-label": say("More for {title}", { title }),
+        "aria-haspopup": "dialog",
+        "aria-expanded": "false",
+      },
+      icon("more"),
+    );
     const item = h("li", { class: "conv-row", "data-id": id }, link, button);
-    const menu = new Popover(button, { label: title, class: "menu", free: true, fill: (box) => this.#menu(box, conversation, item, menu) });
+    const menu = new Popover(button, {
+      label: title,
+      class: "menu",
+      free: true,
+      fill: (box) => this.#menu(box, conversation, item, menu),
+    });
     return item;
   }
 
@@ -232,15 +298,34 @@ export class Sidebar {
      * @param {() => void} act
      */
     const entry = (words, act, first = false) =>
-      h("button", { type: "button", "data-first": first, on: { click: () => (menu.close(), act()) } }, words);
-    setChildren(box,
+      h(
+        "button",
+        { type: "button", "data-first": first, on: { click: () => (menu.close(), act()) } },
+        words,
+      );
+    setChildren(
+      box,
       entry(say("Rename"), () => this.rename(conversation, item), true),
-      FORMS().map(({ form, words }) => h("a", {
-        href: `${this.page.urls.conversations}/${conversation.id}/export${form}`, download: true, on: { click: () => setTimeout(() => menu.close()) },
-      }, words)),
-      COPIES().map(({ form, words }) => entry(words, () => void copyChat(`${this.page.urls.conversations}/${conversation.id}`, form))),
+      FORMS().map(({ form, words }) =>
+        h(
+          "a",
+          {
+            href: `${this.page.urls.conversations}/${conversation.id}/export${form}`,
+            download: true,
+            on: { click: () => setTimeout(() => menu.close()) },
+          },
+          words,
+        ),
+      ),
+      COPIES().map(({ form, words }) =>
+        entry(
+          words,
+          () => void copyChat(`${this.page.urls.conversations}/${conversation.id}`, form),
+        ),
+      ),
       entry(say("Clear"), () => void this.#clear(conversation)),
-      entry(say("Delete"), () => void this.#remove(conversation)));
+      entry(say("Delete"), () => void this.#remove(conversation)),
+    );
   }
 
   /**
@@ -249,7 +334,11 @@ export class Sidebar {
    * @param {HTMLElement} item
    */
   rename(conversation, item) {
-    const input = h("input", { class: "conv-name", "aria-label": say("New name"), maxlength: "200" });
+    const input = h("input", {
+      class: "conv-name",
+      "aria-label": say("New name"),
+      maxlength: "200",
+    });
     input.value = conversation.title;
     let done = false;
     /** @param {boolean} keep */
@@ -260,7 +349,9 @@ export class Sidebar {
       input.remove();
       item.classList.remove("renaming");
       if (keep && title && title !== conversation.title) {
-        await sendChange("PATCH", `${this.page.urls.conversations}/${conversation.id}`, { title }).catch(showError);
+        await sendChange("PATCH", `${this.page.urls.conversations}/${conversation.id}`, {
+          title,
+        }).catch(showError);
       }
       await this.refresh();
     };
@@ -281,10 +372,13 @@ export class Sidebar {
   async #clear({ id, title }) {
     const sure = await askToConfirm({
       title: say("Clear this conversation?"),
-      text: say("All messages in “{title}” are removed from view and the chat starts over.", { title }),
+      text: say("All messages in “{title}” are removed from view and the chat starts over.", {
+        title,
+      }),
       yes: say("Clear"),
     });
-    if (sure) await sendChange("POST", `${this.page.urls.conversations}/${id}/clear`).catch(showError);
+    if (sure)
+      await sendChange("POST", `${this.page.urls.conversations}/${id}/clear`).catch(showError);
   }
 
   /** @param {Conversation} conversation */
@@ -312,7 +406,9 @@ export class Sidebar {
 
   /** @param {KeyboardEvent} event */
   #walk(event) {
-    const row = /** @type {HTMLElement|null} */ (/** @type {HTMLElement} */ (event.target).closest?.("[data-id]"));
+    const row = /** @type {HTMLElement|null} */ (
+      /** @type {HTMLElement} */ (event.target).closest?.("[data-id]")
+    );
     const inside = /** @type {HTMLElement} */ (event.target).closest?.(".pop, input");
     if (!row || inside) return;
     const rows = /** @type {HTMLElement[]} */ ([...this.list.querySelectorAll("[data-id]")]);

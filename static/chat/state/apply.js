@@ -23,7 +23,9 @@ export function apply(state, event) {
     case "snapshot":
       return event.conversation_id === state.conversationId ? snapshot(state, event) : state;
     case "turn_started":
-      return event.conversation.id === state.conversationId && state.opened ? turnStarted(state, event) : state;
+      return event.conversation.id === state.conversationId && state.opened
+        ? turnStarted(state, event)
+        : state;
     case "decided":
       return duringTurn(state, event, decided);
     case "delta":
@@ -55,11 +57,19 @@ export function apply(state, event) {
     case "messages_changed":
       return state.opened ? messagesChanged(state, event) : state;
     case "path_changed":
-      return state.opened ? { ...state, stale: true, sure: Math.min(state.sure, event.below) } : state;
+      return state.opened
+        ? { ...state, stale: true, sure: Math.min(state.sure, event.below) }
+        : state;
     case "cleared":
       if (!state.opened) return state;
       return {
-        ...state, messages: [], earlier: false, turn: null, receipt: null, decision: null, forgetAbove: 0,
+        ...state,
+        messages: [],
+        earlier: false,
+        turn: null,
+        receipt: null,
+        decision: null,
+        forgetAbove: 0,
         summary: noSummary(state.summary.on),
       };
     case "deleted":
@@ -68,7 +78,11 @@ export function apply(state, event) {
       return refused(state, event);
     case "preview":
       if (event.ref !== state.previewRef) return state;
-      return { ...state, decision: event.decision ?? event.too_large ?? state.decision, problem: event.problem };
+      return {
+        ...state,
+        decision: event.decision ?? event.too_large ?? state.decision,
+        problem: event.problem,
+      };
     case "engine":
       return engine(state, event);
     default:
@@ -84,7 +98,11 @@ export function apply(state, event) {
  */
 function engine(state, event) {
   const known = { state: event.state, sentence: event.sentence, progress: event.progress };
-  return { ...state, engine: known, agent: state.agent && { ...state.agent, provider: event.provider } };
+  return {
+    ...state,
+    engine: known,
+    agent: state.agent && { ...state.agent, provider: event.provider },
+  };
 }
 
 /**
@@ -126,7 +144,12 @@ function snapshot(state, event) {
 function runningTurn(turn) {
   const waiting = turn.waiting ? { sentence: turn.waiting, seconds: 0 } : null;
   const [read, total] = turn.reading;
-  return { ...beginWriting(turn), calling: turn.calling, waiting, reading: total ? { read, total } : null };
+  return {
+    ...beginWriting(turn),
+    calling: turn.calling,
+    waiting,
+    reading: total ? { read, total } : null,
+  };
 }
 
 /**
@@ -134,8 +157,13 @@ function runningTurn(turn) {
  * @param {MarkedEvent} event
  * @returns {State}
  */
-function marked(state, { message: id, pinned, excluded, bookmarked, forget_above: forgetAbove, state: writing }) {
-  const messages = state.messages.map((one) => (one.id === id ? { ...one, pinned, excluded, bookmarked, state: writing } : one));
+function marked(
+  state,
+  { message: id, pinned, excluded, bookmarked, forget_above: forgetAbove, state: writing },
+) {
+  const messages = state.messages.map((one) =>
+    one.id === id ? { ...one, pinned, excluded, bookmarked, state: writing } : one,
+  );
   return { ...state, messages, forgetAbove };
 }
 
@@ -146,7 +174,7 @@ function marked(state, { message: id, pinned, excluded, bookmarked, forget_above
  * @returns {State}
  */
 function messagesChanged(state, event) {
-  const first = state.earlier ? state.messages[0]?.seq ?? Infinity : 0;
+  const first = state.earlier ? (state.messages[0]?.seq ?? Infinity) : 0;
   const news = event.messages.filter(({ seq }) => seq >= first);
   const kept = state.messages.filter(({ id }) => !event.gone.includes(id));
   return { ...state, messages: mergeMessages(kept, news), forgetAbove: event.forget_above };
@@ -175,7 +203,10 @@ function cacheChanged(state, { status }) {
 function turnStarted(state, event) {
   // The snapshot already said whether a turn that was started before still runs.
   const known = event.resent || state.turn?.id === event.turn;
-  const kept = known || !event.gone_from ? state.messages : state.messages.filter(({ seq }) => seq < event.gone_from);
+  const kept =
+    known || !event.gone_from
+      ? state.messages
+      : state.messages.filter(({ seq }) => seq < event.gone_from);
   const messages = mergeMessages(kept, event.messages);
   /** @param {Message} message */
   const isUser = (message) => message.role === "user";
@@ -185,7 +216,9 @@ function turnStarted(state, event) {
     conversation: event.conversation,
     messages,
     pending: state.pending.filter((one) => one.client_id !== event.client_id),
-    turn: known ? state.turn : beginWriting({ ...event, id: event.turn, user_message: asking?.id ?? "" }),
+    turn: known
+      ? state.turn
+      : beginWriting({ ...event, id: event.turn, user_message: asking?.id ?? "" }),
   };
 }
 
@@ -209,7 +242,10 @@ function duringTurn(state, event, change) {
 const decided = (state, _, { receipt }) => ({ ...state, receipt });
 
 /** @type {(state: State, turn: RunningTurn, event: CallingEvent) => State} */
-const calling = (state, turn, { name }) => ({ ...state, turn: { ...turn, calling: [...turn.calling, name] } });
+const calling = (state, turn, { name }) => ({
+  ...state,
+  turn: { ...turn, calling: [...turn.calling, name] },
+});
 
 /**
  * From here on the turn writes a new message.
@@ -222,13 +258,22 @@ const callsStarted = (state, turn, { messages }) => ({
 });
 
 /** @type {(state: State, turn: RunningTurn, event: CallEndedEvent) => State} */
-const callEnded = (state, _, { message }) => ({ ...state, messages: mergeMessages(state.messages, [message]) });
+const callEnded = (state, _, { message }) => ({
+  ...state,
+  messages: mergeMessages(state.messages, [message]),
+});
 
 /** @type {(state: State, turn: RunningTurn, event: WaitingEvent) => State} */
-const waiting = (state, turn, { sentence, seconds }) => ({ ...state, turn: { ...turn, waiting: { sentence, seconds } } });
+const waiting = (state, turn, { sentence, seconds }) => ({
+  ...state,
+  turn: { ...turn, waiting: { sentence, seconds } },
+});
 
 /** @type {(state: State, turn: RunningTurn, event: ReadingEvent) => State} */
-const reading = (state, turn, { read, total }) => ({ ...state, turn: { ...turn, reading: { read, total } } });
+const reading = (state, turn, { read, total }) => ({
+  ...state,
+  turn: { ...turn, reading: { read, total } },
+});
 
 /** @type {(state: State, turn: RunningTurn, event: DeltaEvent) => State} */
 function delta(state, turn, { part, offset, text }) {
@@ -249,11 +294,17 @@ function delta(state, turn, { part, offset, text }) {
  */
 function turnEnded(state, event) {
   const asking = state.turn?.id === event.turn ? state.turn.user_message : null;
-  const merged = mergeMessages(state.messages, event.message ? [...event.messages, event.message] : event.messages);
+  const merged = mergeMessages(
+    state.messages,
+    event.message ? [...event.messages, event.message] : event.messages,
+  );
   // The problem of a complete answer belongs to the answer, not to the message it answers. Stored it lacks its seconds.
-  const messages = event.problem && event.state !== "complete" && asking
-    ? merged.map((message) => (message.id === asking ? { ...message, problem: event.problem } : message))
-    : merged;
+  const messages =
+    event.problem && event.state !== "complete" && asking
+      ? merged.map((message) =>
+          message.id === asking ? { ...message, problem: event.problem } : message,
+        )
+      : merged;
   // What was reported adds to the decision; only a new snapshot has one that didn't arrive here.
   const known = state.receipt?.turn === event.turn ? state.receipt : null;
   return {
@@ -292,5 +343,16 @@ export function needsPreview(event, state, before) {
   // A model that is ready counts tokens itself; before, they were estimated.
   const ready = state.engine?.state === "ready" && before.engine?.state === "loading";
   const moved = event.type === "cache_changed" && Object.keys(event.status).length > 0;
-  return ready || moved || ["turn_ended", "cleared", "marked", "messages_changed", "summary_changed", "history_chosen"].includes(event.type);
+  return (
+    ready ||
+    moved ||
+    [
+      "turn_ended",
+      "cleared",
+      "marked",
+      "messages_changed",
+      "summary_changed",
+      "history_chosen",
+    ].includes(event.type)
+  );
 }

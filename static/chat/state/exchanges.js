@@ -12,14 +12,20 @@ import { say, sayCount } from "../words/say.js";
 export function describeExchanges({ exchanges }) {
   if (!exchanges?.stored) return "";
   const { stored, sent, pinned, older } = exchanges;
-  const words = sent === stored
-    ? sayCount("{count} exchange", "all {count} exchanges", stored)
-    : say("{sent} of {exchanges}", { sent: formatNumber(sent), exchanges: sayCount("{count} exchange", "{count} exchanges", stored) });
+  const words =
+    sent === stored
+      ? sayCount("{count} exchange", "all {count} exchanges", stored)
+      : say("{sent} of {exchanges}", {
+          sent: formatNumber(sent),
+          exchanges: sayCount("{count} exchange", "{count} exchanges", stored),
+        });
   return [
     words,
     pinned > 0 ? say("{count} pinned", { count: formatNumber(pinned) }) : "",
     older > 0 ? say("{count} older", { count: formatNumber(older) }) : "",
-  ].filter(Boolean).join(" + ");
+  ]
+    .filter(Boolean)
+    .join(" + ");
 }
 
 /**
@@ -28,6 +34,8 @@ export function describeExchanges({ exchanges }) {
  */
 export function countLeftOut(decision) {
   const counted = decision?.exchanges ?? [0, 0, 0, 0];
-  const [stored, sent, pinned, older] = Array.isArray(counted) ? counted : [counted.stored, counted.sent, counted.pinned, counted.older];
+  const [stored, sent, pinned, older] = Array.isArray(counted)
+    ? counted
+    : [counted.stored, counted.sent, counted.pinned, counted.older];
   return Math.max(0, stored - sent - pinned - older);
 }

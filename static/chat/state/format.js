@@ -10,7 +10,8 @@ export { formatNumber };
  * @param {string} one
  * @param {string} [many]
  */
-export const plural = (count, one, many = `${one}s`) => `${formatNumber(count)} ${count === 1 ? one : many}`;
+export const plural = (count, one, many = `${one}s`) =>
+  `${formatNumber(count)} ${count === 1 ? one : many}`;
 
 /** @param {number} milliseconds */
 export function formatDuration(milliseconds) {
@@ -101,7 +102,12 @@ const BEGINNING = 10_000;
 export function shorten(text, length = 90) {
   const line = text.slice(0, BEGINNING).replace(/\s+/gu, " ").trim();
   const characters = Array.from(line);
-  return characters.length <= length ? line : `${characters.slice(0, length - 1).join("").trimEnd()}…`;
+  return characters.length <= length
+    ? line
+    : `${characters
+        .slice(0, length - 1)
+        .join("")
+        .trimEnd()}…`;
 }
 
 /**
@@ -110,7 +116,9 @@ export function shorten(text, length = 90) {
  * @param {number} seconds whole ones; 0 where it isn't known when
  */
 export const describeWaiting = (sentence, seconds) =>
-  seconds > 0 ? say("{sentence} Trying again in {seconds} s.", { sentence, seconds }) : say("{sentence} Trying again.", { sentence });
+  seconds > 0
+    ? say("{sentence} Trying again in {seconds} s.", { sentence, seconds })
+    : say("{sentence} Trying again.", { sentence });
 
 /**
  * A piece of a message without the signs that format it.
@@ -122,6 +130,9 @@ export const withoutMarkup = (text) => text.replace(/\*\*|__|`+|^#+ /gmu, "");
  * "4,027 of 3,840 tokens: 187 too many"
  * @param {{prompt_tokens: number, limit: number}} decision
  */
-export const describeTooMany = ({ prompt_tokens: tokens, limit }) => say("{tokens} of {limit} tokens: {more} too many", {
-  tokens: formatNumber(tokens), limit: formatNumber(Math.max(0, limit)), more: formatNumber(tokens - Math.max(0, limit)),
-});
+export const describeTooMany = ({ prompt_tokens: tokens, limit }) =>
+  say("{tokens} of {limit} tokens: {more} too many", {
+    tokens: formatNumber(tokens),
+    limit: formatNumber(Math.max(0, limit)),
+    more: formatNumber(tokens - Math.max(0, limit)),
+  });

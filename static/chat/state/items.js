@@ -43,10 +43,37 @@ import { say } from "../words/say.js";
 
 /** @type {Omit<Item, "key"|"role"|"name"|"content">} */
 const PLAIN = {
-  id: null, seq: null, created: "", state: "complete", finish: "", turn: null, writing: false, waiting: false,
-  problem: null, failed: false, pinned: false, excluded: false, bookmarked: false, background: false, reply: null, forgets: false,
-  first: false, greets: false, reasoning: "", calls: [], coming: [], hint: null, reading: null, attachments: [],
-  note: "", versions: [], edited: false, model: "", idle: false, start: 0, unloaded: false,
+  id: null,
+  seq: null,
+  created: "",
+  state: "complete",
+  finish: "",
+  turn: null,
+  writing: false,
+  waiting: false,
+  problem: null,
+  failed: false,
+  pinned: false,
+  excluded: false,
+  bookmarked: false,
+  background: false,
+  reply: null,
+  forgets: false,
+  first: false,
+  greets: false,
+  reasoning: "",
+  calls: [],
+  coming: [],
+  hint: null,
+  reading: null,
+  attachments: [],
+  note: "",
+  versions: [],
+  edited: false,
+  model: "",
+  idle: false,
+  start: 0,
+  unloaded: false,
 };
 const BACKGROUND = ["scheduled", "briefing"];
 /** @type {Record<string, string>} where else than in the page a message was written */
@@ -72,7 +99,7 @@ export function groupItems(state) {
     // An answer keeps its place on the page, whichever version of it is written or shown there.
     const answers = item.role === "assistant" && asked;
     found.push({ key: answers ? `answer:${asked}` : item.key, items: [item], last: false });
-    if (!item.background) asked = item.role === "user" ? item.id ?? "" : "";
+    if (!item.background) asked = item.role === "user" ? (item.id ?? "") : "";
   }
   tellOnce(found);
   const newest = found.at(-1);
@@ -89,7 +116,9 @@ export function newestGroup(state) {
   const { messages } = state;
   const asked = messages.findLastIndex(isQuestion);
   const whole = asked <= 0 || messages.findIndex(isQuestion) === asked;
-  return groupItems(whole ? state : { ...state, messages: messages.slice(asked), earlier: true }).at(-1);
+  return groupItems(
+    whole ? state : { ...state, messages: messages.slice(asked), earlier: true },
+  ).at(-1);
 }
 
 /**
@@ -97,8 +126,11 @@ export function newestGroup(state) {
  * @param {ItemGroup} one
  * @param {ItemGroup} other
  */
-export const sameItems = (one, other) => one.key === other.key && one.last === other.last
-  && one.items.length === other.items.length && one.items.every((item, index) => isSame(item, other.items[index]));
+export const sameItems = (one, other) =>
+  one.key === other.key &&
+  one.last === other.last &&
+  one.items.length === other.items.length &&
+  one.items.every((item, index) => isSame(item, other.items[index]));
 
 /**
  * @param {Item} one
@@ -108,7 +140,8 @@ function isSame(one, other) {
   for (const [name, value] of Object.entries(one)) {
     const found = /** @type {Record<string, unknown>} */ (other)[name];
     if (value === found) continue;
-    if (!Array.isArray(value) || !Array.isArray(found) || value.length !== found.length) return false;
+    if (!Array.isArray(value) || !Array.isArray(found) || value.length !== found.length)
+      return false;
     if (value.some((part, index) => part !== found[index])) return false;
   }
   return true;
@@ -119,10 +152,22 @@ function isSame(one, other) {
  * @param {ItemGroup[]} groups
  */
 function tellOnce(groups) {
-  for (const [index, { items: [asked] }] of groups.entries()) {
+  for (const [
+    index,
+    {
+      items: [asked],
+    },
+  ] of groups.entries()) {
     const answer = groups[index + 1]?.items;
     const end = answer?.at(-1);
-    if (asked.role !== "user" || !asked.problem || !answer || end?.role !== "assistant" || end.writing) continue;
+    if (
+      asked.role !== "user" ||
+      !asked.problem ||
+      !answer ||
+      end?.role !== "assistant" ||
+      end.writing
+    )
+      continue;
     answer[answer.length - 1] = { ...end, problem: asked.problem };
     groups[index].items[0] = { ...asked, problem: null };
   }
@@ -137,15 +182,31 @@ function items(state) {
   const rows = state.messages.length ? storedItems(state, name) : greetingItems(state, name);
   for (const pending of state.pending) {
     rows.push({
-      ...PLAIN, key: pending.client_id, role: "user", name: say("You"), content: pending.text, created: pending.at,
-      waiting: true, reply: pending.reply ?? null, attachments: pending.attachments ?? [],
+      ...PLAIN,
+      key: pending.client_id,
+      role: "user",
+      name: say("You"),
+      content: pending.text,
+      created: pending.at,
+      waiting: true,
+      reply: pending.reply ?? null,
+      attachments: pending.attachments ?? [],
     });
   }
   const { turn } = state;
   if (turn) {
     rows.push({
-      ...PLAIN, key: `turn:${turn.id}`, role: "assistant", name, content: turn.text, reasoning: turn.reasoning,
-      coming: turn.calling, hint: turn.waiting, reading: turn.reading, writing: true, turn: turn.id,
+      ...PLAIN,
+      key: `turn:${turn.id}`,
+      role: "assistant",
+      name,
+      content: turn.text,
+      reasoning: turn.reasoning,
+      coming: turn.calling,
+      hint: turn.waiting,
+      reading: turn.reading,
+      writing: true,
+      turn: turn.id,
     });
   }
   return rows;
@@ -158,7 +219,11 @@ function items(state) {
  */
 function greetingItems(state, name) {
   return (state.agent?.greeting ?? []).map((content, index) => ({
-    ...PLAIN, key: `greeting:${index}`, role: /** @type {Role} */ ("assistant"), name, content,
+    ...PLAIN,
+    key: `greeting:${index}`,
+    role: /** @type {Role} */ ("assistant"),
+    name,
+    content,
   }));
 }
 
@@ -169,7 +234,8 @@ function greetingItems(state, name) {
  */
 function storedItems(state, name) {
   const shown = state.messages.filter(
-    (message) => (message.role === "user" || message.role === "assistant") && !isRunning(state, message),
+    (message) =>
+      (message.role === "user" || message.role === "assistant") && !isRunning(state, message),
   );
   const starts = turnStarts(shown);
   const first = shown.find((message) => message.role === "user")?.seq ?? null;
@@ -181,12 +247,18 @@ function storedItems(state, name) {
     key: message.id,
     id: message.id,
     role: message.role,
-    name: isBackground(message) ? say("Background task") : `${message.role === "user" ? message.speaker || say("You") : name}${OUTSIDE[message.source] ?? ""}`,
+    name: isBackground(message)
+      ? say("Background task")
+      : `${message.role === "user" ? message.speaker || say("You") : name}${OUTSIDE[message.source] ?? ""}`,
     content: message.content ?? "",
     reasoning: message.reasoning ?? "",
-    calls: message.calls.map((call) => callView(call, results.get(message.id)?.get(call.id) ?? null)),
+    calls: message.calls.map((call) =>
+      callView(call, results.get(message.id)?.get(call.id) ?? null),
+    ),
     attachments: message.attachments,
-    note: fileSentences.filter((sentence) => message.attachments.some(({ name }) => sentence.includes(name))).join(" "),
+    note: fileSentences
+      .filter((sentence) => message.attachments.some(({ name }) => sentence.includes(name)))
+      .join(" "),
     versions: message.versions,
     edited: message.edited,
     seq: message.seq,
@@ -272,8 +344,8 @@ function isUnanswered(state, shown, index) {
  * @param {State} state
  * @param {Message} message
  */
-const isRunning = (state, message) => message.state === "running" && message.role === "assistant"
-  && state.turn !== null;
+const isRunning = (state, message) =>
+  message.state === "running" && message.role === "assistant" && state.turn !== null;
 
 /**
  * Where a message stands under a decision.
@@ -282,7 +354,8 @@ const isRunning = (state, message) => message.state === "running" && message.rol
  * @returns {ContextStatus}
  */
 export function contextStatus(decision, { seq, role, unloaded, greets }) {
-  if (!decision || seq === null) return { out: unloaded, mark: unloadedMark(role, unloaded), verdict: null };
+  if (!decision || seq === null)
+    return { out: unloaded, mark: unloadedMark(role, unloaded), verdict: null };
   const above = decision.horizon !== null && seq < decision.horizon;
   // A greeting is the page's, not a part of what was said: there is nothing to explain about it.
   if (greets) return { out: above, mark: null, verdict: null };
@@ -295,8 +368,10 @@ export function contextStatus(decision, { seq, role, unloaded, greets }) {
     const mark = role === "user" ? { kind: UNANSWERED, sentence: verdict.sentence } : null;
     return { out: true, mark, verdict };
   }
-  if (above && verdict.sent) return { out: false, mark: { kind: "sent", sentence: verdict.sentence }, verdict };
-  if (!above && !verdict.sent) return { out: true, mark: { kind: "left", sentence: verdict.sentence }, verdict };
+  if (above && verdict.sent)
+    return { out: false, mark: { kind: "sent", sentence: verdict.sentence }, verdict };
+  if (!above && !verdict.sent)
+    return { out: true, mark: { kind: "left", sentence: verdict.sentence }, verdict };
   return { out: above, mark: null, verdict };
 }
 
@@ -307,4 +382,4 @@ export function contextStatus(decision, { seq, role, unloaded, greets }) {
  * @returns {ContextMark}
  */
 const unloadedMark = (role, unloaded) =>
-  (unloaded && role === "user" ? { kind: "unloaded", sentence: say("unloaded by a cleanup") } : null);
+  unloaded && role === "user" ? { kind: "unloaded", sentence: say("unloaded by a cleanup") } : null;

@@ -9,11 +9,41 @@ import { say } from "../words/say.js";
 
 /** @type {Record<string, string>} */
 const NAMES = {
-  Period: ".", Comma: ",", Slash: "/", Semicolon: ";", Quote: "'", Minus: "-", Equal: "=", Backslash: "\\", Backquote: "`",
-  BracketLeft: "[", BracketRight: "]", ArrowUp: "↑", ArrowDown: "↓", ArrowLeft: "←", ArrowRight: "→", Escape: "Esc",
+  Period: ".",
+  Comma: ",",
+  Slash: "/",
+  Semicolon: ";",
+  Quote: "'",
+  Minus: "-",
+  Equal: "=",
+  Backslash: "\\",
+  Backquote: "`",
+  BracketLeft: "[",
+  BracketRight: "]",
+  ArrowUp: "↑",
+  ArrowDown: "↓",
+  ArrowLeft: "←",
+  ArrowRight: "→",
+  Escape: "Esc",
 };
 // The browser keeps these for itself, or every text box needs them.
-const TAKEN = ["KeyW", "KeyT", "KeyN", "KeyR", "KeyL", "KeyQ", "KeyC", "KeyV", "KeyX", "KeyA", "KeyZ", "KeyY", "KeyF", "KeyP", "KeyS"];
+const TAKEN = [
+  "KeyW",
+  "KeyT",
+  "KeyN",
+  "KeyR",
+  "KeyL",
+  "KeyQ",
+  "KeyC",
+  "KeyV",
+  "KeyX",
+  "KeyA",
+  "KeyZ",
+  "KeyY",
+  "KeyF",
+  "KeyP",
+  "KeyS",
+];
 const MODIFIER = /^(?:Control|Shift|Alt|Meta|OS)(?:Left|Right)$/;
 
 /** @param {Pick<KeyboardEvent, "code">} event */
@@ -23,14 +53,21 @@ export const isModifier = ({ code }) => MODIFIER.test(code);
  * @param {Pick<KeyboardEvent, "code"|"shiftKey"|"ctrlKey"|"metaKey">} event
  * @returns {Keys}
  */
-export const keysOf = ({ code, shiftKey, ctrlKey, metaKey }) => ({ code, shift: shiftKey, control: ctrlKey || metaKey });
+export const keysOf = ({ code, shiftKey, ctrlKey, metaKey }) => ({
+  code,
+  shift: shiftKey,
+  control: ctrlKey || metaKey,
+});
 
 /**
  * @param {Keys|null} one
  * @param {Keys|null} other
  */
-export const areSame = (one, other) => Boolean(one && other) && one?.code === other?.code
-  && Boolean(one?.shift) === Boolean(other?.shift) && Boolean(one?.control) === Boolean(other?.control);
+export const areSame = (one, other) =>
+  Boolean(one && other) &&
+  one?.code === other?.code &&
+  Boolean(one?.shift) === Boolean(other?.shift) &&
+  Boolean(one?.control) === Boolean(other?.control);
 
 /**
  * The keys' names in their order: "Ctrl", "Shift", "O".
@@ -39,7 +76,9 @@ export const areSame = (one, other) => Boolean(one && other) && one?.code === ot
  */
 export function nameKeys({ code, shift, control }, mac) {
   const key = NAMES[code] ?? code.replace(/^(?:Key|Digit)/, "");
-  return [control && (mac ? "⌘" : "Ctrl"), shift && (mac ? "⇧" : "Shift"), key].filter((one) => typeof one === "string");
+  return [control && (mac ? "⌘" : "Ctrl"), shift && (mac ? "⇧" : "Shift"), key].filter(
+    (one) => typeof one === "string",
+  );
 }
 
 /**
@@ -49,8 +88,10 @@ export function nameKeys({ code, shift, control }, mac) {
  * @returns {string} why they can't be chosen; "" where they can
  */
 export function whyNotKeys(commands, command, keys) {
-  if (!keys.control && !/^F\d+$/.test(keys.code)) return say("A shortcut needs Ctrl (⌘) or a function key.");
-  if (keys.control && !keys.shift && TAKEN.includes(keys.code)) return say("The browser needs these keys itself.");
+  if (!keys.control && !/^F\d+$/.test(keys.code))
+    return say("A shortcut needs Ctrl (⌘) or a function key.");
+  if (keys.control && !keys.shift && TAKEN.includes(keys.code))
+    return say("The browser needs these keys itself.");
   const other = commands.find((one) => one !== command && areSame(one.keys, keys));
   return other ? say("These keys belong to “{command}”.", { command: other.words }) : "";
 }
@@ -72,7 +113,9 @@ export function withKeys(commands, stored) {
   }
   /** @param {Command} one */
   const chosen = ({ name }) => {
-    const keys = /** @type {Keys|undefined} */ (Object.hasOwn(changed, name) ? changed[name] : undefined);
+    const keys = /** @type {Keys|undefined} */ (
+      Object.hasOwn(changed, name) ? changed[name] : undefined
+    );
     return keys && typeof keys === "object" && typeof keys.code === "string" ? keys : null;
   };
   const taken = commands.map(chosen);

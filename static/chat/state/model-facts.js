@@ -14,11 +14,23 @@ const TAKES = { image: say("images"), pdf: "PDF", audio: say("audio"), video: sa
  */
 export function describeModel({ server, window: size, assumed, takes, tools, price }) {
   const taken = takes.map((one) => TAKES[one] ?? one).join(", ");
-  const able = [taken ? say("takes {taken}", { taken }) : say("text only"), tools ? say("uses tools") : say("no tools")].join(", ");
+  const able = [
+    taken ? say("takes {taken}", { taken }) : say("text only"),
+    tools ? say("uses tools") : say("no tools"),
+  ].join(", ");
   return [
     server,
-    size && (assumed ? say("{size} tokens (assumed)", { size: formatNumber(size) }) : say("{size} tokens", { size: formatNumber(size) })),
+    size &&
+      (assumed
+        ? say("{size} tokens (assumed)", { size: formatNumber(size) })
+        : say("{size} tokens", { size: formatNumber(size) })),
     able,
-    price && say("{prompt} in, {completion} out per million tokens", { prompt: formatDollars(price.prompt), completion: formatDollars(price.completion) }),
-  ].filter(Boolean).join(" · ");
+    price &&
+      say("{prompt} in, {completion} out per million tokens", {
+        prompt: formatDollars(price.prompt),
+        completion: formatDollars(price.completion),
+      }),
+  ]
+    .filter(Boolean)
+    .join(" · ");
 }

@@ -13,7 +13,8 @@ export const MOST = 20;
  * @param {string} text
  * @returns {Queued[]}
  */
-export const changeText = (list, id, text) => list.map((one) => (one.client_id === id ? { ...one, text } : one));
+export const changeText = (list, id, text) =>
+  list.map((one) => (one.client_id === id ? { ...one, text } : one));
 
 /**
  * @param {Queued[]} list
@@ -44,7 +45,8 @@ export function move(list, id, by) {
  * @returns {"complete"|"other"|null} after a stop or a failure a person decides what happens with the queue
  */
 export function turnEnding(state, before) {
-  if (!before.turn || state.turn || state.conversationId !== before.conversationId || !state.opened) return null;
+  if (!before.turn || state.turn || state.conversationId !== before.conversationId || !state.opened)
+    return null;
   const last = state.messages.findLast(({ role }) => role === "assistant");
   return last?.state === "complete" ? "complete" : "other";
 }

@@ -16,10 +16,30 @@ import { say } from "../words/say.js";
  */
 export function initialState(conversationId, agentSlug, agent) {
   return {
-    conversationId, agentSlug, agent, opened: false, conversation: null, messages: [], earlier: false, greetings: 0, room: "",
-    turn: null, receipt: null, decision: null, problem: null, previewRef: null, engine: null, pending: [],
-    forgetAbove: 0, summary: noSummary(true), refusal: null, ended: null, stale: false, sure: Infinity,
-    deleted: false, cacheVersion: 0,
+    conversationId,
+    agentSlug,
+    agent,
+    opened: false,
+    conversation: null,
+    messages: [],
+    earlier: false,
+    greetings: 0,
+    room: "",
+    turn: null,
+    receipt: null,
+    decision: null,
+    problem: null,
+    previewRef: null,
+    engine: null,
+    pending: [],
+    forgetAbove: 0,
+    summary: noSummary(true),
+    refusal: null,
+    ended: null,
+    stale: false,
+    sure: Infinity,
+    deleted: false,
+    cacheVersion: 0,
   };
 }
 
@@ -85,8 +105,18 @@ export const expectPreview = (state, ref) => ({ ...state, previewRef: ref });
  * @param {State} state
  * @returns {State}
  */
-export const refusePreview = (state) => (state.problem?.code === "too_long" ? state
-  : { ...state, problem: { code: "too_long", message: say("What is written is longer than one message can be, so there are no numbers.") } });
+export const refusePreview = (state) =>
+  state.problem?.code === "too_long"
+    ? state
+    : {
+        ...state,
+        problem: {
+          code: "too_long",
+          message: say(
+            "What is written is longer than one message can be, so there are no numbers.",
+          ),
+        },
+      };
 
 /**
  * Adds older messages above those that are loaded.
@@ -125,7 +155,9 @@ export function mergeMessages(some, others) {
  */
 export function findVerdict(decision, seq) {
   if (!decision) return null;
-  const around = decision.verdicts.filter((one) => one.first > 0 && one.first <= seq && seq <= one.last);
+  const around = decision.verdicts.filter(
+    (one) => one.first > 0 && one.first <= seq && seq <= one.last,
+  );
   return around.sort((a, b) => a.last - a.first - (b.last - b.first))[0] ?? null;
 }
 
@@ -137,12 +169,20 @@ export function findVerdict(decision, seq) {
  */
 export function countGreetings({ verdicts }, state) {
   const judged = verdicts.filter(({ reason, first }) => reason === "greeting" && first > 0);
-  const known = !state ? 0 : state.earlier ? state.greetings : state.messages.findIndex(({ role }) => role === "user");
-  return Math.max(known, judged.reduce((sum, { messages }) => sum + messages, 0));
+  const known = !state
+    ? 0
+    : state.earlier
+      ? state.greetings
+      : state.messages.findIndex(({ role }) => role === "user");
+  return Math.max(
+    known,
+    judged.reduce((sum, { messages }) => sum + messages, 0),
+  );
 }
 
 /**
  * How many tokens the next message has above its limit; 0 where it can be sent.
  * @param {Decision|null} decision
  */
-export const tokensTooMany = (decision) => (decision ? Math.max(0, decision.prompt_tokens - decision.limit) : 0);
+export const tokensTooMany = (decision) =>
+  decision ? Math.max(0, decision.prompt_tokens - decision.limit) : 0;

@@ -2,7 +2,6 @@
 
 import { say } from "../words/say.js";
 
-
 /**
  * @import { State } from "../types/state.js"
  * @import { Decision } from "../types/wire.js"
@@ -31,7 +30,9 @@ export const sendsSummary = (decision) =>
 export function describeSummary({ summary, decision }, withSummary) {
   if (summary.version) {
     const words = say("Summary of earlier messages");
-    return summary.on ? say("{words}, by {by}", { words, by: summary.by }) : say("{words}, switched off", { words });
+    return summary.on
+      ? say("{words}, by {by}", { words, by: summary.by })
+      : say("{words}, switched off", { words });
   }
   if (!decision || !usesSummary(decision, withSummary)) return "";
   return summary.on ? say("No summary yet") : say("The summary is switched off");

@@ -64,7 +64,8 @@ export function describeCall({ name, arguments: given }) {
  */
 export function describeResult({ state, result }) {
   if (state === "never") return say("no result");
-  if (state === "failed") return say("failed: {message}", { message: shorten(errorOf(result)?.message ?? "", LONGEST) });
+  if (state === "failed")
+    return say("failed: {message}", { message: shorten(errorOf(result)?.message ?? "", LONGEST) });
   return shorten(describeValue(parseJson(result ?? "")), LONGEST);
 }
 
@@ -84,7 +85,8 @@ export function formatJson(text) {
  */
 function describeValue(value) {
   if (typeof value === "string") return value;
-  if (value === null || typeof value !== "object" || Array.isArray(value)) return JSON.stringify(value);
+  if (value === null || typeof value !== "object" || Array.isArray(value))
+    return JSON.stringify(value);
   return "result" in value ? describeValue(value.result) : describeRecord(value, describeBriefly);
 }
 
@@ -92,14 +94,17 @@ function describeValue(value) {
  * A list in a result is shown by its length: whoever opens the line reads what it holds.
  * @param {unknown} value
  */
-const describeBriefly = (value) => (Array.isArray(value) ? String(value.length) : JSON.stringify(value));
+const describeBriefly = (value) =>
+  Array.isArray(value) ? String(value.length) : JSON.stringify(value);
 
 /**
  * @param {object} record
  * @param {(value: unknown) => string} words
  */
 const describeRecord = (record, words = JSON.stringify) =>
-  Object.entries(record).map(([key, value]) => `${key}: ${words(value)}`).join(", ");
+  Object.entries(record)
+    .map(([key, value]) => `${key}: ${words(value)}`)
+    .join(", ");
 
 /**
  * @param {string} text

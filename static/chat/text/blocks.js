@@ -77,7 +77,12 @@ const markdown = {
       return `<a href="${escape(href)}">${this.parser.parseInline(tokens).replace(/<\/?a\b[^>]*>/g, "")}</a>`;
     },
     image({ href, text }) {
-      const label = escape(say("Image: {text} ({host})", { text: text || say("without a description"), host: host(href) }));
+      const label = escape(
+        say("Image: {text} ({host})", {
+          text: text || say("without a description"),
+          host: host(href),
+        }),
+      );
       return `<a href="${escape(href)}">${label}</a>`;
     },
     checkbox({ checked }) {
@@ -123,7 +128,9 @@ export function parse(text) {
  * @returns {Block}
  */
 const toBlock = (token) => ({
-  html: marked.parser([token]), length: token.raw.length, blank: token.type === "space",
+  html: marked.parser([token]),
+  length: token.raw.length,
+  blank: token.type === "space",
   code: token.type === "code" ? token.text : null,
 });
 

@@ -10,10 +10,34 @@ import { say } from "../words/say.js";
 // The language as models write it after the fence, and the name of its module.
 /** @type {Record<string, string>} */
 const ALIASES = {
-  js: "javascript", jsx: "javascript", mjs: "javascript", ts: "typescript", tsx: "typescript", py: "python",
-  sh: "bash", zsh: "bash", console: "shell", html: "xml", svg: "xml", yml: "yaml", rb: "ruby", rs: "rust",
-  golang: "go", cs: "csharp", "c#": "csharp", "c++": "cpp", h: "c", hpp: "cpp", kt: "kotlin", md: "markdown",
-  make: "makefile", docker: "dockerfile", toml: "ini", text: "plaintext", txt: "plaintext", ps1: "powershell",
+  js: "javascript",
+  jsx: "javascript",
+  mjs: "javascript",
+  ts: "typescript",
+  tsx: "typescript",
+  py: "python",
+  sh: "bash",
+  zsh: "bash",
+  console: "shell",
+  html: "xml",
+  svg: "xml",
+  yml: "yaml",
+  rb: "ruby",
+  rs: "rust",
+  golang: "go",
+  cs: "csharp",
+  "c#": "csharp",
+  "c++": "cpp",
+  h: "c",
+  hpp: "cpp",
+  kt: "kotlin",
+  md: "markdown",
+  make: "makefile",
+  docker: "dockerfile",
+  toml: "ini",
+  text: "plaintext",
+  txt: "plaintext",
+  ps1: "powershell",
 };
 const LONGEST = 60_000;
 // As in a text: `MOST_ELEMENTS` of blocks.js.
@@ -40,7 +64,11 @@ export function decorateCode(pre, { colour }) {
   code.removeAttribute("class");
   const button = h("button", { type: "button", class: "code-copy" }, say("Copy"));
   button.addEventListener("click", () => copy(code.textContent ?? "", button));
-  const frame = h("div", { class: "code" }, h("div", { class: "code-bar" }, h("span", {}, language || "text"), button));
+  const frame = h(
+    "div",
+    { class: "code" },
+    h("div", { class: "code-bar" }, h("span", {}, language || "text"), button),
+  );
   pre.replaceWith(frame);
   pre.tabIndex = 0;
   pre.setAttribute("aria-label", language ? say("Code in {language}", { language }) : say("Code"));
@@ -76,6 +104,10 @@ async function colourCode(code, language) {
   if (!("result" in outcome) || code.textContent !== text) return;
   const html = /** @type {string} */ (outcome.result);
   if (html.split("<span").length > MOST_COLOURED) return;
-  const safe = { ALLOWED_TAGS: ["span"], ALLOWED_ATTR: ["class"], RETURN_DOM_FRAGMENT: /** @type {const} */ (true) };
+  const safe = {
+    ALLOWED_TAGS: ["span"],
+    ALLOWED_ATTR: ["class"],
+    RETURN_DOM_FRAGMENT: /** @type {const} */ (true),
+  };
   code.replaceChildren(DOMPurify.sanitize(html, safe));
 }

@@ -14,10 +14,17 @@ const NUMBER = /^\d{1,3}$/;
  * @param {DocumentFragment} fragment that is sanitised
  */
 export function writeFootnotes(fragment) {
-  for (const [kind, end] of [[REFERENCE, ""], [NOTE, ":"]]) {
+  for (const [kind, end] of [
+    [REFERENCE, ""],
+    [NOTE, ":"],
+  ]) {
     for (const mark of fragment.querySelectorAll(`code.${kind}`)) {
       const name = mark.textContent ?? "";
-      const shown = !NUMBER.test(name) ? `[^${name}]${end}` : kind === NOTE ? `${name}.` : h("sup", {}, name);
+      const shown = !NUMBER.test(name)
+        ? `[^${name}]${end}`
+        : kind === NOTE
+          ? `${name}.`
+          : h("sup", {}, name);
       mark.replaceWith(h("span", { class: kind, "data-name": name }, shown));
     }
   }
@@ -30,13 +37,15 @@ export function writeFootnotes(fragment) {
 export function linkFootnotes(text) {
   /** @type {Map<string|undefined, HTMLElement>} */
   const notes = new Map();
-  for (const note of marks(text, NOTE)) if (!notes.has(note.dataset.name)) notes.set(note.dataset.name, note);
+  for (const note of marks(text, NOTE))
+    if (!notes.has(note.dataset.name)) notes.set(note.dataset.name, note);
   if (!notes.size) return;
   const references = marks(text, REFERENCE).filter(({ dataset }) => notes.has(dataset.name));
   const numbers = [...new Set(references.map(({ dataset }) => dataset.name))];
   for (const reference of references) {
     const note = /** @type {HTMLElement} */ (notes.get(reference.dataset.name));
-    if (!reference.querySelector("button")) linkOne(reference, note, numbers.indexOf(reference.dataset.name) + 1);
+    if (!reference.querySelector("button"))
+      linkOne(reference, note, numbers.indexOf(reference.dataset.name) + 1);
   }
 }
 
@@ -48,7 +57,11 @@ export function linkFootnotes(text) {
 function linkOne(reference, note, number) {
   const paragraph = /** @type {HTMLElement} */ (note.parentElement);
   const label = say("Footnote {number}", { number });
-  const link = h("button", { type: "button", "aria-label": label, on: { click: () => goTo(paragraph) } }, String(number));
+  const link = h(
+    "button",
+    { type: "button", "aria-label": label, on: { click: () => goTo(paragraph) } },
+    String(number),
+  );
   reference.replaceChildren(link);
   // Of several references the first one is led back to.
   if (paragraph.classList.contains("footnote")) return;
@@ -56,7 +69,14 @@ function linkOne(reference, note, number) {
   paragraph.tabIndex = -1;
   note.textContent = `${number}.`;
   const back = say("Back to the text");
-  paragraph.append(" ", h("button", { type: "button", "aria-label": back, title: back, on: { click: () => goTo(link) } }, "↩"));
+  paragraph.append(
+    " ",
+    h(
+      "button",
+      { type: "button", "aria-label": back, title: back, on: { click: () => goTo(link) } },
+      "↩",
+    ),
+  );
 }
 
 /** @param {HTMLElement} place */

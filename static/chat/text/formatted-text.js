@@ -56,7 +56,8 @@ export class FormattedText {
    *   selected and coloured in them
    */
   #put(text, parsed, drawn) {
-    if (!("blocks" in parsed)) return this.element.replaceChildren(plainNote(parsed.plain), renderPlain(text));
+    if (!("blocks" in parsed))
+      return this.element.replaceChildren(plainNote(parsed.plain), renderPlain(text));
     try {
       this.#arrange(parsed.blocks, drawn);
       linkFootnotes(this.element);

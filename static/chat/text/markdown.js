@@ -19,8 +19,33 @@ import { say } from "../words/say.js";
 
 const ALLOWED = {
   ALLOWED_TAGS: [
-    "p", "br", "strong", "em", "del", "code", "pre", "blockquote", "ul", "ol", "li", "hr", "a",
-    "h3", "h4", "h5", "h6", "table", "thead", "tbody", "tr", "th", "td", "sub", "sup", "kbd", "mark",
+    "p",
+    "br",
+    "strong",
+    "em",
+    "del",
+    "code",
+    "pre",
+    "blockquote",
+    "ul",
+    "ol",
+    "li",
+    "hr",
+    "a",
+    "h3",
+    "h4",
+    "h5",
+    "h6",
+    "table",
+    "thead",
+    "tbody",
+    "tr",
+    "th",
+    "td",
+    "sub",
+    "sup",
+    "kbd",
+    "mark",
   ],
   ALLOWED_ATTR: ["href", "title", "class", "align", "start"],
   ALLOW_DATA_ATTR: false,
@@ -40,12 +65,22 @@ export function renderBlocks(blocks, { streaming = false } = {}) {
   drawFormulas(fragment);
   writeFootnotes(fragment);
   // Of all classes only the one that names a code block's language means something here.
-  for (const element of fragment.querySelectorAll("[class]:not(pre > code, .formula, .formula *, span)")) element.removeAttribute("class");
+  for (const element of fragment.querySelectorAll(
+    "[class]:not(pre > code, .formula, .formula *, span)",
+  ))
+    element.removeAttribute("class");
   for (const link of fragment.querySelectorAll("a")) secureLink(link);
-  for (const item of fragment.querySelectorAll("li")) if (BOX.test(item.textContent ?? "")) item.classList.add("task");
+  for (const item of fragment.querySelectorAll("li"))
+    if (BOX.test(item.textContent ?? "")) item.classList.add("task");
   setDirections(fragment);
   for (const table of fragment.querySelectorAll("table")) {
-    const frame = h("div", { class: "table", tabindex: "0", role: "group", "aria-label": say("Table"), dir: table.dir || false });
+    const frame = h("div", {
+      class: "table",
+      tabindex: "0",
+      role: "group",
+      "aria-label": say("Table"),
+      dir: table.dir || false,
+    });
     table.replaceWith(frame);
     frame.append(table);
   }
@@ -57,7 +92,10 @@ export function renderBlocks(blocks, { streaming = false } = {}) {
  * @param {Block} block
  * @returns {Drawn}
  */
-export const drawBlock = (block) => ({ html: block.html, nodes: [...renderBlocks([block]).childNodes] });
+export const drawBlock = (block) => ({
+  html: block.html,
+  nodes: [...renderBlocks([block]).childNodes],
+});
 
 /** @param {HTMLAnchorElement} link */
 function secureLink(link) {
@@ -78,4 +116,5 @@ function secureLink(link) {
 export const renderPlain = (text) => h("div", { class: "plain" }, text);
 
 /** @param {string} why completes "Shown as plain text: …" */
-export const plainNote = (why) => h("p", { class: "plain-note" }, say("Shown as plain text: {why}", { why: say(why) }));
+export const plainNote = (why) =>
+  h("p", { class: "plain-note" }, say("Shown as plain text: {why}", { why: say(why) }));

@@ -36,7 +36,10 @@ const KEPT_NODES = 60_000;
 const NAMESPACES = [
   ["http://www.w3.org/1999/xhtml", /^span$/],
   ["http://www.w3.org/2000/svg", /^(?:svg|path|line)$/],
-  ["http://www.w3.org/1998/Math/MathML", /^(?:math|semantics|annotation|m[a-z]+(?<!maction|mglyph))$/],
+  [
+    "http://www.w3.org/1998/Math/MathML",
+    /^(?:math|semantics|annotation|m[a-z]+(?<!maction|mglyph))$/,
+  ],
 ];
 const REFUSED = /^(?:on|style$|src|href|xlink|id$)/i;
 const TOO_MUCH = say("Not drawn: it would take too long, or is nested too deeply.");
@@ -69,7 +72,9 @@ export function setMaths(found) {
  * @param {DocumentFragment} fragment that is sanitised
  */
 export function drawFormulas(fragment) {
-  const found = /** @type {HTMLElement[]} */ ([...fragment.querySelectorAll(`code.${INLINE}, code.${DISPLAY}`)]).slice(0, MOST);
+  const found = /** @type {HTMLElement[]} */ ([
+    ...fragment.querySelectorAll(`code.${INLINE}, code.${DISPLAY}`),
+  ]).slice(0, MOST);
   const fresh = found.map((code) => {
     const display = code.classList.contains(DISPLAY);
     const place = h("span", { class: display ? "formula display" : "formula" }, code.textContent);
@@ -89,7 +94,8 @@ function begin(fresh) {
   let nodes = 0;
   for (const place of fresh) {
     if ((place.textContent ?? "").length > LONGEST) leave(place, TOO_MUCH);
-    else if (kept.has(keyOf(place)) && nodes < PIECE_NODES && performance.now() < ends) nodes += put(place);
+    else if (kept.has(keyOf(place)) && nodes < PIECE_NODES && performance.now() < ends)
+      nodes += put(place);
     else {
       places.observe(place);
       if (waiting.length < AT_ONCE) waiting.push(place);
@@ -133,10 +139,11 @@ async function drawWaiting() {
 }
 
 /** A page that isn't shown has no frames. */
-const nextFrame = () => new Promise((resolve) => {
-  requestAnimationFrame(() => setTimeout(resolve));
-  setTimeout(resolve, 200);
-});
+const nextFrame = () =>
+  new Promise((resolve) => {
+    requestAnimationFrame(() => setTimeout(resolve));
+    setTimeout(resolve, 200);
+  });
 
 /**
  * Draws its formula in the worker.
@@ -150,15 +157,25 @@ async function draw(place) {
   const display = place.classList.contains("display");
   const source = place.textContent ?? "";
   const key = keyOf(place);
-  const outcome = await background.run({ formula: source, display, script: addresses?.script ?? "" }, () => true);
+  const outcome = await background.run(
+    { formula: source, display, script: addresses?.script ?? "" },
+    () => true,
+  );
   if ("failed" in outcome && outcome.failed === "impossible") {
     waiting.unshift(place);
     return false;
   }
   /** @type {Formula} */
-  const formula = "result" in outcome ? /** @type {Formula} */ (outcome.result) : { why: null, millis: MOST_MILLIS / 2 };
+  const formula =
+    "result" in outcome
+      ? /** @type {Formula} */ (outcome.result)
+      : { why: null, millis: MOST_MILLIS / 2 };
   spent.set(message, used + formula.millis);
-  const made = h("span", { class: display ? "formula display" : "formula", dir: "ltr", tabindex: display && "0" });
+  const made = h("span", {
+    class: display ? "formula display" : "formula",
+    dir: "ltr",
+    tabindex: display && "0",
+  });
   if ("tree" in formula) grow(made, formula.tree);
   else leave(made, formula.why ?? TOO_MUCH).append(source);
   keep(key, made);
@@ -179,7 +196,8 @@ function grow(parent, tree) {
     const space = NAMESPACES.find(([, tags]) => tags.test(child.tag))?.[0];
     if (!space) continue;
     const element = document.createElementNS(space, child.tag);
-    for (const [name, value] of Object.entries(child.attributes)) if (!REFUSED.test(name)) element.setAttribute(name, value);
+    for (const [name, value] of Object.entries(child.attributes))
+      if (!REFUSED.test(name)) element.setAttribute(name, value);
     if (element instanceof HTMLElement) Object.assign(element.style, child.style);
     grow(element, child);
     parent.append(element);
@@ -227,7 +245,8 @@ const keyOf = (place) => `${place.classList.contains("display")}:${place.textCon
 const messageOf = (place) => place.closest(".md") ?? place.getRootNode();
 
 /** @param {Node} message */
-const nodesIn = (message) => (message instanceof Element ? message.querySelectorAll(".formula *").length : 0);
+const nodesIn = (message) =>
+  message instanceof Element ? message.querySelectorAll(".formula *").length : 0;
 
 /**
  * Its source stays.

@@ -9,7 +9,10 @@ import { say } from "../words/say.js";
  * @typedef {Formatted|Unformatted} Parsed
  */
 
-const FAILED = { slow: say("formatting it took too long."), impossible: say("formatting it isn't possible in this browser.") };
+const FAILED = {
+  slow: say("formatting it took too long."),
+  impossible: say("formatting it isn't possible in this browser."),
+};
 
 /**
  * At once where that is quick, otherwise a promise. It never rejects, and stays open if nobody wants the text any more
@@ -21,5 +24,8 @@ const FAILED = { slow: say("formatting it took too long."), impossible: say("for
 export function parseMarkdown(text, wanted) {
   if (text.length > LONGEST || isQuick(text)) return parse(text);
   return runInBackground({ text }, wanted).then((outcome) =>
-    ("result" in outcome ? /** @type {Parsed} */ (outcome.result) : { plain: FAILED[outcome.failed] }));
+    "result" in outcome
+      ? /** @type {Parsed} */ (outcome.result)
+      : { plain: FAILED[outcome.failed] },
+  );
 }

@@ -85,12 +85,14 @@ export class Stream {
     const { text, committed } = this;
     if (this.plain) this.#drawPlain("");
     else {
-      const length = text.length > LONGEST ? text.length : committed + shownLength(text.slice(committed));
+      const length =
+        text.length > LONGEST ? text.length : committed + shownLength(text.slice(committed));
       const part = text.length > LONGEST ? text : text.slice(committed, length);
       const parsed = parseMarkdown(part, () => !this.over);
       const found = parsed instanceof Promise ? await parsed : parsed;
       if (this.over) return;
-      if (this.text.startsWith(text) && this.committed === committed) this.#showOrDrawPlain(found, length);
+      if (this.text.startsWith(text) && this.committed === committed)
+        this.#showOrDrawPlain(found, length);
     }
     const took = performance.now() - begun;
     this.rested = begun + Math.max(PAUSE, took * (REST + 1));
@@ -118,7 +120,8 @@ export class Stream {
     const last = blocks.findLastIndex(({ blank }) => !blank);
     if (last > 0) this.#commit(blocks.slice(0, last));
     const tail = blocks.slice(Math.max(last, 0));
-    if (!this.#growCode(tail[0])) this.tail.replaceChildren(renderBlocks(tail, { streaming: true }));
+    if (!this.#growCode(tail[0]))
+      this.tail.replaceChildren(renderBlocks(tail, { streaming: true }));
     this.#placeCursor();
   }
 
@@ -154,7 +157,8 @@ export class Stream {
     const code = this.tail.querySelector(".code code");
     const node = code?.firstChild;
     const shown = node?.nodeValue?.replace(/\n$/, "");
-    if (!node || code.childNodes.length > 1 || !shown || !block.code.startsWith(shown)) return false;
+    if (!node || code.childNodes.length > 1 || !shown || !block.code.startsWith(shown))
+      return false;
     node.nodeValue = block.code;
     return true;
   }

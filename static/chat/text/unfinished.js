@@ -5,7 +5,8 @@ const SECOND = /^[ \t>]*[|:\- \t]*$/;
 // The line may be no row of a table, but a paragraph.
 const LONGEST_ROW = 400;
 // Half a mark of a footnote, half a tag, and a tag without its partner.
-const OPEN = /(?:\[(?:\^[^\s[\]]{0,40})?|<(?:sub|sup|kbd|mark)>[^<\n]{0,40}(?:<\/?[a-z]{0,4})?|<\/?[a-z]{0,4}[ \t]?\/?)$/i;
+const OPEN =
+  /(?:\[(?:\^[^\s[\]]{0,40})?|<(?:sub|sup|kbd|mark)>[^<\n]{0,40}(?:<\/?[a-z]{0,4})?|<\/?[a-z]{0,4}[ \t]?\/?)$/i;
 
 /**
  * How much of the text can be shown: a table begins with its second line, a footnote's mark with its bracket, a tag with its partner.
@@ -26,4 +27,5 @@ export function shownLength(text) {
  * @param {string} text
  * @param {number} start of a line
  */
-const lineBefore = (text, start) => (start > 0 ? text.slice(text.lastIndexOf("\n", start - 2) + 1, start - 1) : "");
+const lineBefore = (text, start) =>
+  start > 0 ? text.slice(text.lastIndexOf("\n", start - 2) + 1, start - 1) : "";

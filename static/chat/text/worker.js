@@ -17,7 +17,13 @@ import { parse } from "./blocks.js";
  */
 
 // In em: no formula may grow over the page.
-const OPTIONS = { throwOnError: true, trust: false, strict: "ignore", maxSize: 20, output: "htmlAndMathml" };
+const OPTIONS = {
+  throwOnError: true,
+  trust: false,
+  strict: "ignore",
+  maxSize: 20,
+  output: "htmlAndMathml",
+};
 // KaTeX nests seven elements a level, and Chromium ends a page whose elements are nested 1,100 deep.
 const DEEPEST_SOURCE = 50;
 const DEEPEST = 300;
@@ -86,7 +92,8 @@ class Leaf {
 
   /** @param {Leaf|string} child */
   appendChild(child) {
-    if (child instanceof Leaf && !child.tag) for (const one of child.children) this.children.push(one);
+    if (child instanceof Leaf && !child.tag)
+      for (const one of child.children) this.children.push(one);
     else this.children.push(child);
   }
 }
@@ -127,7 +134,9 @@ class Sheet {
  * @returns {Promise<() => Formula>}
  */
 async function prepareFormula(source, display, script) {
-  const here = /** @type {{document: unknown, katex: Katex}} */ (/** @type {unknown} */ (globalThis));
+  const here = /** @type {{document: unknown, katex: Katex}} */ (
+    /** @type {unknown} */ (globalThis)
+  );
   // KaTeX asks for it when it is loaded, too.
   here.document = new Sheet();
   await import(script);
@@ -148,7 +157,11 @@ function drawFormula(katex, source, display) {
   try {
     if (depthOfSource(source) > DEEPEST_SOURCE) throw new TooMuch();
     const root = new Leaf("span");
-    katex.render(source, root, { ...OPTIONS, displayMode: display, maxExpand: mostExpanded(source) });
+    katex.render(source, root, {
+      ...OPTIONS,
+      displayMode: display,
+      maxExpand: mostExpanded(source),
+    });
     if (isDeeper(root, DEEPEST)) throw new TooMuch();
     return { tree: root };
   } catch (error) {
@@ -160,7 +173,9 @@ function drawFormula(katex, source, display) {
 
 /** @param {string} source */
 function mostExpanded(source) {
-  return DEFINES.test(source) ? Math.min(MOST_EXPANDED, Math.floor(MOST_CHARACTERS_EXPANDED / source.length)) : MOST_EXPANDED;
+  return DEFINES.test(source)
+    ? Math.min(MOST_EXPANDED, Math.floor(MOST_CHARACTERS_EXPANDED / source.length))
+    : MOST_EXPANDED;
 }
 
 /**
@@ -171,7 +186,8 @@ function depthOfSource(source) {
   let depth = 0;
   let deepest = 0;
   for (const [sign] of source.matchAll(/\\(?:begin|left|end|right)(?![A-Za-z])|\\[^]|[{}]/g)) {
-    if (sign === "{" || sign === "\\begin" || sign === "\\left") deepest = Math.max(deepest, ++depth);
+    if (sign === "{" || sign === "\\begin" || sign === "\\left")
+      deepest = Math.max(deepest, ++depth);
     else if (sign === "}" || sign === "\\end" || sign === "\\right") depth -= 1;
   }
   return deepest;

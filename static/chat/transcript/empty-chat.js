@@ -39,14 +39,26 @@ export function drawEmptyChat(intro, prompts, state, { suggest, betterModel, mem
     h("h2", { class: "intro-title" }, TITLES[memory]),
     lineDrawing(memory === "page"),
     agent.description && h("p", { class: "intro-about" }, agent.description),
-    provider?.note && h("p", { class: "intro-model" }, provider.note, " ", provider.demonstration
-      && h("button", { type: "button", class: "link", on: { click: betterModel } }, say("Use a better model"))),
+    provider?.note &&
+      h(
+        "p",
+        { class: "intro-model" },
+        provider.note,
+        " ",
+        provider.demonstration &&
+          h(
+            "button",
+            { type: "button", class: "link", on: { click: betterModel } },
+            say("Use a better model"),
+          ),
+      ),
     cardLines(agent, provider?.tools === false),
   );
   setChildren(
     prompts,
     (agent.prompts ?? []).map((text) =>
-      h("button", { type: "button", class: "prompt", on: { click: () => suggest(text) } }, text)),
+      h("button", { type: "button", class: "prompt", on: { click: () => suggest(text) } }, text),
+    ),
   );
   prompts.setAttribute("role", "group");
   prompts.setAttribute("aria-label", say("Suggestions"));

@@ -35,7 +35,9 @@ export class FarRows {
 
   #releaseAll() {
     this.waiting = false;
-    const rows = [...this.far].filter((row) => row.isConnected && !row.hidden && !row.contains(document.activeElement));
+    const rows = [...this.far].filter(
+      (row) => row.isConnected && !row.hidden && !row.contains(document.activeElement),
+    );
     this.far.clear();
     // A style that is computed while they are hidden drops their boxes; nothing is laid out meanwhile, so nothing moves.
     for (const row of rows) row.hidden = true;

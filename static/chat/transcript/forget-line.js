@@ -6,9 +6,19 @@ import { say } from "../words/say.js";
 export class ForgetLine {
   /** @param {() => void} remove */
   constructor(remove) {
-    this.element = h("section", { class: "forget-place", tabindex: "-1", "aria-label": say("Forgotten above") },
-      h("p", { class: "forget" },
+    this.element = h(
+      "section",
+      { class: "forget-place", tabindex: "-1", "aria-label": say("Forgotten above") },
+      h(
+        "p",
+        { class: "forget" },
         h("span", {}, say("You asked to forget everything above")),
-        h("button", { type: "button", class: "link", on: { click: remove } }, say("Remember again"))));
+        h(
+          "button",
+          { type: "button", class: "link", on: { click: remove } },
+          say("Remember again"),
+        ),
+      ),
+    );
   }
 }

@@ -22,14 +22,31 @@ export class Horizon {
   constructor(actions) {
     this.words = h("span", {});
     this.line = h("span", { class: "horizon-line", role: "separator" }, this.words);
-    const change = h("button", { type: "button", class: "link", on: { click: actions.change } }, say("change"));
-    const why = h("button", { type: "button", class: "link", "aria-haspopup": "dialog", "aria-expanded": "false" }, say("why"));
-    this.summary = h("button", { type: "button", class: "summary-open", "aria-haspopup": "dialog", hidden: true, on: { click: actions.summary } });
+    const change = h(
+      "button",
+      { type: "button", class: "link", on: { click: actions.change } },
+      say("change"),
+    );
+    const why = h(
+      "button",
+      { type: "button", class: "link", "aria-haspopup": "dialog", "aria-expanded": "false" },
+      say("why"),
+    );
+    this.summary = h("button", {
+      type: "button",
+      class: "summary-open",
+      "aria-haspopup": "dialog",
+      hidden: true,
+      on: { click: actions.summary },
+    });
     this.element = h(
       "section",
       { class: "horizon-place", tabindex: "-1", "aria-label": say("Horizon") },
-      h("div", { class: "horizon" },
-        h("span", { class: "horizon-words" }, this.line, " · ", change, " · ", h("span", {}, why))),
+      h(
+        "div",
+        { class: "horizon" },
+        h("span", { class: "horizon-words" }, this.line, " · ", change, " · ", h("span", {}, why)),
+      ),
       this.summary,
     );
     /** Where the line is in the whole conversation, beside the scroll bar. */
@@ -37,7 +54,9 @@ export class Horizon {
     /** @type {Line|null} */
     this.what = null;
     this.why = new Popover(why, {
-      label: say("Why the line is here"), class: "horizon-pop", free: true,
+      label: say("Why the line is here"),
+      class: "horizon-pop",
+      free: true,
       fill: (box) => this.what && setChildren(box, explain(this.what)),
     });
   }
@@ -54,10 +73,15 @@ export class Horizon {
     setText(this.summary, summary.words);
     this.summary.hidden = !summary.words;
     setText(this.words, describeSent(what));
-    this.line.setAttribute("aria-label", `${describeLine(what)} ${sayCount("{count} exchange will not be sent.", "{count} exchanges will not be sent.", countLeftOut(decision))}`);
+    this.line.setAttribute(
+      "aria-label",
+      `${describeLine(what)} ${sayCount("{count} exchange will not be sent.", "{count} exchanges will not be sent.", countLeftOut(decision))}`,
+    );
     if (this.element.parentNode === column && this.element.nextElementSibling === next) return;
     const from = this.element.isConnected ? this.element.getBoundingClientRect().top : null;
-    const held = /** @type {HTMLElement|null} */ (this.element.contains(document.activeElement) ? document.activeElement : null);
+    const held = /** @type {HTMLElement|null} */ (
+      this.element.contains(document.activeElement) ? document.activeElement : null
+    );
     column.insertBefore(this.element, next);
     held?.focus({ preventScroll: true }); // what is moved loses the focus
     if (from !== null) this.#glide(from);
@@ -74,7 +98,10 @@ export class Horizon {
    * @param {HTMLElement} log
    */
   point({ scrollHeight, clientHeight }) {
-    const place = this.element.isConnected && scrollHeight > clientHeight ? this.element.offsetTop / scrollHeight : -1;
+    const place =
+      this.element.isConnected && scrollHeight > clientHeight
+        ? this.element.offsetTop / scrollHeight
+        : -1;
     this.mark.hidden = place < 0;
     if (place >= 0) this.mark.style.top = `${(100 * place).toFixed(2)}%`;
   }
@@ -88,10 +115,10 @@ export class Horizon {
     const way = from - this.element.getBoundingClientRect().top;
     if (!way) return;
     const start = Math.max(-innerHeight, Math.min(innerHeight, way));
-    this.element.animate(
-      [{ transform: `translateY(${start}px)` }, { transform: "none" }],
-      { duration: MOVE, easing: "cubic-bezier(.2, .7, .2, 1)" },
-    );
+    this.element.animate([{ transform: `translateY(${start}px)` }, { transform: "none" }], {
+      duration: MOVE,
+      easing: "cubic-bezier(.2, .7, .2, 1)",
+    });
   }
 }
 
@@ -99,8 +126,13 @@ export class Horizon {
 function describeSent({ empty, summary, decision }) {
   const exchanges = describeExchanges(decision);
   if (tokensTooMany(decision)) return say("Nothing above has room beside your message");
-  if (empty && !countAbove(decision) && !decision.exchanges?.sent) return summary.sent ? say("Only a summary and your new message are sent") : say("Only your new message is sent");
-  return summary.sent ? say("{exchanges} and a summary are sent", { exchanges }) : say("{exchanges} are sent", { exchanges });
+  if (empty && !countAbove(decision) && !decision.exchanges?.sent)
+    return summary.sent
+      ? say("Only a summary and your new message are sent")
+      : say("Only your new message is sent");
+  return summary.sent
+    ? say("{exchanges} and a summary are sent", { exchanges })
+    : say("{exchanges} are sent", { exchanges });
 }
 
 /**
@@ -115,23 +147,41 @@ function describeLine({ empty, summary, decision }) {
   if (tokensTooMany(decision)) return say("Nothing can be sent: your message doesn't fit.");
   if (summary.sent) return say("Of everything above this line the model sees only a summary.");
   if (marked > 0) {
-    return sayCount("The model no longer sees anything above this line (but for {count} exchange).",
-      "The model no longer sees anything above this line (but for {count} exchanges).", marked);
+    return sayCount(
+      "The model no longer sees anything above this line (but for {count} exchange).",
+      "The model no longer sees anything above this line (but for {count} exchanges).",
+      marked,
+    );
   }
-  return empty ? say("The model sees nothing above this line, only your new message.") : say("The model no longer sees anything above this line.");
+  return empty
+    ? say("The model sees nothing above this line, only your new message.")
+    : say("The model no longer sees anything above this line.");
 }
 
 /** @param {Line} line the rule, and what counts */
 function explain(line) {
   const { decision } = line;
   if (tokensTooMany(decision)) {
-    return [h("p", {}, h("b", {}, say("Your message alone is longer than what may be sent."))),
-      h("p", {}, say("Nothing of the chat fits beside it. Shorten it, and the line goes back to its place."))];
+    return [
+      h("p", {}, h("b", {}, say("Your message alone is longer than what may be sent."))),
+      h(
+        "p",
+        {},
+        say("Nothing of the chat fits beside it. Shorten it, and the line goes back to its place."),
+      ),
+    ];
   }
   return [
     h("p", {}, h("b", {}, describeLine(line))),
     h("p", {}, say("The rule: {rule}.", { rule: capitalize(decision.in_words) })),
-    decision.locked && h("p", {}, decision.lock_reason || say("The administrator decides this here.")),
-    h("p", {}, say("An exchange is a message of yours with the answer to it. The one that you are writing is sent as well; a rule counts it too. Nothing is deleted: another rule brings older messages back.")),
+    decision.locked &&
+      h("p", {}, decision.lock_reason || say("The administrator decides this here.")),
+    h(
+      "p",
+      {},
+      say(
+        "An exchange is a message of yours with the answer to it. The one that you are writing is sent as well; a rule counts it too. Nothing is deleted: another rule brings older messages back.",
+      ),
+    ),
   ];
 }

@@ -7,19 +7,46 @@ import { h } from "../elements/dom.js";
 import { say } from "../words/say.js";
 
 // How wide each message is drawn, and which it is.
-const MESSAGES = [["asked", 34], ["answered", 62], ["asked", 46], ["answered", 74], ["asked", 28], ["answered", 55]];
+const MESSAGES = [
+  ["asked", 34],
+  ["answered", 62],
+  ["asked", 46],
+  ["answered", 74],
+  ["asked", 28],
+  ["answered", 55],
+];
 
 /** @param {boolean} moves whether the person who looks can move the line */
 export function lineDrawing(moves) {
   const memories = [say("Your last exchange"), say("Your last 2 exchanges"), say("Everything")];
-  return h("div", { class: "drawing", role: "img", "aria-label": say(
-    "A drawing of six messages and a dashed line. With another memory the line moves. The model sees what is below it.") },
-    h("div", { class: "drawing-chat" },
+  return h(
+    "div",
+    {
+      class: "drawing",
+      role: "img",
+      "aria-label": say(
+        "A drawing of six messages and a dashed line. With another memory the line moves. The model sees what is below it.",
+      ),
+    },
+    h(
+      "div",
+      { class: "drawing-chat" },
       MESSAGES.map(([whose, width], index) =>
-        h("i", { class: `drawing-message ${whose} w${width} pair-${Math.floor(index / 2)}` })),
-      h("i", { class: "drawing-line" })),
-    h("div", { class: "drawing-memories" },
+        h("i", { class: `drawing-message ${whose} w${width} pair-${Math.floor(index / 2)}` }),
+      ),
+      h("i", { class: "drawing-line" }),
+    ),
+    h(
+      "div",
+      { class: "drawing-memories" },
       memories.map((words, index) => h("span", { class: `drawing-memory at-${index}` }, words)),
-      h("p", { class: "drawing-words" },
-        moves ? say("The model sees what is below the line. Move it whenever you like.") : say("The model sees what is below the line."))));
+      h(
+        "p",
+        { class: "drawing-words" },
+        moves
+          ? say("The model sees what is below the line. Move it whenever you like.")
+          : say("The model sees what is below the line."),
+      ),
+    ),
+  );
 }

@@ -10,16 +10,33 @@ export class PlainRow {
   constructor(group) {
     const { role, name, seq } = group.items[0];
     this.text = h("div", { class: "plain", dir: "auto" });
-    this.element = h("article", { class: `m ${role}`, tabindex: "-1", "data-seq": seq },
+    this.element = h(
+      "article",
+      { class: `m ${role}`, tabindex: "-1", "data-seq": seq },
       h("div", { class: "m-head" }, h("h2", { class: "who" }, name)),
-      h("div", { class: "body" },
-        h("p", { class: "plain-note" }, say("Shown as plain text: this message couldn't be drawn.")), this.text));
+      h(
+        "div",
+        { class: "body" },
+        h(
+          "p",
+          { class: "plain-note" },
+          say("Shown as plain text: this message couldn't be drawn."),
+        ),
+        this.text,
+      ),
+    );
     this.update(group);
   }
 
   /** @param {ItemGroup} group */
   update({ items }) {
-    setText(this.text, items.map(({ content }) => content).filter(Boolean).join("\n\n"));
+    setText(
+      this.text,
+      items
+        .map(({ content }) => content)
+        .filter(Boolean)
+        .join("\n\n"),
+    );
   }
 
   updateStatus() {}

@@ -41,14 +41,19 @@ export class ReadingPlace {
    */
   keep(element) {
     this.scrolled = this.log.scrollTop;
-    this.held = [{ element, top: element.getBoundingClientRect().top - this.log.getBoundingClientRect().top }];
+    this.held = [
+      { element, top: element.getBoundingClientRect().top - this.log.getBoundingClientRect().top },
+    ];
   }
 
   /** Puts what is remembered back where it was, unless somebody scrolled since. */
   hold() {
-    const kept = this.log.scrollTop === this.scrolled && this.held.findLast(({ element }) => element.getClientRects().length);
+    const kept =
+      this.log.scrollTop === this.scrolled &&
+      this.held.findLast(({ element }) => element.getClientRects().length);
     if (!kept) return this.note();
-    const moved = kept.element.getBoundingClientRect().top - this.log.getBoundingClientRect().top - kept.top;
+    const moved =
+      kept.element.getBoundingClientRect().top - this.log.getBoundingClientRect().top - kept.top;
     if (Math.abs(moved) >= 1) this.log.scrollTop += moved;
     this.scrolled = this.log.scrollTop;
   }

@@ -27,16 +27,20 @@ export class SecondAnswer {
   expect(state, id) {
     const former = answerWith(state, id).map((one) => one.id);
     const older = former.at(-1) !== state.messages.at(-1)?.id;
-    this.waits = former.length ? { conversation: state.conversationId, former, older, begun: false } : null;
+    this.waits = former.length
+      ? { conversation: state.conversationId, former, older, begun: false }
+      : null;
   }
 
   /** @param {State} state */
   update(state) {
     const { waits } = this;
     if (!waits) return;
-    if (state.conversationId !== waits.conversation || (state.refusal && !waits.begun)) this.waits = null;
+    if (state.conversationId !== waits.conversation || (state.refusal && !waits.begun))
+      this.waits = null;
     else if (state.turn) waits.begun = true;
-    else if (waits.begun) this.#arrive(waits.former, answerWith(state, state.messages.at(-1)?.id), waits.older);
+    else if (waits.begun)
+      this.#arrive(waits.former, answerWith(state, state.messages.at(-1)?.id), waits.older);
   }
 
   /**
@@ -52,10 +56,15 @@ export class SecondAnswer {
       const other = versions.findLastIndex((one) => former.includes(one.id));
       if (at < 0 || other < 0 || at === other) continue;
       const words = older
-        ? say("There are two answers now. The one before is kept as a version, with all that was below it.")
+        ? say(
+            "There are two answers now. The one before is kept as a version, with all that was below it.",
+          )
         : say("There are two answers now. The one before is kept as a version.");
       toast(words, {
-        label: say("Side by side"), act: () => this.open(versions, at, other), seconds: OFFERED_SECONDS, about: "second-answer",
+        label: say("Side by side"),
+        act: () => this.open(versions, at, other),
+        seconds: OFFERED_SECONDS,
+        about: "second-answer",
       });
       return;
     }
@@ -73,5 +82,7 @@ function answerWith({ messages, turn }, id) {
   if (turn || at < 0) return [];
   const asked = messages.slice(0, at + 1).findLastIndex(({ role }) => role === "user");
   const next = messages.findIndex(({ role }, index) => index > at && role === "user");
-  return messages.slice(asked + 1, next < 0 ? undefined : next).filter(({ role }) => role === "assistant");
+  return messages
+    .slice(asked + 1, next < 0 ? undefined : next)
+    .filter(({ role }) => role === "assistant");
 }

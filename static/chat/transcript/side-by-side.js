@@ -40,7 +40,9 @@ export class SideBySide {
    */
   async open(versions, at, other) {
     try {
-      const both = [at, other].sort((one, next) => one - next).map((index) => this.#read(versions[index], index + 1, index === at));
+      const both = [at, other]
+        .sort((one, next) => one - next)
+        .map((index) => this.#read(versions[index], index + 1, index === at));
       this.#show(await Promise.all(both));
     } catch (error) {
       showError(error);
@@ -58,7 +60,9 @@ export class SideBySide {
     const { question, answer } = await getJson(`${this.page.urls.messages}/${version.id}/version`);
     const turn = answer?.turn ?? question?.turn;
     // A receipt isn't shown to everybody; the version itself says enough then.
-    const receipt = turn ? await getJson(`${this.page.urls.turns}/${turn}/receipt`).catch(() => null) : null;
+    const receipt = turn
+      ? await getJson(`${this.page.urls.turns}/${turn}/receipt`).catch(() => null)
+      : null;
     return { version, number, shown, question, answer, receipt };
   }
 
@@ -70,14 +74,32 @@ export class SideBySide {
     const columns = both.map((one) => this.#column(one, !same));
     setChildren(
       this.dialog,
-      h("h2", { id: "two-answers-title", tabindex: "-1" },
-        same ? say("Two answers to the same question") : say("Two versions of a question, with their answers")),
+      h(
+        "h2",
+        { id: "two-answers-title", tabindex: "-1" },
+        same
+          ? say("Two answers to the same question")
+          : say("Two versions of a question, with their answers"),
+      ),
       same && first.question && question(first.question),
-      h("div", { class: "two-answers-columns" }, columns.map(({ element }) => element)),
+      h(
+        "div",
+        { class: "two-answers-columns" },
+        columns.map(({ element }) => element),
+      ),
       told?.list,
-      h("form", { method: "dialog", class: "two-answers-foot" },
-        h("p", { class: "quiet" }, told?.sentence, " ", say("Neither is lost: ‹ and › under the message step between them.")),
-        h("button", { class: "plain-button" }, say("Close"))),
+      h(
+        "form",
+        { method: "dialog", class: "two-answers-foot" },
+        h(
+          "p",
+          { class: "quiet" },
+          told?.sentence,
+          " ",
+          say("Neither is lost: ‹ and › under the message step between them."),
+        ),
+        h("button", { class: "plain-button" }, say("Close")),
+      ),
     );
     this.dialog.showModal();
     // A text is formatted once it is in the page.
@@ -92,20 +114,41 @@ export class SideBySide {
   #column(side, asks) {
     const { version, number, shown } = side;
     const text = side.answer?.text ? new FormattedText() : null;
-    const title = shown ? say("Version {number} · shown now", { number }) : say("Version {number}", { number });
-    const keep = h("button", {
-      type: "button", class: shown ? "primary" : "plain-button", "aria-label": say("Continue with this one: version {number}", { number }),
-      on: { click: () => this.#keep(side) },
-    }, say("Continue with this one"));
+    const title = shown
+      ? say("Version {number} · shown now", { number })
+      : say("Version {number}", { number });
+    const keep = h(
+      "button",
+      {
+        type: "button",
+        class: shown ? "primary" : "plain-button",
+        "aria-label": say("Continue with this one: version {number}", { number }),
+        on: { click: () => this.#keep(side) },
+      },
+      say("Continue with this one"),
+    );
     const model = side.receipt?.provider?.label || side.receipt?.provider?.model || version.model;
-    const about = [model, formatTime(version.at), version.edited && say("edited by you")].filter(Boolean).join(" · ");
-    const element = h("section", { class: "two-answers-one", "aria-label": title },
+    const about = [model, formatTime(version.at), version.edited && say("edited by you")]
+      .filter(Boolean)
+      .join(" · ");
+    const element = h(
+      "section",
+      { class: "two-answers-one", "aria-label": title },
       h("h3", {}, title, h("small", {}, about)),
       asks && side.question && question(side.question),
-      h("div", { class: "two-answers-text", tabindex: "0", role: "group", "aria-label": say("The answer") },
-        text ? text.element : h("p", { class: "quiet" }, say("There is no answer."))),
+      h(
+        "div",
+        {
+          class: "two-answers-text",
+          tabindex: "0",
+          role: "group",
+          "aria-label": say("The answer"),
+        },
+        text ? text.element : h("p", { class: "quiet" }, say("There is no answer.")),
+      ),
       h("dl", { class: "facts small" }, facts(side)),
-      keep);
+      keep,
+    );
     return { element, text };
   }
 
@@ -118,7 +161,9 @@ export class SideBySide {
 
 /** @param {Said} said */
 function question({ text, files }) {
-  const words = [shorten(text, 240), ...files.map((name) => say("File: {name}", { name }))].filter(Boolean);
+  const words = [shorten(text, 240), ...files.map((name) => say("File: {name}", { name }))].filter(
+    Boolean,
+  );
   return h("blockquote", { class: "why-quote" }, words.join(" · "));
 }
 
@@ -135,12 +180,24 @@ function facts({ version, receipt }) {
   const rows = [
     [say("Memory"), receipt && capitalize(receipt.in_words)],
     [say("Sent"), (receipt && describeExchanges(receipt)) || null],
-    [say("Request"), receipt && sayCount("{count} token", "{count} tokens", reported?.prompt ?? receipt.prompt_tokens)],
-    [say("Answer"), typeof tokens === "number" ? sayCount("{count} token", "{count} tokens", tokens) : null],
+    [
+      say("Request"),
+      receipt &&
+        sayCount("{count} token", "{count} tokens", reported?.prompt ?? receipt.prompt_tokens),
+    ],
+    [
+      say("Answer"),
+      typeof tokens === "number" ? sayCount("{count} token", "{count} tokens", tokens) : null,
+    ],
     [say("Cost"), typeof cost === "number" ? formatDollars(cost) : null],
-    [say("First word"), typeof first === "number" ? say("after {time}", { time: formatDuration(first) }) : null],
+    [
+      say("First word"),
+      typeof first === "number" ? say("after {time}", { time: formatDuration(first) }) : null,
+    ],
   ];
-  return rows.filter(([, value]) => value !== null).flatMap(([name, value]) => [h("dt", {}, name), h("dd", {}, value)]);
+  return rows
+    .filter(([, value]) => value !== null)
+    .flatMap(([name, value]) => [h("dt", {}, name), h("dd", {}, value)]);
 }
 
 /**
@@ -153,13 +210,36 @@ function differences([first, second], messages) {
   /** @param {Side} side @param {Side} other */
   const only = (side, other) => ({
     title: say("Sent only for version {number}", { number: side.number }),
-    messages: messages.filter(({ seq }) => findVerdict(side.receipt, seq)?.sent && findVerdict(other.receipt, seq)?.sent === false),
+    messages: messages.filter(
+      ({ seq }) =>
+        findVerdict(side.receipt, seq)?.sent && findVerdict(other.receipt, seq)?.sent === false,
+    ),
   });
   const lists = [only(first, second), only(second, first)].filter((one) => one.messages.length);
   if (!lists.length) return { sentence: sameMessages(first, second), list: null };
-  const list = h("div", { class: "two-answers-differences" }, lists.map((one) => h("details", {},
-    h("summary", {}, `${one.title}: `, sayCount("{count} message", "{count} messages", one.messages.length)),
-    h("ul", {}, one.messages.slice(-QUOTED).map(({ seq, content }) => h("li", {}, `${seq} `, shorten(content ?? "", 90)))))));
+  const list = h(
+    "div",
+    { class: "two-answers-differences" },
+    lists.map((one) =>
+      h(
+        "details",
+        {},
+        h(
+          "summary",
+          {},
+          `${one.title}: `,
+          sayCount("{count} message", "{count} messages", one.messages.length),
+        ),
+        h(
+          "ul",
+          {},
+          one.messages
+            .slice(-QUOTED)
+            .map(({ seq, content }) => h("li", {}, `${seq} `, shorten(content ?? "", 90))),
+        ),
+      ),
+    ),
+  );
   return { sentence: say("They were sent different messages."), list };
 }
 
@@ -169,7 +249,11 @@ function differences([first, second], messages) {
  * @param {Side} second
  */
 function sameMessages(first, second) {
-  if (first.question?.text !== second.question?.text) return say("Both were sent the same earlier messages: only your question differs.");
-  if (first.receipt?.provider?.model === second.receipt?.provider?.model) return say("Both were sent the same messages.");
-  return say("Both were sent the same messages. Each model counts tokens its own way, and some get longer instructions.");
+  if (first.question?.text !== second.question?.text)
+    return say("Both were sent the same earlier messages: only your question differs.");
+  if (first.receipt?.provider?.model === second.receipt?.provider?.model)
+    return say("Both were sent the same messages.");
+  return say(
+    "Both were sent the same messages. Each model counts tokens its own way, and some get longer instructions.",
+  );
 }

@@ -54,7 +54,14 @@ export class SummaryWindow {
     if (!this.dialog.open || conversationId !== this.conversation || !this.found) return;
     const newer = summary.version > this.found.current;
     this.newer.hidden = !newer;
-    if (newer) setChildren(this.newer, say("Version {version} was made meanwhile. What you save is for the messages of version {current}.", { version: summary.version, current: this.found.current }));
+    if (newer)
+      setChildren(
+        this.newer,
+        say(
+          "Version {version} was made meanwhile. What you save is for the messages of version {current}.",
+          { version: summary.version, current: this.found.current },
+        ),
+      );
   }
 
   #path(rest = "") {
@@ -70,12 +77,25 @@ export class SummaryWindow {
     this.newer = h("p", { class: "quiet", role: "status", hidden: true });
     setChildren(
       this.dialog,
-      h("h2", { id: "summary-title", tabindex: "-1", autofocus: true }, say("Summary of earlier messages")),
-      h("p", { class: "quiet" }, current ? describeVersion(current) : say("There is no summary yet. One is written after an answer, when this chat's room is mostly filled.")),
+      h(
+        "h2",
+        { id: "summary-title", tabindex: "-1", autofocus: true },
+        say("Summary of earlier messages"),
+      ),
+      h(
+        "p",
+        { class: "quiet" },
+        current
+          ? describeVersion(current)
+          : say(
+              "There is no summary yet. One is written after an answer, when this chat's room is mostly filled.",
+            ),
+      ),
       this.#unused(found),
       this.#switch(found),
       current && this.#editor(current),
-      this.newer, this.error,
+      this.newer,
+      this.error,
       this.#foot(current),
       found.versions.length > (current ? 1 : 0) && this.#older(found),
     );
@@ -86,7 +106,11 @@ export class SummaryWindow {
     const { decision } = this.state();
     const other = decision && !usesSummary(decision, this.page.policies.with_summary);
     return other && found.current > 0
-      ? h("p", { class: "quiet" }, say("It isn't sent now: this chat sends {memory}.", { memory: decision.in_words }))
+      ? h(
+          "p",
+          { class: "quiet" },
+          say("It isn't sent now: this chat sends {memory}.", { memory: decision.in_words }),
+        )
       : null;
   }
 
@@ -99,7 +123,12 @@ export class SummaryWindow {
       if (await this.#change("/switch", { on })) found.on = on;
       else box.checked = found.on;
     });
-    return h("label", { class: "summary-switch", for: "summary-on" }, box, say("Use a summary in this chat"));
+    return h(
+      "label",
+      { class: "summary-switch", for: "summary-on" },
+      box,
+      say("Use a summary in this chat"),
+    );
   }
 
   /** @param {SummaryVersion} current */
@@ -109,13 +138,26 @@ export class SummaryWindow {
     text.value = this.drafts.get(key) ?? current.text;
     text.addEventListener("input", () => this.#offerSave(current));
     this.text = text;
-    return h("div", { class: "summary-edit" }, h("label", { for: "summary-text" }, say("What the model reads")), text);
+    return h(
+      "div",
+      { class: "summary-edit" },
+      h("label", { for: "summary-text" }, say("What the model reads")),
+      text,
+    );
   }
 
   /** @param {SummaryVersion|null} current */
   #foot(current) {
-    this.cancel = h("button", { type: "button", class: "plain-button", on: { click: () => this.#cancel(current) } });
-    this.save = h("button", { type: "button", class: "primary", on: { click: () => current && this.#save(current) } }, say("Save"));
+    this.cancel = h("button", {
+      type: "button",
+      class: "plain-button",
+      on: { click: () => this.#cancel(current) },
+    });
+    this.save = h(
+      "button",
+      { type: "button", class: "primary", on: { click: () => current && this.#save(current) } },
+      say("Save"),
+    );
     this.#offerSave(current);
     return h("div", { class: "box-foot" }, this.cancel, current && this.save);
   }
@@ -137,7 +179,11 @@ export class SummaryWindow {
   async #save(current) {
     if (!this.text || !this.save) return;
     this.save.disabled = true;
-    const saved = await this.#change("", { version: current.version, text: this.text.value, query: queryString() });
+    const saved = await this.#change("", {
+      version: current.version,
+      text: this.text.value,
+      query: queryString(),
+    });
     this.save.disabled = false;
     if (!saved) return void this.text.focus();
     this.text.value = current.text;
@@ -148,16 +194,43 @@ export class SummaryWindow {
   /** @param {SummaryVersions} found */
   #older(found) {
     const rest = found.versions.filter((one) => one.version !== found.current);
-    return h("details", { class: "summary-older" },
-      h("summary", {}, found.earlier
-        ? sayCount("The last older version", "The last {count} older versions", rest.length)
-        : sayCount("{count} older version", "{count} older versions", rest.length)),
-      h("ol", {}, rest.map((one) => h("li", {},
-        h("p", { class: "quiet" }, say("Version {version}. {about}", { version: one.version, about: describeVersion(one) })),
-        one.text && h("p", { class: "summary-words", dir: "auto" }, one.text),
-        one.why_not
-          ? h("p", { class: "quiet" }, one.why_not)
-          : h("button", { type: "button", class: "link", on: { click: () => this.#back(one) } }, say("Restore version {version}", { version: one.version }))))));
+    return h(
+      "details",
+      { class: "summary-older" },
+      h(
+        "summary",
+        {},
+        found.earlier
+          ? sayCount("The last older version", "The last {count} older versions", rest.length)
+          : sayCount("{count} older version", "{count} older versions", rest.length),
+      ),
+      h(
+        "ol",
+        {},
+        rest.map((one) =>
+          h(
+            "li",
+            {},
+            h(
+              "p",
+              { class: "quiet" },
+              say("Version {version}. {about}", {
+                version: one.version,
+                about: describeVersion(one),
+              }),
+            ),
+            one.text && h("p", { class: "summary-words", dir: "auto" }, one.text),
+            one.why_not
+              ? h("p", { class: "quiet" }, one.why_not)
+              : h(
+                  "button",
+                  { type: "button", class: "link", on: { click: () => this.#back(one) } },
+                  say("Restore version {version}", { version: one.version }),
+                ),
+          ),
+        ),
+      ),
+    );
   }
 
   /** @param {SummaryVersion} version */
@@ -166,7 +239,12 @@ export class SummaryWindow {
     if (!found) return;
     this.#show(found);
     byId("summary-title").focus();
-    toast(say("Version {version} is restored, as version {current}.", { version: version.version, current: found.current }));
+    toast(
+      say("Version {version} is restored, as version {current}.", {
+        version: version.version,
+        current: found.current,
+      }),
+    );
   }
 
   /**
@@ -199,13 +277,19 @@ export class SummaryWindow {
 /** @param {SummaryVersion} version */
 function describeVersion(version) {
   const parts = [
-    version.exchanges > 0 && sayCount("Covers {count} exchange", "Covers {count} exchanges", version.exchanges),
+    version.exchanges > 0 &&
+      sayCount("Covers {count} exchange", "Covers {count} exchanges", version.exchanges),
     version.seconds === null
       ? say("written by {by}", { by: version.by })
-      : say("written by {by} in {duration}", { by: version.by, duration: formatDuration(version.seconds * 1000) }),
+      : say("written by {by} in {duration}", {
+          by: version.by,
+          duration: formatDuration(version.seconds * 1000),
+        }),
     formatTime(version.created),
     version.tokens !== null && sayCount("{count} token", "{count} tokens", version.tokens),
   ];
-  const cut = version.shortened ? say(" It was too long and was cut at the end of a sentence.") : "";
+  const cut = version.shortened
+    ? say(" It was too long and was cut at the end of a sentence.")
+    : "";
   return `${capitalize(parts.filter(Boolean).join(", "))}.${cut}`;
 }

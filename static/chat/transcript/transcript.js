@@ -56,7 +56,10 @@ export class Transcript {
     this.loading = null;
     // Older messages couldn't be loaded: the button asks again, scrolling doesn't.
     this.stuck = false;
-    this.horizon = new Horizon({ summary: () => this.actions.summary(), change: () => this.actions.policy() });
+    this.horizon = new Horizon({
+      summary: () => this.actions.summary(),
+      change: () => this.actions.policy(),
+    });
     this.log.after(this.horizon.mark);
     this.marker = new ForgetLine(() => this.actions.remember());
     /** @type {Map<string, MessageRow|PlainRow>} */
@@ -69,8 +72,15 @@ export class Transcript {
     this.lastTop = 0;
     this.intro = h("div", { class: "intro" });
     this.prompts = h("div", { class: "prompts" });
-    this.more = h("button", { type: "button", class: "more", on: { click: () => void (this.loading ?? this.showEarlier()) } },
-      say("Show earlier messages"));
+    this.more = h(
+      "button",
+      {
+        type: "button",
+        class: "more",
+        on: { click: () => void (this.loading ?? this.showEarlier()) },
+      },
+      say("Show earlier messages"),
+    );
     setChildren(this.column);
     this.log.addEventListener("scroll", () => this.#scrolled(), { passive: true });
     new ResizeObserver(() => this.#settle()).observe(this.column);
@@ -85,10 +95,15 @@ export class Transcript {
   update(state, before) {
     this.state = state;
     if (state.conversationId !== before.conversationId) this.#clear();
-    const moved = state.messages !== before.messages || state.pending !== before.pending
-      || state.agent !== before.agent || state.forgetAbove !== before.forgetAbove || state.receipt !== before.receipt
-      || (state.turn === null) !== (before.turn === null) || state.turn?.id !== before.turn?.id
-      || !this.rows.size;
+    const moved =
+      state.messages !== before.messages ||
+      state.pending !== before.pending ||
+      state.agent !== before.agent ||
+      state.forgetAbove !== before.forgetAbove ||
+      state.receipt !== before.receipt ||
+      (state.turn === null) !== (before.turn === null) ||
+      state.turn?.id !== before.turn?.id ||
+      !this.rows.size;
     if (moved) keepFocus(this.column, () => this.#arrange(state));
     else if (state.turn !== before.turn) this.#stream(state);
     const marks = moved || state.decision !== before.decision || state.summary !== before.summary;
@@ -162,7 +177,9 @@ export class Transcript {
    * @param {number} seq
    */
   elementOf(seq) {
-    return /** @type {HTMLElement|null} */ (this.column.querySelector(`[data-seq="${Number(seq)}"]`));
+    return /** @type {HTMLElement|null} */ (
+      this.column.querySelector(`[data-seq="${Number(seq)}"]`)
+    );
   }
 
   /**
@@ -194,7 +211,10 @@ export class Transcript {
     const { top, bottom } = element.getBoundingClientRect();
     // Far away lie rows whose height isn't known yet: a way that is drawn would end elsewhere.
     const far = bottom < -innerHeight || top > 2 * innerHeight;
-    element.scrollIntoView({ block: "center", behavior: far || reducedMotion() ? "instant" : "smooth" });
+    element.scrollIntoView({
+      block: "center",
+      behavior: far || reducedMotion() ? "instant" : "smooth",
+    });
     if (far) this.place.keep(element);
     element.focus({ preventScroll: true });
   }
@@ -222,7 +242,9 @@ export class Transcript {
     const elements = list.flatMap((group) => {
       const { element } = this.#row(group);
       const [item] = group.items;
-      return item.forgets && item.seq === state.forgetAbove ? [this.marker.element, element] : [element];
+      return item.forgets && item.seq === state.forgetAbove
+        ? [this.marker.element, element]
+        : [element];
     });
     this.#order([
       ...(state.earlier ? [this.more] : []),
@@ -230,7 +252,8 @@ export class Transcript {
       ...elements,
       ...(begun ? [] : [this.prompts]),
     ]);
-    if (!begun) drawEmptyChat(this.intro, this.prompts, state, { ...this.actions, memory: this.who });
+    if (!begun)
+      drawEmptyChat(this.intro, this.prompts, state, { ...this.actions, memory: this.who });
   }
 
   /**
@@ -293,12 +316,25 @@ export class Transcript {
     const { decision, messages, earlier, turn, pending } = state;
     const line = decision?.horizon ?? null;
     const loaded = messages[0]?.seq ?? 0;
-    if (!decision || line === null || !messages.length || !divides(decision, line) || (earlier && line < loaded)) {
+    if (
+      !decision ||
+      line === null ||
+      !messages.length ||
+      !divides(decision, line) ||
+      (earlier && line < loaded)
+    ) {
       return this.horizon.remove();
     }
     const next = this.#firstBelow(line);
-    const summary = { words: describeSummary(state, this.withSummary), sent: sendsSummary(decision) };
-    this.horizon.place(this.column, next, { empty: !next && !turn && !pending.length, summary, decision });
+    const summary = {
+      words: describeSummary(state, this.withSummary),
+      sent: sendsSummary(decision),
+    };
+    this.horizon.place(this.column, next, {
+      empty: !next && !turn && !pending.length,
+      summary,
+      decision,
+    });
     this.horizon.point(this.log);
     this.clearLine.update();
   }
@@ -331,7 +367,8 @@ export class Transcript {
     this.#showArrow(!this.atBottom);
     if (this.atBottom) return;
     this.place.note();
-    if (scrollTop < clientHeight && this.state?.earlier && !this.loading && !this.stuck) void this.showEarlier();
+    if (scrollTop < clientHeight && this.state?.earlier && !this.loading && !this.stuck)
+      void this.showEarlier();
   }
 
   #settle() {
@@ -354,7 +391,10 @@ export class Transcript {
  * @param {Decision} decision
  * @param {number} line
  */
-const divides = ({ verdicts }, line) => verdicts.some(({ first, sent, reason }) => first > 0 && first < line && !sent && !ALONE.includes(reason));
+const divides = ({ verdicts }, line) =>
+  verdicts.some(
+    ({ first, sent, reason }) => first > 0 && first < line && !sent && !ALONE.includes(reason),
+  );
 
 /**
  * Shows for a moment which message was looked for.

@@ -14,7 +14,8 @@ const NUMBER = new Intl.NumberFormat(LANGUAGE);
 const PLURAL = new Intl.PluralRules(LANGUAGE);
 // A catalogue's plural forms have this order, without those that the language doesn't have.
 const FORMS = ["zero", "one", "two", "few", "many", "other"].filter((form) =>
-  PLURAL.resolvedOptions().pluralCategories.some((known) => known === form));
+  PLURAL.resolvedOptions().pluralCategories.some((known) => known === form),
+);
 
 /** @type {Catalogue} */
 let catalogue = {};
@@ -57,4 +58,5 @@ export function sayCount(one, many, count, values = {}) {
  * @param {string} text
  * @param {Values} values
  */
-const fill = (text, values) => text.replace(/\{(\w+)\}/g, (whole, name) => String(values[name] ?? whole));
+const fill = (text, values) =>
+  text.replace(/\{(\w+)\}/g, (whole, name) => String(values[name] ?? whole));

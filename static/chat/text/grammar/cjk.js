@@ -9,8 +9,10 @@ import { Tokenizer } from "../../../vendor/marked/marked.esm.js";
 
 // CommonMark asks for a blank outside of "**" where punctuation is inside. As markdown-cjk-friendly proposes for the
 // standard: CJK punctuation counts as a letter there, and beside a CJK character other punctuation does too.
-export const WIDE = "\\u3001-\\u303f\\u30a0\\u30fb\\u3200-\\u33ff\\ufe10-\\ufe1f\\ufe30-\\ufe6f\\uff01-\\uff0f\\uff1a-\\uff20\\uff3b-\\uff40\\uff5b-\\uff65\\uffe0-\\uffe6";
-export const LETTER = "\\p{Script=Han}\\p{Script=Hiragana}\\p{Script=Katakana}\\p{Script=Hangul}\\p{Script=Bopomofo}\\p{Script=Thai}\\p{Script=Lao}\\p{Script=Khmer}\\p{Script=Myanmar}\\u30fc\\uff10-\\uff19\\uff21-\\uff3a\\uff41-\\uff5a";
+export const WIDE =
+  "\\u3001-\\u303f\\u30a0\\u30fb\\u3200-\\u33ff\\ufe10-\\ufe1f\\ufe30-\\ufe6f\\uff01-\\uff0f\\uff1a-\\uff20\\uff3b-\\uff40\\uff5b-\\uff65\\uffe0-\\uffe6";
+export const LETTER =
+  "\\p{Script=Han}\\p{Script=Hiragana}\\p{Script=Katakana}\\p{Script=Hangul}\\p{Script=Bopomofo}\\p{Script=Thai}\\p{Script=Lao}\\p{Script=Khmer}\\p{Script=Myanmar}\\u30fc\\uff10-\\uff19\\uff21-\\uff3a\\uff41-\\uff5a";
 const SIGN = new RegExp(`[${WIDE}]`);
 const CJK = new RegExp(`[${WIDE}${LETTER}]`, "u");
 const PUNCTUATION = /[\p{P}\p{S}]/u;
@@ -51,7 +53,11 @@ function maskMarks(text) {
     const isWide = SIGN.test(sign);
     if (!isWide && !(PUNCTUATION.test(sign) && CJK.test(other))) return;
     const besideUnderscore = text[at - 1] === "_" || text[at + sign.length] === "_";
-    const stands = besideUnderscore ? STANDS_FOR_BOTH : isWide ? STANDS_FOR_SIGN : STANDS_FOR_PUNCTUATION;
+    const stands = besideUnderscore
+      ? STANDS_FOR_BOTH
+      : isWide
+        ? STANDS_FOR_SIGN
+        : STANDS_FOR_PUNCTUATION;
     pieces.push(text.slice(done, at), stands.repeat(sign.length));
     done = at + sign.length;
   };
@@ -75,7 +81,9 @@ function previousOf(text, masked, previous) {
   if (!previous || previous === mark) return previous;
   const next = after(text, /** @type {RegExpExecArray} */ (/^(?:\*+|~+)/.exec(text))[0].length);
   if (SIGN.test(next)) return "";
-  return PUNCTUATION.test(next) && CJK.test(before(masked, masked.length - text.length)) ? "" : previous;
+  return PUNCTUATION.test(next) && CJK.test(before(masked, masked.length - text.length))
+    ? ""
+    : previous;
 }
 
 /** @param {string} text */
@@ -87,7 +95,12 @@ export const emphasis = {
   tokenizer: {
     emStrong(text, masked, previous = "") {
       if (text[0] !== "*") return false;
-      return Tokenizer.prototype.emStrong.call(this, text, masked, previousOf(text, masked, previous));
+      return Tokenizer.prototype.emStrong.call(
+        this,
+        text,
+        masked,
+        previousOf(text, masked, previous),
+      );
     },
     del(text, masked, previous = "") {
       if (!text.startsWith("~~")) return false;

@@ -10,7 +10,8 @@ export const NOTE = "footnote-note";
 
 // A name has no blank: "[^ a]" is text. Bounds, so that no text makes a search long.
 const NAMED = /^\[\^([^\s[\]^]{1,40})\]/;
-const NOTED = /^ {0,3}\[\^([^\s[\]^]{1,40})\]:[ \t]*(?:\n[ \t]*)?((?:[^\n]+(?:\n(?![ \t]*(?:\n|$)| {0,3}\[\^))?){1,50})(?:\n+|$)/;
+const NOTED =
+  /^ {0,3}\[\^([^\s[\]^]{1,40})\]:[ \t]*(?:\n[ \t]*)?((?:[^\n]+(?:\n(?![ \t]*(?:\n|$)| {0,3}\[\^))?){1,50})(?:\n+|$)/;
 
 /** @type {Record<string, string>} */
 const ESCAPES = { "&": "&amp;", "<": "&lt;", ">": "&gt;" };
@@ -19,7 +20,8 @@ const ESCAPES = { "&": "&amp;", "<": "&lt;", ">": "&gt;" };
  * @param {string} kind
  * @param {string} name
  */
-const element = (kind, name) => `<code class="${kind}">${name.replace(/[&<>]/g, (character) => ESCAPES[character])}</code>`;
+const element = (kind, name) =>
+  `<code class="${kind}">${name.replace(/[&<>]/g, (character) => ESCAPES[character])}</code>`;
 
 /** @type {MarkedExtension} */
 export const footnotes = {
@@ -31,7 +33,12 @@ export const footnotes = {
       tokenizer(text) {
         const found = NOTED.exec(text);
         if (!found) return undefined;
-        return { type: "footnote", raw: found[0], name: found[1], tokens: this.lexer.inlineTokens(found[2].trim()) };
+        return {
+          type: "footnote",
+          raw: found[0],
+          name: found[1],
+          tokens: this.lexer.inlineTokens(found[2].trim()),
+        };
       },
       renderer({ name, tokens = [] }) {
         return `<p>${element(NOTE, name)} ${this.parser.parseInline(tokens)}</p>\n`;

@@ -10,7 +10,11 @@ const HOLDS_BARS = /(`+)(?!`)[^\n]*?[^`]\1(?!`)|\$[^\s$](?:[^$\n]*[^\s$])?\$/g;
  * How many cells a row has.
  * @param {string} row
  */
-const cells = (row) => row.replace(/\\\|/g, "").replace(/^[\s>]*\||\|\s*$/g, "").split("|").length;
+const cells = (row) =>
+  row
+    .replace(/\\\|/g, "")
+    .replace(/^[\s>]*\||\|\s*$/g, "")
+    .split("|").length;
 
 /**
  * The row with the bars escaped that are in code and formulas, where it has too many.
@@ -18,7 +22,7 @@ const cells = (row) => row.replace(/\\\|/g, "").replace(/^[\s>]*\||\|\s*$/g, "")
  * @param {number} columns
  */
 const escaped = (row, columns) =>
-  (cells(row) > columns ? row.replace(HOLDS_BARS, (part) => part.replace(/\\?\|/g, "\\|")) : row);
+  cells(row) > columns ? row.replace(HOLDS_BARS, (part) => part.replace(/\\?\|/g, "\\|")) : row;
 
 /** @type {MarkedExtension} */
 export const tables = {
@@ -28,7 +32,10 @@ export const tables = {
       if (!written || !/[`$]/.test(written)) return false;
       const rows = written.split("\n");
       const columns = cells(rows[1]);
-      const token = Tokenizer.prototype.table.call(this, rows.map((row) => escaped(row, columns)).join("\n"));
+      const token = Tokenizer.prototype.table.call(
+        this,
+        rows.map((row) => escaped(row, columns)).join("\n"),
+      );
       return token && { ...token, raw: written };
     },
   },

@@ -10,20 +10,28 @@ const LINE = /^ {0,3}<(?:\/?br[ \t]*\/?|\/?(?:sub|sup|kbd|mark))>/i;
 
 /** @type {MarkedExtension} */
 export const tags = {
-  extensions: [{
-    name: "tag",
-    level: "inline",
-    start: (text) => text.match(/<(?:\/?br|sub|sup|kbd|mark)/i)?.index,
-    tokenizer(text) {
-      const pair = PAIR.exec(text);
-      if (pair) return { type: "tag", raw: pair[0], tag: pair[1].toLowerCase(), tokens: this.lexer.inlineTokens(pair[2]) };
-      const line = BREAK.exec(text);
-      return line ? { type: "tag", raw: line[0], tag: "br" } : undefined;
+  extensions: [
+    {
+      name: "tag",
+      level: "inline",
+      start: (text) => text.match(/<(?:\/?br|sub|sup|kbd|mark)/i)?.index,
+      tokenizer(text) {
+        const pair = PAIR.exec(text);
+        if (pair)
+          return {
+            type: "tag",
+            raw: pair[0],
+            tag: pair[1].toLowerCase(),
+            tokens: this.lexer.inlineTokens(pair[2]),
+          };
+        const line = BREAK.exec(text);
+        return line ? { type: "tag", raw: line[0], tag: "br" } : undefined;
+      },
+      renderer({ tag, tokens }) {
+        return tokens ? `<${tag}>${this.parser.parseInline(tokens)}</${tag}>` : "<br>";
+      },
     },
-    renderer({ tag, tokens }) {
-      return tokens ? `<${tag}>${this.parser.parseInline(tokens)}</${tag}>` : "<br>";
-    },
-  }],
+  ],
   tokenizer: {
     // On a line of its own it would begin a block in which Markdown isn't read.
     html: (text) => (LINE.test(text) ? undefined : false),
