@@ -12,10 +12,10 @@ import pytest
 from tests.running import ROOT
 
 pytestmark = pytest.mark.slow
+
 EXAMPLES = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "library.md").read_text(), re.S)
 NOTHING_ELSE = """
 import sys
-
 outside = {name.partition(".")[0] for name in sys.modules} - sys.stdlib_module_names
 assert outside <= {"chatsite", "__main__", "sitecustomize"}, outside
 assert "/installed/" in sys.modules["chatsite"].__file__

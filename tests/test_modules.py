@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import gc
 import subprocess
 import sys
 from collections import Counter, defaultdict
@@ -24,7 +25,12 @@ IMPURE = {"os", "pathlib", "time", "random", "socket", "subprocess", "threading"
 @cache
 def trees() -> dict[Path, ast.Module]:
     """The source of each module, parsed once."""
-    return {path: ast.parse(path.read_text(encoding="utf-8")) for path in MODULES}
+    # Python 3.11 may fail if garbage is collected meanwhile ("recursion depth mismatch").
+    gc.disable()
+    try:
+        return {path: ast.parse(path.read_text(encoding="utf-8")) for path in MODULES}
+    finally:
+        gc.enable()
 
 
 def part_of(path: Path) -> str:

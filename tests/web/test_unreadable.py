@@ -172,6 +172,7 @@ async def test_a_refused_body_is_kept_nowhere(plain: Server) -> None:
         assert answer.headers["Cache-Control"] == "private, no-store"
 
 
+@pytest.mark.slow
 class TestReadiness:
     """It is no more said once something that every message needs is gone."""
 
