@@ -1,8 +1,7 @@
-"""Guesses in which encoding a text is, by the letters that languages have and how they stand.
+"""Guesses the encoding of a text by the letters of languages, and by their places in words.
 
-A mail or a table of a few words holds a dozen characters besides ASCII. What tells two encodings
-apart is then whether they are letters of one language, and for scripts of their own which of them
-are frequent.
+A mail or a table of a few words holds a dozen characters besides ASCII. Two encodings differ then
+in whether these are letters of one language, and in scripts of their own whether they are frequent.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ import re
 from collections import Counter
 from typing import NamedTuple
 
-# So much is looked at, from the first byte on that isn't ASCII.
+# The guess looks at this many bytes, from the first on that isn't ASCII.
 SEEN = 4 * 1024
 # All control characters but those that texts have: tab, line ends, and escape (colours in logs).
 NOT_IN_TEXT = re.compile("[\x00-\x07\x0e-\x1a\x1c-\x1f]")
@@ -46,7 +45,7 @@ class Writing(NamedTuple):
     usual: range = range(0)
 
     def worth(self) -> dict[str, float]:
-        """How well each letter speaks for this writing, 1 at most."""
+        """Weighs how well each letter speaks for this writing, with 1 at most."""
         fall = 0.6 / len(self.letters) if self.ranked else 0.0
         letters = {letter: 1 - fall * place for place, letter in enumerate(self.letters)}
         return dict.fromkeys(_SIGNS, 0.9) | letters
@@ -118,9 +117,9 @@ _WORTHS = tuple((writing, writing.worth()) for writing in _WRITINGS)
 _Signs = dict[str, tuple[int, float]]
 
 
-def likely_encodings(data: bytes, said: str = "") -> list[str]:
-    """Python's names of the encodings that the text may be in, the most plausible one first; none
-    where no language explains it. `said` is the one that it is said to be in, where it is."""
+def likely_encodings(data: bytes, declared: str = "") -> list[str]:
+    """Lists Python's names of the encodings that the text may be in, the most plausible one first;
+    none if no language explains the text. `declared` is the encoding that the text claims."""
     sample = first_beyond_ascii(data)
     if is_mostly_utf8(sample):
         return []
@@ -129,17 +128,17 @@ def likely_encodings(data: bytes, said: str = "") -> list[str]:
     for writing, worth in _WORTHS:
         for rank, codec in enumerate(writing.codecs):
             if codec not in readings:
-                readings[codec] = _signs(sample, codec, writing)
+                readings[codec] = _read_signs(sample, codec, writing)
             if signs := readings[codec]:
-                score = _score(signs, codec, writing, worth) - _RARER * rank
+                score = _measure_score(signs, codec, writing, worth) - _RARER * rank
                 found += [(score, codec)] if score >= _LEAST else []
     # A tie goes to the first: so does what several languages have, such as "ö".
-    found.sort(key=lambda one: (one[0], one[1] == said), reverse=True)
+    found.sort(key=lambda one: (one[0], one[1] == declared), reverse=True)
     return list(dict.fromkeys(codec for _, codec in found))
 
 
 def first_beyond_ascii(data: bytes) -> bytes:
-    """The lines from the first byte on that isn't ASCII; empty where there is none."""
+    """Cuts a sample that begins just before the first byte beyond ASCII; empty if there is none."""
     found = re.search(b"[\x80-\xff]", data)
     if not found:
         return b""
@@ -148,15 +147,15 @@ def first_beyond_ascii(data: bytes) -> bytes:
 
 
 def is_mostly_utf8(sample: bytes) -> bool:
-    """Whether most of what isn't ASCII is UTF-8: another reading would be garbage."""
+    """Tells whether most of what isn't ASCII is UTF-8: another reading would be garbage."""
     rest, right = _UTF8.subn(b"", sample)
     wrong = sum(byte > 0x7F for byte in rest)
     return right >= 2 and right > 3 * wrong
 
 
-def _signs(sample: bytes, codec: str, writing: Writing) -> _Signs | None:
-    """None where some byte has no meaning in it. The other writings in this encoding are of the
-    same kind."""
+def _read_signs(sample: bytes, codec: str, writing: Writing) -> _Signs | None:
+    """Counts the characters of a reading with their faults; None if some byte has no meaning in
+    this encoding. The other writings in the encoding are of the same kind."""
     try:
         # The sample may end within a character.
         text = codecs.getincrementaldecoder(codec)().decode(sample)
@@ -169,12 +168,15 @@ def _signs(sample: bytes, codec: str, writing: Writing) -> _Signs | None:
     for (before, sign, after), times in places.items():
         if sign > "\x7f":
             seen, faults = signs.get(sign, (0, 0.0))
-            signs[sign] = seen + times, faults + times * _fault(before, sign, after, writing)
+            signs[sign] = (
+                seen + times,
+                faults + times * _measure_fault(before, sign, after, writing),
+            )
     return signs
 
 
-def _score(signs: _Signs, codec: str, writing: Writing, worth: dict[str, float]) -> float:
-    """How well the language explains what isn't ASCII: 1 where it does so entirely."""
+def _measure_score(signs: _Signs, codec: str, writing: Writing, worth: dict[str, float]) -> float:
+    """Measures how well the language explains what isn't ASCII, from 1 for entirely downwards."""
     total = _WESTERN if codec == "cp1252" and writing.codecs == _WEST else 0.0
     for sign, (times, faults) in signs.items():
         value = worth.get(sign, worth.get(sign.lower()))
@@ -188,8 +190,8 @@ def _score(signs: _Signs, codec: str, writing: Writing, worth: dict[str, float])
     return total / sum(times for times, _ in signs.values())
 
 
-def _fault(before: str, sign: str, after: str, writing: Writing) -> float:
-    """How unlikely the character is in this place of a word."""
+def _measure_fault(before: str, sign: str, after: str, writing: Writing) -> float:
+    """Measures how unlikely the character is in this place of a word."""
     if sign in _SIGNS:
         inside = after.isalpha() and (before.isalpha() or sign in _AT_AN_END)
         if writing.usual or not (inside or before > "\x7f" < after):

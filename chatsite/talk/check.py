@@ -1,4 +1,5 @@
-"""Tries what the file of the rooms says, and tells an administrator what works. Posts nothing."""
+"""Tries what the file of the rooms says, and tells an administrator what works; it posts
+nothing."""
 
 from __future__ import annotations
 
@@ -27,7 +28,8 @@ class Finding:
 async def check_rooms(
     file: RoomsFile, api: TalkApi, *, agents: Collection[str]
 ) -> AsyncIterator[Finding]:
-    """`agents` are those that can answer. Ends where nothing behind it could work."""
+    """Checks the account and each room; `agents` are the ones that can answer. The check ends early
+    if nothing else could work."""
     parts = urlsplit(file.server)
     if parts.scheme == "http" and parts.hostname not in _HERE:
         yield Finding(False, "The password goes to the server unprotected: use https://.")
@@ -42,8 +44,8 @@ async def check_rooms(
         yield Finding(False, f"user must be the account's user name: {account.get('id')!s:.64}.")
         return
     yield Finding(True, f"{file.server} accepts the user {file.user} and the app password.")
-    has = entries(able.get("features") or [])
-    missing = [name for name in NEEDED if name not in has]
+    features = entries(able.get("features") or [])
+    missing = [name for name in NEEDED if name not in features]
     if not able:
         yield Finding(False, "Talk isn't installed there, or the bot may not use it.")
         return
@@ -60,8 +62,8 @@ async def _check_room(
 ) -> AsyncIterator[Finding]:
     name = f"Room {entry.name} ({entry.token})"
     if entry.agent not in agents:
-        known = ", ".join(sorted(agents))
-        yield Finding(False, f"{name}: there is no agent {entry.agent}; there are {known}.")
+        names = ", ".join(sorted(agents))
+        yield Finding(False, f"{name}: there is no agent {entry.agent}; there are {names}.")
     try:
         room = await api.room(entry.token)
         await api.newest(entry.token)

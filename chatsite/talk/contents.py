@@ -1,4 +1,4 @@
-"""What stands in an answer of the server: never more of it than one page of a room may have."""
+"""Reads the server's answers, and never more of one than a page of a room may have."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ _FIRST = re.compile(rb'"data":\s*\[\s*\{\s*"id":\s*([0-9]{1,18})[,\s]')
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """Messages of a room as they came, and the number of the last one that was given. `passed`:
-    the message up to there is longer than any answer may be, and isn't among them."""
+    """Messages of a room as they came, and the number of the last one that the server gave. With
+    `passed` the message up to there is longer than any answer may be, and isn't on the page."""
 
     messages: Sequence[Any]
     last_given: int
@@ -37,12 +37,12 @@ class Page:
 
 
 def last_given(response: aiohttp.ClientResponse) -> int:
-    """The number of the last message of a page, which stands above it; 0 where it doesn't."""
+    """Reads from the headers the number of a page's last message; 0 if they don't have it."""
     return number(response.headers.get("X-Chat-Last-Given"))
 
 
 async def data(response: aiohttp.ClientResponse) -> Any:
-    """What stands under `ocs.data` of an answer. Raises TooLong, TalkTrouble."""
+    """Reads `ocs.data` of an answer. Raises TooLong, TalkTrouble."""
     content = bytearray()
     async for block in response.content.iter_any():
         content += block
@@ -53,15 +53,15 @@ async def data(response: aiohttp.ClientResponse) -> Any:
         found = await asyncio.to_thread(json.loads, bytes(content))
     except (ValueError, RecursionError):
         raise no_talk() from None
-    stands = within(found, "ocs", "data")
-    if stands is None:
+    value = within(found, "ocs", "data")
+    if value is None:
         raise no_talk()
     require_success(response, said=number(within(found, "ocs", "meta", "statuscode")))
-    return stands
+    return value
 
 
 def entries(value: Any) -> Sequence[Any]:
-    """What stands in a list, which PHP writes as an object once something was taken out of it."""
+    """Reads a list, which PHP writes as an object after it has removed an entry."""
     if isinstance(value, dict):
         return list(value.values())
     if not isinstance(value, list):
@@ -70,18 +70,19 @@ def entries(value: Any) -> Sequence[Any]:
 
 
 def within(value: Any, *keys: str) -> Any:
-    """What stands under these keys, one in the other; None where nothing does."""
+    """Follows these keys from one object into the next; None if one is missing."""
     for key in keys:
         value = value.get(key) if isinstance(value, dict) else None
     return value
 
 
 def steps(path: str) -> list[str]:
-    """None of them leads out of the bot's own files."""
+    """Splits a path into names; none of them leads out of the bot's own files."""
     return [part for part in path.split("/") if part not in ("", ".", "..")]
 
 
 def is_with_room(share: Any, token: str) -> bool:
+    """Tells whether this share of a file is with the room."""
     if not isinstance(share, dict):
         return False
     return number(share.get("share_type")) == ROOM_SHARE and share.get("share_with") == token

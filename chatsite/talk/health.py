@@ -1,4 +1,4 @@
-"""What doesn't work at the moment: said once in the log, and once when it works again."""
+"""Logs once that something of Talk doesn't work, and once that it works again."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ ACCOUNT, SERVER = "account", "server"
 
 
 class Health:
-    """Of one Nextcloud; `key` names what is concerned: the server, the account, a room."""
+    """Keeps what doesn't work with one Nextcloud; a `key` names the server, the account or a
+    room."""
 
     def __init__(self) -> None:
         self._wrong: set[str] = set()
@@ -26,16 +27,17 @@ class Health:
         self._times[key] += 1
 
     def refused(self, sentence: str) -> None:
-        """The bot's account isn't accepted."""
+        """Notes that the server doesn't accept the bot's account."""
         self.wrong(ACCOUNT, f"{sentence}; nothing is read or posted")
 
     def times(self) -> Mapping[str, int]:
-        """How often what went wrong so far, for `well`."""
+        """Counts how often each key went wrong so far, for `well`."""
         return Counter(self._times)
 
     def well(self, key: str, sentence: str, *, before: Mapping[str, int]) -> None:
-        """A request was answered that began when it had gone wrong as often as `before` says. Where
-        it went wrong since, the answer is older than the trouble, and says nothing."""
+        """Notes that the server answered a request, which began when `key` had gone wrong as often
+        as `before` says. If `key` went wrong since, the answer is older than the trouble and says
+        nothing."""
         if key not in self._wrong or self._times[key] != before.get(key, 0):
             return
         self._wrong.discard(key)
@@ -44,6 +46,6 @@ class Health:
         self._better = asyncio.Event()
 
     async def wait_for(self, key: str) -> None:
-        """Until it works again."""
+        """Waits until `key` works again."""
         while key in self._wrong:
             await self._better.wait()

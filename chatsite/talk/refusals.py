@@ -1,4 +1,4 @@
-"""What a Nextcloud refuses, in words for the administrator, and what that concerns."""
+"""Says for the administrator what a Nextcloud refuses, and what the refusal concerns."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import aiohttp
 
 from chatsite.channels.channel import Trouble
 
-# Where a server that asks for patience doesn't say for how long; and the most that it may ask.
+# The seconds for a server that asks for patience and doesn't say how long, and the most it may ask.
 PATIENCE, MOST_PATIENCE = 30.0, 3600.0
 
 # What a server may say of one file while all else works: it is gone, locked, may only be looked at,
@@ -29,8 +29,8 @@ class TalkTrouble(Trouble):
 
 
 class TooLong(TalkTrouble):
-    """The answer is longer than is read. `last_given` is a message that a page has, the last one if
-    the server says so; 0 where it doesn't look like Talk's."""
+    """The answer is too long to read. `last_given` is a message of the page, the last one if the
+    server says which; 0 if the answer doesn't look like Talk's."""
 
     def __init__(self, *, last_given: int = 0) -> None:
         super().__init__("the server's answer is too long", concern="server")
@@ -46,8 +46,8 @@ _VERSION_1 = {100: 200, 996: 500, 997: 401, 998: 404}
 
 
 def require_success(response: aiohttp.ClientResponse, *, said: int = 0) -> None:
-    """Raises TalkTrouble for whatever is no success. `said` is the status that stands in the
-    answer, 0 where none does."""
+    """Raises TalkTrouble if a request didn't succeed. `said` is the status in the answer's content,
+    0 for none."""
     status = _VERSION_1.get(said, said) or response.status
     method = response.method
     if status == 304 or 200 <= status < 300:
@@ -72,19 +72,19 @@ def require_success(response: aiohttp.ClientResponse, *, said: int = 0) -> None:
 
 
 def require_file(response: aiohttp.ClientResponse) -> None:
-    """Raises TalkTrouble where the server refuses this file alone."""
+    """Raises TalkTrouble if the server refuses only this file."""
     if response.status in OF_A_FILE:
         raise TalkTrouble(f"the server answers with {response.status}", concern="request")
 
 
-def _patience(said: str, status: int) -> float:
-    if said.isascii() and said.isdigit() and len(said) < 9:
-        return min(float(said), MOST_PATIENCE)
+def _patience(seconds: str, status: int) -> float:
+    if seconds.isascii() and seconds.isdigit() and len(seconds) < 9:
+        return min(float(seconds), MOST_PATIENCE)
     return PATIENCE if status == 429 else 0.0
 
 
 def broken(error: Exception) -> str:
-    """What broke, without the library's own words, which hold the address."""
+    """Says what broke, without the library's own words, which hold the address."""
     if isinstance(error, aiohttp.ClientConnectorDNSError):
         return "there is no server of this name"
     if isinstance(error, aiohttp.ClientConnectorCertificateError | aiohttp.ClientSSLError):

@@ -1,4 +1,4 @@
-"""Reads what Talk's chat API says of a message. Pure; what can't be read is left out.
+"""Reads what Talk's chat API says of a message, and leaves out what it can't read. It is pure.
 
 https://nextcloud-talk.readthedocs.io/en/latest/chat/ describes the fields.
 """
@@ -43,7 +43,8 @@ GUEST = "Guest"
 
 
 def read_message(raw: object, *, bot: str) -> RoomMessage | None:
-    """None for what has no number. `bot` is the user name of the bot's own account."""
+    """Reads a message; None stands for one without a number. `bot` is the user name of the bot's
+    own account."""
     fields = _object(raw)
     id = number(fields.get("id"))
     if id <= 0:
@@ -70,7 +71,7 @@ def read_message(raw: object, *, bot: str) -> RoomMessage | None:
 
 
 def read_change(raw: object, *, bot: str) -> RoomChange | None:
-    """What a system message says of an earlier message; None where it says nothing of the kind."""
+    """Reads from a system message what changed about an earlier message; None if nothing did."""
     fields = _object(raw)
     kind = _CHANGES.get(_text(fields.get("systemMessage")))
     id, parent = number(fields.get("id")), _object(fields.get("parent"))
@@ -88,7 +89,7 @@ def read_change(raw: object, *, bot: str) -> RoomChange | None:
 
 
 def read_reaction(raw: object) -> RoomReaction | None:
-    """None for what isn't one."""
+    """Reads a reaction; None stands for any other message."""
     fields = _object(raw)
     parent = _object(fields.get("parent"))
     id, about = number(fields.get("id")), number(parent.get("id"))
@@ -108,16 +109,16 @@ def is_message(raw: object, id: int) -> bool:
 
 
 def thread_of(raw: object, id: int) -> int:
-    """The thread in which this message stands, 0 for none. Talk gives every reply a thread's
-    number, also where nobody has made a thread of it."""
+    """Reads the thread of this message; 0 stands for none. Talk gives every reply a thread's
+    number, even if nobody has made a thread."""
     fields = _object(raw)
     in_one = is_message(raw, id) and fields.get("isThread") is True
     return number(fields.get("threadId")) if in_one else 0
 
 
 def named_ids(raw: object) -> frozenset[str]:
-    """Whom a message mentions, each as an answer would have to write it: by the ids that the server
-    gives, never by names, which people choose for themselves."""
+    """Lists whom a message mentions, as an answer would have to write them: by the server's ids,
+    never by names, which people choose for themselves."""
     fields = _object(raw)
     parameters = _object(fields.get("messageParameters"))
     keys = _PLACEHOLDER.findall(_text(fields.get("message")))
@@ -133,7 +134,7 @@ def _mention_id(parameter: Mapping[str, Any]) -> str:
 
 
 def id_of_actor(actor: str) -> str:
-    """How a text mentions who wrote a message; "" for a program."""
+    """Gives the id by which a text mentions the author of a message; "" stands for a program."""
     kind, _, id = actor.partition("/")
     return f"{_ACTORS[kind]}{id}" if id and kind in _ACTORS else ""
 
@@ -195,21 +196,21 @@ def _name(fields: Mapping[str, Any]) -> str:
 
 
 def _used(fields: Mapping[str, Any], parameters: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
-    """The parameters that the text names."""
+    """Lists the parameters that the text names."""
     keys = _PLACEHOLDER.findall(_text(fields.get("message")))
     return [_object(parameters.get(key)) for key in keys]
 
 
 def _names_bot(parameter: Mapping[str, Any], bot: str) -> bool:
-    """A user of another server may have the bot's user name there. Who writes a mention without
-    choosing from the list may write it in capitals."""
+    """Tells whether a mention is the bot's. A user of another server may have the bot's user name
+    there, and people who don't choose from the list may write the name in capitals."""
     here = not parameter.get("server") and parameter.get("type") == "user"
     return here and _text(parameter.get("id")).casefold() == bot.casefold()
 
 
 def _files(parameters: Mapping[str, Any]) -> tuple[RoomFile, ...]:
-    """The file that Talk itself shared. Any other object is as its sender wrote it, whatever its
-    type says: its path may name a file of another room, which the bot can read."""
+    """Reads the file that Talk itself shared. The sender wrote any other object, whatever its type
+    says: its path may name a file of another room, which the bot can read."""
     one = _object(parameters.get("file"))
     name, path = _text(one.get("name")), _text(one.get("path"))
     if one.get("type") != "file" or not name or not path:
@@ -219,7 +220,7 @@ def _files(parameters: Mapping[str, Any]) -> tuple[RoomFile, ...]:
 
 
 def _object(value: object) -> Mapping[str, Any]:
-    """PHP writes an empty object as an empty list."""
+    """Reads an object; PHP writes an empty one as an empty list."""
     return value if isinstance(value, dict) else {}
 
 
@@ -230,7 +231,8 @@ def _text(value: object) -> str:
 
 
 def number(value: object) -> int:
-    """A number also as text: file sizes come so. 0 for none, and for what no column holds."""
+    """Reads a number, also as text, as file sizes come. 0 stands for none, and for one that no
+    column holds."""
     if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 19:
         value = int(value)
     if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**63:

@@ -1,4 +1,4 @@
-"""Cuts a long answer into posts of a room: at a paragraph, else a line, a sentence, a word."""
+"""Cuts a long answer into posts of a room: at paragraphs, or else at lines, sentences or words."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ _WORD = re.compile(r"\s+")
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One post: `body` is a piece of the answer as it was written; around it stand the marks that
-    open again and close what was cut within code."""
+    """One post. `body` is a piece of the answer as it was written; the marks around the body close
+    and reopen code that the cut went through."""
 
     body: str
     opening: str = ""
@@ -44,7 +44,7 @@ class _Fence:
 
 
 def cut(text: str, most: int) -> tuple[Part, ...]:
-    """Posts of at most `most` characters whose bodies together are the text. Pure."""
+    """Cuts the text into posts of at most `most` characters; their bodies together are the text."""
     if len(text) <= most:
         return (Part(text),)
     fences = _fences(text) if most > 2 * _ADDED else ()
@@ -58,15 +58,15 @@ def cut(text: str, most: int) -> tuple[Part, ...]:
             break
         room = most - _ADDED if fences else most
         end = start + _place_to_cut(text[start : start + room])
-        left = _open_at(fences, end)
+        cut_fence = _open_at(fences, end)
         body = text[start:end]
-        parts.append(Part(body, opening, left.closing(body) if left else ""))
+        parts.append(Part(body, opening, cut_fence.closing(body) if cut_fence else ""))
         start = end
     return tuple(parts)
 
 
 def _place_to_cut(window: str) -> int:
-    """How much of the window goes into this post."""
+    """Measures how much of the window goes into this post."""
     least = len(window) // _LEAST_SHARE
     for mark in ("\n\n", "\n"):
         found = window.rfind(mark)
@@ -81,7 +81,7 @@ def _place_to_cut(window: str) -> int:
 
 # ---- code fences -----------------------------------------------------------------------------
 def _fences(text: str) -> Sequence[tuple[int, _Fence | None]]:
-    """Where code begins and ends: from each place on, the fence that is open."""
+    """Lists where code begins and ends: each place, and the fence that is open from there on."""
     changes: list[tuple[int, _Fence | None]] = []
     fence: _Fence | None = None
     place = 0
@@ -102,7 +102,7 @@ def _fences(text: str) -> Sequence[tuple[int, _Fence | None]]:
 
 
 def _open_at(fences: Sequence[tuple[int, _Fence | None]], place: int) -> _Fence | None:
-    """The fence that is open before the character at `place`."""
+    """Finds the fence that is open before the character at `place`."""
     found: _Fence | None = None
     for begins, fence in fences:
         if begins > place:

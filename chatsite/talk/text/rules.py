@@ -1,4 +1,5 @@
-"""What becomes of a message of a room: who may speak, what is answered, what is a command. Pure."""
+"""Decides about a message of a room: may its author speak, is it a command, does it get an
+answer?"""
 
 from __future__ import annotations
 
@@ -12,14 +13,15 @@ POLICY, WHY, FORGET = "/policy", "/why", "/forget"
 COMMANDS = (POLICY, WHY, FORGET)
 _STOP = re.compile(r"stop[.!]*", re.IGNORECASE)
 STOP_SIGNS = frozenset("🛑✋🤚🖐⏹❌")
-# What changes how a sign is drawn, and nothing of its meaning: as a picture or as a letter, and the
-# tone of a hand's skin.
+# These change how a sign looks (as a picture or a letter, the tone of a hand's skin), and not what
+# it means.
 _DRAWN = re.compile("[\N{VARIATION SELECTOR-15}\N{VARIATION SELECTOR-16}\U0001f3fb-\U0001f3ff]")
 _MACHINES = frozenset({"bots", "bridged", "deleted_users", ""})
 
 
 def may_speak(actor: str, speakers: Speakers, *, bot: str) -> bool:
-    """Whether the agent listens to them; never to itself or to another program."""
+    """Tells whether the agent listens to somebody; it never listens to itself or another
+    program."""
     kind, _, name = actor.partition("/")
     if kind in _MACHINES or actor == f"users/{bot}":
         return False
@@ -31,8 +33,8 @@ def may_speak(actor: str, speakers: Speakers, *, bot: str) -> bool:
 def judge(
     message: RoomMessage, room: RoomEntry, *, bot: str, one_to_one: bool = False
 ) -> RoomMessage:
-    """The message with its kind, and whether it goes into the conversation and is answered. In a
-    room of one person and the bot nobody mentions it."""
+    """Notes in a message its kind, whether it goes into the conversation, and whether it gets an
+    answer. In a room of one person and the bot nobody mentions the bot."""
     if message.kind != "said" or not may_speak(message.actor, room.speakers, bot=bot):
         return message
     if is_stop(message):
@@ -42,7 +44,7 @@ def judge(
     answers = room.answers or ("always" if one_to_one else "mentioned")
     addressed = answers == "always" or message.mentioned or message.to_bot
     if not message.text and not message.files:
-        # Somebody only names the bot: it is to say something on what was said before.
+        # Somebody only names the bot, and wants it to say something about the messages before.
         return replace(message, text=f"@{bot}", waits=addressed, addressed=addressed)
     return replace(message, waits=True, addressed=addressed)
 
@@ -52,7 +54,8 @@ def is_stop(message: RoomMessage) -> bool:
 
 
 def withdrawal(message: RoomMessage) -> RoomChange | None:
-    """What "stop" means for what its speaker asked and nobody has begun to answer."""
+    """Makes of "stop" the withdrawal of questions that its speaker asked and nobody has begun to
+    answer."""
     if message.kind != "command" or not is_stop(message):
         return None
     return RoomChange(id=message.id, kind="stopped", message=message.id, by=message.actor)

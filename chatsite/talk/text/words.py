@@ -1,4 +1,4 @@
-"""What the bot posts in a room, in words. Pure."""
+"""Writes the bot's posts in a room."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from chatsite.channels.channel import Answer
 from chatsite.history import Settings, show_receipt
 from chatsite.wording import later, say, say_count
 
-# What Talk reads as a name, and tells whom it belongs to; "@all" is everybody in the room. Each "@"
-# is looked at, also within what may be a name: Talk finds one in "@@all" and "@-@all", too.
+# Talk reads this as a name, and rings for whom the name belongs to; "@all" is everybody in the
+# room. The pattern finds an "@" also within a name, as Talk does in "@@all" and "@-@all".
 _NAME = re.compile(r"""(?<![A-Za-z0-9_])@(?=(?P<name>"[^"\n]+"|[A-Za-z0-9_.'@-]+))""")
 _NOT_A_NAME = "@\N{WORD JOINER}"
 _CODE = re.compile(r"(```.*?(?:```|\Z)|~~~.*?(?:~~~|\Z)|`[^`\n]+`)", re.DOTALL)
@@ -34,16 +34,16 @@ def acknowledgement() -> str:
 
 
 def answer_text(answer: Answer, *, about: Collection[str] = ()) -> str:
-    """The whole answer, or what became of it. `about`: as below."""
+    """Writes the whole answer, or what became of it. For `about` see `unringing`."""
     text = unringing(answer.text, about=about)
     note = _note(answer)
     return "\n\n".join(part for part in (text, note) if part)
 
 
 def unringing(text: str, *, about: Collection[str] = ()) -> str:
-    """The text with names broken up that would ring for somebody, but for those in `about`: the ids
-    of who asked, and of whom the question names. In code they stay, since whoever copies it would
-    copy the break: such a post `rings`, and is sent silently."""
+    """Breaks up the names in a text that would ring for somebody. The ids in `about` may ring: who
+    asked, and whom the question names. Names in code stay, since people who copy the code would
+    copy the break: such a post `rings`, and goes out silently."""
 
     def broken(found: re.Match[str]) -> str:
         return found[0] if _is_about(found, about) else _NOT_A_NAME
@@ -62,7 +62,8 @@ def rings(text: str, *, about: Collection[str]) -> bool:
 
 
 def _is_about(found: re.Match[str], about: Collection[str]) -> bool:
-    """Sentences end behind a name, too; "@all" is nobody's name."""
+    """Tells whether a name is in `about`. The end of a sentence may follow a name, and "@all" is
+    nobody's name."""
     name = found["name"].strip('"').casefold()
     asked = {one.casefold() for one in about}
     return not _is_everybody(found) and (name in asked or name.rstrip(".'-") in asked)
@@ -94,7 +95,7 @@ def not_posted() -> str:
 
 # ---- commands --------------------------------------------------------------------------------
 def policy_words(settings: Settings) -> str:
-    """What is remembered in the room, who decided it and who may change it."""
+    """Says what the bot remembers in the room, who decided that and who may change it."""
     changes = say(_MAY_CHANGE[settings.policy.source])
     return say(
         "I remember {words}. Source: {source}. {changes}",
@@ -105,8 +106,8 @@ def policy_words(settings: Settings) -> str:
 
 
 def why_words(receipt: Mapping[str, Any] | None) -> str:
-    """What was sent with the newest answer, and what was left out for which reason; of its stored
-    receipt."""
+    """Says what the model got for the newest answer, and what was left out for which reason; of
+    its stored receipt."""
     if receipt is None:
         return say("Nothing was answered here yet.")
     shown = show_receipt(receipt)
@@ -117,13 +118,13 @@ def why_words(receipt: Mapping[str, Any] | None) -> str:
         facts["stored"],
         sent=f"{facts['sent']:,}",
     )
-    left = _left_out(shown["verdicts"])
-    lines = [f"- {count:,}: {sentence}" for sentence, count in left.items()]
+    reasons = _left_out(shown["verdicts"])
+    lines = [f"- {count:,}: {sentence}" for sentence, count in reasons.items()]
     return "\n".join([sent, *([say("Left out:"), *lines] if lines else [])])
 
 
 def _left_out(verdicts: list[Mapping[str, Any]]) -> dict[str, int]:
-    """How many messages of the conversation by the sentence that says why."""
+    """Counts the messages that were left out by the sentence that says why."""
     found: dict[str, int] = {}
     for one in verdicts:
         if one["first"] > 0 and not one["sent"]:

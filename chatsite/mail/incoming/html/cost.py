@@ -1,8 +1,8 @@
-"""Tells how long a parser of HTML takes for a text, before it is asked to.
+"""Estimates how long a parser of HTML takes for a text, before the parser runs.
 
 Browsers' parsers take quadratic time for elements nested deeply and for an element with very many
-attributes: a megabyte of `<div>` takes Lexbor minutes. This counts what it walks through. Where it
-can't know it counts too much; no mail that people write comes near the limit.
+attributes: a megabyte of `<div>` takes Lexbor minutes. This module counts a parser's steps. If it
+can't know, it counts too many; no mail that people write comes near the limit.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import re
 
 # Steps of 10 ns or so. Long newsletters take a million.
 MOST_STEPS = 40_000_000
-# As they are written; a parser adds some. Long newsletters have 5,000.
+# The text has at most this many; a parser adds some. Long newsletters have 5,000.
 MOST_ELEMENTS = 60_000
 _ATTRIBUTE = (
     r"(?:[\s/]++|=?[^\s/>=]++(?:\s*+=\s*+"
@@ -65,7 +65,7 @@ def is_too_costly(html: str) -> bool:
 
 
 def _close(opened: list[str], name: str, closing: frozenset[str]) -> None:
-    """Only where it is sure that a parser closes it."""
+    """Closes an element if a parser surely does."""
     last = len(opened) - 1
     if name in closing:
         while last >= 0 and opened[last] != name and opened[last] in _IMPLIED:
@@ -75,7 +75,8 @@ def _close(opened: list[str], name: str, closing: frozenset[str]) -> None:
 
 
 def _after_raw(html: str, at: int, name: str, opened: list[str]) -> int:
-    """Where an element ends that has no elements in it, except where it stands in a drawing."""
+    """Finds the end of an element that holds only text. In a drawing it may hold elements: these
+    count as open."""
     found = re.compile(rf"</{name}(?=[\s/>])", re.IGNORECASE).search(html, at)
     end = found.start() if found else len(html)
     opened[-1:-1] = ["?"] * len(_START.findall(html, at, end))

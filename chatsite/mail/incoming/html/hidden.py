@@ -1,10 +1,10 @@
 """Finds what the reader of an HTML mail sees: what they don't, the model mustn't read either.
 
-Looked at are elements, their attributes, and the styles in the mail. Where something can't be
-judged, it is taken for seen. Not found is text that is covered: by a picture, by an element laid
-over it, by a gradient in its colour or a mask; what is only far away because of many small moves;
-what a style takes from a variable, from another file, or from a rule for some screens; and what
-depends on the mail program.
+This module looks at elements, their attributes, and the styles in the mail. What it can't judge
+counts as seen. It doesn't find text that something covers: a picture, an element laid over the
+text, a gradient in its colour or a mask; text that many small moves bring far away; what a style
+takes from a variable, from another file, or from a rule for some screens; and what depends on the
+mail program.
 """
 
 from __future__ import annotations
@@ -40,11 +40,12 @@ UNSEEN = frozenset(
     " noframes noembed progress meter defs symbol clippath mask pattern marker desc"
     " metadata".split()
 )
-# Of 255 for each colour: nobody tells these two apart.
+# Nobody tells two colours apart that differ by so little in each of 255 steps.
 NEAR = 16
 WHITE, BLACK, BLUE = (255.0,) * 3 + (1.0,), (0.0,) * 3 + (1.0,), (0.0, 0.0, 238.0, 1.0)
 # The attribute for the colour of the text, where it isn't `color`.
 _COLOURED = {"body": "text"}
+_GONE = (("display", "none"), ("mso-hide", "all"), ("content-visibility", "hidden"))
 Style = dict[str, Tokens]
 # The attributes that say how an element looks; one may be there without a value.
 _READ = ("hidden", "popover", "open", "color", "text", "link", "href", "bgcolor", "background")
@@ -53,8 +54,8 @@ _ABSENT = "\0"
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """How the text of an element looks; an element in it has the same where it says nothing. A
-    colour is None where it can't be told."""
+    """How the text of an element looks. An element in it looks the same if it says nothing else.
+    None stands for a colour that can't be told."""
 
     size: float = 16.0
     colour: Colour | None = BLACK
@@ -84,10 +85,10 @@ class End:
 
 
 def seen_parts(root: LexborNode) -> Iterator[Start | End | str]:
-    """The tree as its elements begin and end, with the text in them; raises TooMuch."""
+    """Gives the elements and texts that people see, in their order. Raises TooMuch."""
     elements = elements_of(root)
     apply_sheets(root, elements)
-    known = _Known()
+    looks = _Looks()
     opened: list[tuple[int, Look, bool]] = []
     gone: set[int] = set()
     summaries: set[int] = set()
@@ -107,8 +108,8 @@ def seen_parts(root: LexborNode) -> Iterator[Start | End | str]:
         is_summary = look.is_closed and element.tag == "summary" and above not in summaries
         if is_summary:
             summaries.add(above)
-        style = known.style(element)
-        inner = None if look.is_closed and not is_summary else known.look(element, style, look)
+        style = looks.style(element)
+        inner = None if look.is_closed and not is_summary else looks.look(element, style, look)
         if inner is None:
             gone.add(node.mem_id)
             continue
@@ -118,12 +119,13 @@ def seen_parts(root: LexborNode) -> Iterator[Start | End | str]:
         yield End()
 
 
-class _Known:
-    """What has been found for elements: many in a mail are alike."""
+class _Looks:
+    """Keeps what was found for elements, since many in a mail are alike."""
 
     def __init__(self) -> None:
         self._styles: dict[tuple[object, ...], Style] = {}
-        # With what their keys are the ids of, which so stay theirs.
+        # The values hold the objects whose ids are in the keys, so that no other object gets the
+        # ids.
         self._looks: dict[tuple[object, ...], tuple[Style, Look, Look | None]] = {}
 
     def style(self, element: Element) -> Style:
@@ -133,13 +135,13 @@ class _Known:
         return found
 
     def look(self, element: Element, style: Style, above: Look) -> Look | None:
-        """None where it is gone."""
+        """Finds how an element looks; None stands for one that nobody sees."""
         attributes = element.attributes
         tag = element.tag.lower()
         is_drawn = above.is_drawn or tag == "svg"
         names = (*_READ, *SAYING) if is_drawn else _READ
-        said = tuple(attributes.get(name, _ABSENT) for name in names) if attributes else ()
-        key = (element.tag, id(style), id(above), said)
+        values = tuple(attributes.get(name, _ABSENT) for name in names) if attributes else ()
+        key = (element.tag, id(style), id(above), values)
         if key not in self._looks:
             size = _size(style, above)
             is_gone = _is_gone(element, style, size) or (is_drawn and is_undrawn(attributes))
@@ -151,7 +153,7 @@ class _Known:
 
 
 def _style(element: Element) -> Style:
-    """What counts of what rules and the element itself say."""
+    """Merges what the rules and the element itself say."""
     found: dict[str, tuple[tuple[bool, Weight, int], Tokens]] = {}
     for weight, style in element.rules:
         for name, (important, order, tokens) in style.items():
@@ -171,9 +173,7 @@ def _is_gone(element: Element, style: Style, size: float) -> bool:
         return True
     if element.tag == "dialog" and "open" not in attributes:
         return True
-    if "none" in words(style.get("display", ())) or "all" in words(style.get("mso-hide", ())):
-        return True
-    if "hidden" in words(style.get("content-visibility", ())):
+    if any(word in words(style.get(name, ())) for name, word in _GONE):
         return True
     return is_out_of_sight(style, size, is_cell=element.tag in ("td", "th"))
 
@@ -210,25 +210,24 @@ def _with_colour(element: Element, style: Style, look: Look) -> Look:
 
 
 def _with_ground(element: Element, style: Style, look: Look) -> Look:
-    """A colour counts before a picture: many programs load none."""
+    """Notes the background. A colour counts before a picture, which many programs don't load."""
     tokens = style.get("background-color")
     named = named_colour(element.attributes.get("bgcolor") or "")
     if tokens and not is_inherited(tokens[0]):
         found = colour(tokens[0])
         if found is None or found[3] > 0:
-            return replace(look, ground=_over(found, look.ground))
+            return replace(look, ground=_mix(found, look.ground))
     elif named and tokens is None:
         return replace(look, ground=named)
     image = style.get("background-image", ())
-    if any(token.type in ("url", "function") for token in image):
-        return replace(look, ground=None)
-    if element.attributes.get("background"):
+    has_image = any(token.type in ("url", "function") for token in image)
+    if has_image or element.attributes.get("background"):
         return replace(look, ground=None)
     return look
 
 
-def _over(colour: Colour | None, ground: Colour | None) -> Colour | None:
-    """A colour that is partly seen through."""
+def _mix(colour: Colour | None, ground: Colour | None) -> Colour | None:
+    """Mixes a colour with the ground that one sees through it."""
     if colour is None or colour[3] >= 1:
         return colour
     if ground is None:
@@ -245,7 +244,7 @@ def _is_same(colour: Colour | None, ground: Colour | None) -> bool:
         return False
     if colour[3] < FAINTEST:
         return True
-    mixed = _over(colour, ground)
+    mixed = _mix(colour, ground)
     if mixed is None or ground is None:
         return False
     return all(abs(a - b) <= NEAR for a, b in zip(mixed[:3], ground[:3], strict=True))

@@ -1,4 +1,4 @@
-"""Whether an element is where nobody looks: outside the screen, cut away, or without any size."""
+"""Tells whether an element is out of sight: off the screen, cut away, without size, not drawn."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from chatsite.mail.incoming.html.styles import Tokens, number, pixels, words
 
 # In pixels: less than anybody sees or reads, and further than any screen to either side.
 SMALLEST, LEFT, RIGHT = 2.0, -200.0, 3_000.0
-# Of 1: what is scaled to less, or seen through more, isn't seen.
+# Nobody sees what has a smaller scale or opacity than this.
 FAINTEST = 0.05
 _PLACES = (
     *("left", "right", "top", "bottom", "text-indent", "margin-left", "margin-top"),
@@ -29,7 +29,8 @@ _TURNS = {"deg": 1.0, "rad": 180 / math.pi, "turn": 360.0, "grad": 0.9}
 
 
 def is_out_of_sight(style: Mapping[str, Tokens], font: float, *, is_cell: bool) -> bool:
-    """`is_cell`: of a table, which is as large as what is in it."""
+    """Tells whether nobody sees an element with this style. A table's cell (`is_cell`) is as large
+    as its content, whatever its size says."""
     if any(_is_far([one], font) for name in _PLACES for one in style.get(name, ())):
         return True
     spacing = pixels(style.get("letter-spacing", ()), font, font / 100, 10.0)
@@ -60,14 +61,15 @@ def _arguments(function: Any) -> list[Any]:
 
 
 def _is_far(tokens: Tokens, font: float) -> bool:
-    """Percentages and parts of the screen: the whole of it to the left, or to the right."""
+    """Tells whether a length leads off the screen; a percentage may count as the whole screen."""
     left = pixels(tokens, font, 2.2, 2.2)
     right = pixels(tokens, font, 20.0, 30.0)
     return (left is not None and left < LEFT) or (right is not None and right >= RIGHT)
 
 
 def _is_cut_away(style: Mapping[str, Tokens], font: float) -> bool:
-    """What doesn't fit isn't shown, and nothing fits, or it begins behind the edge."""
+    """Tells whether a box hides what doesn't fit, and nothing fits or the text begins off the
+    edge."""
     overflow = [
         one for name in ("overflow", "overflow-x", "overflow-y") for one in style.get(name, ())
     ]
@@ -145,6 +147,7 @@ def _is_filtered(function: Any, font: float) -> bool:
 
 # ---- parts of drawings ---------------------------------------------------------------------
 def is_undrawn(attributes: Mapping[str, str | None]) -> bool:
+    """Tells whether a part of a drawing (`<svg>`), which may hold HTML, isn't drawn."""
     if any(name in attributes for name in _HIDING):
         return True
     sizes, places = _pixels(attributes, "width", "height"), _pixels(attributes, "x", "y")
@@ -154,6 +157,6 @@ def is_undrawn(attributes: Mapping[str, str | None]) -> bool:
 
 
 def _pixels(attributes: Mapping[str, str | None], *names: str) -> list[float]:
-    """Those that can be told: a percentage can't."""
+    """Reads the attributes that are numbers of pixels; percentages don't count."""
     found = (_NUMBER.fullmatch(attributes.get(name) or "") for name in names)
     return [float(one[1]) for one in found if one is not None]

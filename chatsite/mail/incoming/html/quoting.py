@@ -1,4 +1,4 @@
-"""Writes quotes and signatures, which HTML marks by elements, as the lines that text has for them.
+"""Turns the elements with which HTML marks quotes and signatures into the lines of plain text.
 
 Mail programs name these elements in the same way in all languages.
 """
@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from chatsite.mail.incoming.html.hidden import Start
 from chatsite.mail.incoming.quotes import marks
 
-# Characters that stand for no text in any language (noncharacters): the lines where a quote and a
+# Noncharacters, which stand for no text in any language, mark the lines where a quote and a
 # signature begin and end, and where the answered mail begins that goes on to the end.
 QUOTE, UNQUOTE, SIGN, UNSIGN, BELOW = "\ufdd0", "\ufdd1", "\ufdd2", "\ufdd3", "\ufdd4"
 ALL = re.compile("[\ufdd0-\ufdd4]")
@@ -26,16 +26,16 @@ _BELOW = {
     *("mail-editor-reference-message-container", "ms-outlook-mobile-reference-message"),
     *("stopspelling", "zmail_extra", "isforwardcontent"),
 }
-# What programs make of the sender's own words, where these are to stand further in.
+# Programs indent the sender's own words in this way.
 _INDENTED = re.compile(r"margin:[^;]*40px;\s*border:\s*none", re.IGNORECASE)
-# What Outlook draws above From, Sent, To, Subject.
+# Outlook draws this line above From, Sent, To, Subject.
 _LINE = re.compile(
     r"border:\s*none;\s*border-top:\s*solid[^;]*;\s*padding:\s*3\.0pt", re.IGNORECASE
 )
 
 
 def ends_of(part: Start) -> tuple[str, str]:
-    """The marks where an element begins and ends; "" for none."""
+    """Gives the marks for the beginning and the end of an element; "" stands for none."""
     attributes = part.attributes
     style = (attributes.get("style") or "").strip()[:200]
     is_indented = bool(_INDENTED.match(style)) and attributes.get("type") != "cite"
@@ -53,15 +53,15 @@ def ends_of(part: Start) -> tuple[str, str]:
 
 
 def written(lines: Iterable[str]) -> list[str]:
-    """The lines of a text with its marks, each in a line of its own, as mail programs write them
-    in text: ">" before each quoted one, "-- " above a signature."""
+    """Writes a text, whose marks stand in lines of their own, as mail programs write plain text:
+    with ">" before each quoted line and "-- " above a signature."""
     found: list[str] = []
     depth = 0
     is_begin = False
     for line in lines:
         mark = line.strip()
         if mark and ALL.fullmatch(mark):
-            last = _without_blanks(found) if mark in (UNQUOTE, SIGN, BELOW) else ""
+            last = _strip_blank_lines(found) if mark in (UNQUOTE, SIGN, BELOW) else ""
             if mark in (QUOTE, UNQUOTE):
                 depth += 1 if mark == QUOTE else -1
             elif mark == SIGN:
@@ -76,18 +76,19 @@ def written(lines: Iterable[str]) -> list[str]:
         elif mark or not is_begin:
             found.append(("> " * depth + line).rstrip() if depth else line)
             is_begin = False
-    return _signed(found)
+    return _without_marks(found)
 
 
-def _without_blanks(lines: list[str]) -> str:
-    """Takes the empty lines at the end away, also of a quote; the last line then."""
+def _strip_blank_lines(lines: list[str]) -> str:
+    """Takes the empty lines at the end away, also those of a quote, and returns the last line."""
     while lines and not lines[-1].strip("> "):
         lines.pop()
     return lines[-1] if lines else ""
 
 
-def _signed(lines: list[str]) -> list[str]:
-    """A signature that is followed by words of the sender is text like theirs."""
+def _without_marks(lines: list[str]) -> list[str]:
+    """Takes the marks of signatures away. A signature above other words of the sender is ordinary
+    text."""
     kept: list[str] = []
     below = ""
     open_ = False
@@ -103,6 +104,6 @@ def _signed(lines: list[str]) -> list[str]:
 
 
 def _is_end(line: str) -> bool:
-    """Whether what the sender wrote ends above this line."""
+    """Tells whether the sender's words end above this line."""
     is_mark = marks.is_lead(line) or marks.is_line(line) or marks.is_from(marks.field_of(line))
     return is_mark or line.startswith(("> ", marks.SIGNATURE))

@@ -1,6 +1,6 @@
-"""Reads a style sheet as selectors and what they say.
+"""Reads a style sheet as selectors with their declarations.
 
-A rule counts where it is for every screen: what is hidden on one of them is seen on the other.
+A rule counts if it is for every screen: what one screen hides, another shows.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class TooMuch(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Selector:
-    """Parts as text, and what is between them: one sign of CSS less than parts."""
+    """A selector as its parts, and the signs of CSS between them: one sign less than parts."""
 
     parts: tuple[str, ...]
     combinators: tuple[str, ...]
@@ -43,7 +43,7 @@ class Selector:
 
 
 def is_for_all_screens(query: str) -> bool:
-    """For a phone as for a wide screen: what is hidden on one of them is seen on the other."""
+    """Tells whether a media query matches a phone as well as a wide screen."""
     return not query.strip() or any(map(_is_query_for_all, query.lower().split(",")))
 
 
@@ -62,13 +62,13 @@ def _is_query_for_all(query: str) -> bool:
 # ---- rules -------------------------------------------------------------------------------------
 def rules_of(sheet: str) -> Iterator[tuple[Selector, Declarations]]:
     parsed = tinycss2.parse_stylesheet(sheet, skip_comments=True, skip_whitespace=True)
-    yield from _of_rules(parsed, (), 0)
+    yield from _read_rules(parsed, (), 0)
 
 
-def _of_rules(
+def _read_rules(
     parsed: Iterable[Any], above: Tokens, depth: int
 ) -> Iterator[tuple[Selector, Declarations]]:
-    """Of rules and of rules in them; `above` is the selector of the rule around them."""
+    """Reads rules and the rules in them; `above` is the selector of the rule around them."""
     for rule in parsed if depth < DEEPEST else ():
         if rule.type == "at-rule" and rule.content is not None:
             query = tinycss2.serialize(rule.prelude).strip().lower()
@@ -77,24 +77,24 @@ def _of_rules(
             if media or supports or rule.lower_at_keyword == "layer":
                 parse = tinycss2.parse_blocks_contents if above else tinycss2.parse_rule_list
                 inner = parse(rule.content, skip_comments=True)
-                yield from _of_rules(inner, above, depth + 1)
-                yield from _of_style(inner, above) if above else ()
+                yield from _read_rules(inner, above, depth + 1)
+                yield from _read_style(inner, above) if above else ()
         elif rule.type == "qualified-rule":
-            prelude = _nested(rule.prelude, above)
+            prelude = _combine(rule.prelude, above)
             inner = tinycss2.parse_blocks_contents(rule.content, skip_comments=True)
-            yield from _of_style(inner, prelude)
-            yield from _of_rules(inner, prelude, depth + 1)
+            yield from _read_style(inner, prelude)
+            yield from _read_rules(inner, prelude, depth + 1)
 
 
-def _of_style(parsed: Iterable[Any], prelude: Tokens) -> Iterator[tuple[Selector, Declarations]]:
+def _read_style(parsed: Iterable[Any], prelude: Tokens) -> Iterator[tuple[Selector, Declarations]]:
     if style := declarations(parsed):
         for tokens in _split(prelude):
             if selector := _selector(tokens):
                 yield selector, style
 
 
-def _nested(prelude: Tokens, above: Tokens) -> Tokens:
-    """The selector of a rule in another, without `&`."""
+def _combine(prelude: Tokens, above: Tokens) -> Tokens:
+    """Combines the selector of a nested rule with the outer one, and replaces `&`."""
     if not above:
         return prelude
     if len(above) + len(prelude) > 1_000:
@@ -125,7 +125,7 @@ def _split(tokens: Tokens) -> list[list[Any]]:
 
 
 def _selector(tokens: Sequence[Any]) -> Selector | None:
-    """None for what isn't a selector, or none whose elements can be found in time."""
+    """Reads a selector; None stands for a broken one, and for one that takes too long to match."""
     parts: list[list[Any]] = [[]]
     combinators: list[str] = []
     for token in tokens:
@@ -159,7 +159,7 @@ def _is_slow(token: Any) -> bool:
 
 
 def _weight(tokens: Iterable[Any]) -> Weight:
-    """How specific it is, as CSS counts."""
+    """Counts how specific a selector is, as CSS does."""
     ids = classes = types = 0
     previous = ""
     for token in tokens:

@@ -1,7 +1,7 @@
-"""Which rules of a mail's own style sheets are for which of its elements.
+"""Finds the elements for the rules of a mail's own style sheets.
 
-A selector is taken apart at its combinators: Lexbor finds the elements of each part, and what is
-in, behind or below what is looked up here, since Lexbor takes exponential time for it.
+This module cuts a selector at its combinators. Lexbor finds the elements of each part; this module
+finds which stands in or behind which, since Lexbor takes exponential time for that.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ MOST_TOKENS = 100_000
 MOST_LOOKED_AT = 20_000_000
 MOST_FOUND = 250_000
 _TOKEN = re.compile(r"[\w-]+|[^\w\s]")
-# Whether it is an important one, the number of its rule, and its value.
+# Of each property: whether it is important, the number of its rule, and its value.
 Ordered = Mapping[str, tuple[bool, int, Tokens]]
 
 
 @dataclass(slots=True)
 class Element:
-    """`parent` and `before` are elements; `before` is the one beside it."""
+    """An element with its rules; `before` is the element before it in the same parent."""
 
     node: LexborNode
     tag: str
@@ -46,7 +46,7 @@ class Element:
 
 
 def elements_of(root: LexborNode) -> dict[int, Element]:
-    """By what identifies their nodes, in their order."""
+    """Lists the elements in their order by the ids of their nodes."""
     found: dict[int, Element] = {}
     last: dict[int, Element] = {}
     for node in root.traverse():
@@ -73,18 +73,18 @@ def apply_sheets(root: LexborNode, elements: Mapping[int, Element]) -> None:
         if element.tag == "style" and kind == "text/css" and is_for_all_screens(media):
             rules += rules_of(element.node.text())
     found: dict[str, list[Element]] = {}
-    budget = _Budget(len(elements), _widest(elements))
-    for selector, style in _together(rules).items():
-        matched = _matches(root, elements, selector, found, budget)
+    budget = _Budget(len(elements), _count_most_children(elements))
+    for selector, style in _merge_rules(rules).items():
+        matched = _find_elements(root, elements, selector, found, budget)
         budget.take(5 * len(matched) * len(style), 0)
         for element in matched:
             element.rules.append((selector.weight, style))
 
 
-def _together(
+def _merge_rules(
     rules: Iterable[tuple[Selector, Declarations]],
 ) -> dict[Selector, dict[str, tuple[bool, int, Tokens]]]:
-    """What all rules with a selector say."""
+    """Merges the rules that have the same selector."""
     found: dict[Selector, dict[str, tuple[bool, int, Tokens]]] = {}
     for order, (selector, style) in enumerate(rules):
         known = found.setdefault(selector, {})
@@ -109,13 +109,13 @@ class _Budget:
             raise TooMuch
 
 
-def _widest(elements: Mapping[int, Element]) -> int:
-    """The most children that an element has."""
+def _count_most_children(elements: Mapping[int, Element]) -> int:
+    """Counts the children of the element that has the most."""
     counts = Counter(id(element.parent) for element in elements.values())
     return max(counts.values(), default=0)
 
 
-def _matches(
+def _find_elements(
     root: LexborNode,
     elements: Mapping[int, Element],
     selector: Selector,
@@ -137,17 +137,19 @@ def _matches(
         here = found[part]
         if at and here:
             budget.take(20 * (len(here) + len(matched)), 0)
-            here = _joined(here, {id(one) for one in matched}, selector.combinators[at - 1], budget)
+            here = _filter_joined(
+                here, {id(one) for one in matched}, selector.combinators[at - 1], budget
+            )
         matched = here
         if not matched:
             return []
     return matched
 
 
-def _joined(
+def _filter_joined(
     here: list[Element], above: set[int], combinator: str, budget: _Budget
 ) -> list[Element]:
-    """Those of `here` that stand so beside or in one of `above`."""
+    """Lists those of `here` that the combinator joins to one of `above`."""
     step: Callable[[Element], Element | None]
     step = (lambda one: one.parent) if combinator in " >" else (lambda one: one.before)
     if combinator in ">+":

@@ -1,4 +1,4 @@
-"""Reads declarations of styles: which there are, how long a length is, what a colour looks like."""
+"""Reads declarations of styles, with their lengths and colours."""
 
 from __future__ import annotations
 
@@ -58,12 +58,12 @@ _OF_SYSTEM = {"canvas": "white", "window": "white", "canvastext": "black", "wind
 
 @functools.lru_cache(maxsize=2_000)
 def declared(text: str) -> Declarations:
-    """What the attribute `style` says."""
+    """Reads the attribute `style`."""
     return declarations(tinycss2.parse_blocks_contents(text, skip_comments=True))
 
 
 def declarations(parsed: Iterable[Any]) -> Declarations:
-    """The last one of a name counts, an important one before others."""
+    """Reads declarations. Of one name the last counts, an important one before others."""
     found: dict[str, tuple[bool, Tokens]] = {}
     for one in parsed:
         if one.type != "declaration":
@@ -79,7 +79,7 @@ def declarations(parsed: Iterable[Any]) -> Declarations:
 
 
 def _parts(name: str, value: Tokens) -> list[tuple[str, Tokens]]:
-    """A short form as the long ones it stands for. A colour or size that isn't one says nothing."""
+    """Splits a short form into long ones, and drops what isn't a colour or a size."""
     if name in ("color", "-webkit-text-fill-color", "background-color"):
         return [(name, value)] if value[0].type == "function" or is_colour(value[0]) else []
     if name == "background":
@@ -116,8 +116,8 @@ def words(tokens: Tokens) -> list[str]:
 
 # ---- lengths -----------------------------------------------------------------------------------
 def pixels(tokens: Tokens, font: float, percent: float, screen: float) -> float | None:
-    """The first length; `percent` and `screen` are the pixels of 1 % and of 1 vw. None where it
-    can't be told."""
+    """Measures the first length; `percent` and `screen` are the pixels of 1 % and of 1 vw. None
+    stands for a length that can't be told."""
     return _length(tokens[0], (font, percent, screen), 0) if tokens else None
 
 
@@ -128,7 +128,7 @@ def font_size(tokens: Tokens, above: float) -> float | None:
 
 
 def number(tokens: Tokens) -> float | None:
-    """The first number, or a percentage as a part of 1."""
+    """Reads the first number, or a percentage as a part of 1."""
     return pixels(tokens, 1.0, 0.01, 1.0)
 
 
@@ -150,11 +150,11 @@ def _length(token: Any, bases: tuple[float, float, float], depth: int) -> float 
     if depth < 20 and token.type in ("function", "() block"):
         inner = token.arguments if token.type == "function" else token.content
         name = token.lower_name if token.type == "function" else "calc"
-        return _calculated(name, inner, lambda one: _length(one, bases, depth + 1))
+        return _calculate(name, inner, lambda one: _length(one, bases, depth + 1))
     return None
 
 
-def _calculated(name: str, inner: Tokens, value: Callable[[Any], float | None]) -> float | None:
+def _calculate(name: str, inner: Tokens, value: Callable[[Any], float | None]) -> float | None:
     arguments: list[list[Any]] = [[]]
     for token in inner:
         if token.type == "literal" and token.value == ",":
@@ -162,18 +162,18 @@ def _calculated(name: str, inner: Tokens, value: Callable[[Any], float | None]) 
         elif token.type not in ("whitespace", "comment"):
             arguments[-1].append(token)
     values = [_sum(one, value) for one in arguments]
-    known = [one for one in values if one is not None]
-    if len(known) != len(values):
+    numbers = [one for one in values if one is not None]
+    if len(numbers) != len(values):
         return None
     if name in ("min", "max"):
-        return min(known) if name == "min" else max(known)
-    if name == "clamp" and len(known) == 3:
-        return max(known[0], min(known[1], known[2]))
-    return known[0] if name == "calc" and len(known) == 1 else None
+        return min(numbers) if name == "min" else max(numbers)
+    if name == "clamp" and len(numbers) == 3:
+        return max(numbers[0], min(numbers[1], numbers[2]))
+    return numbers[0] if name == "calc" and len(numbers) == 1 else None
 
 
 def _sum(tokens: Tokens, value: Callable[[Any], float | None]) -> float | None:
-    """A value, or values with + - * / between them."""
+    """Adds up a value, or values with + - * / between them."""
     total, product, sign = 0.0, None, 1.0
     for at, token in enumerate(tokens):
         if at % 2 == 0:
@@ -201,7 +201,7 @@ def is_inherited(token: Any) -> bool:
 
 
 def colour(token: Any) -> Colour | None:
-    """None for what isn't a colour, and for one that is inherited."""
+    """Reads a colour; None stands for anything else, and for an inherited colour."""
     if token.type not in ("ident", "hash", "function"):
         return None
     if token.type == "ident" and token.lower_value in _OF_SYSTEM:
@@ -220,7 +220,7 @@ def colour(token: Any) -> Colour | None:
 
 
 def _grey(found: Any) -> Colour:
-    """Of a colour in another space: as light as it, and purple where it isn't grey."""
+    """Translates a colour of another space: as light, and purple if it isn't grey."""
     one, two, three = found.to(found.space).coordinates
     if found.space in ("lab", "lch", "oklab", "oklch"):
         light = min(255.0, max(0.0, one * (255 if found.space.startswith("ok") else 2.55)))
@@ -234,7 +234,7 @@ def _grey(found: Any) -> Colour:
 
 @functools.lru_cache(maxsize=500)
 def named_colour(text: str) -> Colour | None:
-    """Of an attribute of HTML, which may leave out the #."""
+    """Reads the colour in an attribute of HTML, which may leave out the #."""
     token = tinycss2.parse_one_component_value(text.strip())
     found = colour(token)
     if found is None and re.fullmatch(r"[0-9a-f]{3}|[0-9a-f]{6}", text.strip(), re.IGNORECASE):

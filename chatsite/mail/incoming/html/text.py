@@ -1,4 +1,4 @@
-"""The text of an HTML mail, and its pictures."""
+"""Reads the text of an HTML mail, and which pictures it shows."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from chatsite.mail.incoming.html.hidden import Start, seen_parts
 from chatsite.mail.incoming.html.quoting import ALL, BELOW, ends_of, written
 from chatsite.mail.incoming.html.styles import words
 
-# Of a newsletter's HTML without its pictures; what is longer is an attack.
+# A newsletter's HTML has less, without its pictures; longer HTML is an attack.
 MOST_CHARACTERS = 1_000_000
-# In place of a mail that can't be read in time or safely: text that is hidden may be in it.
+# This replaces a mail that can't be read in time, or safely, since it may hold hidden text.
 UNREADABLE = "(This mail's HTML can't be read.)"
 _CONFIG = ParserConfig(css=CSS_PROFILES["strict"])
 _PICTURE = re.compile(r"data:image/[^\"'<>()\s]{1000,}", re.IGNORECASE)
@@ -42,15 +42,15 @@ _BLANKS = re.compile(r"[ \t]{21,}")
 
 @dataclass(frozen=True, slots=True)
 class HtmlPage:
-    """`pictures` are the addresses of those in what the sender wrote: in no quote, no signature,
-    and not below the line of an answered mail."""
+    """The text of a page. `pictures` are the addresses of the pictures among the sender's own
+    words: in no quote, no signature, and not below the line of an answered mail."""
 
     text: str
     pictures: frozenset[str] = frozenset()
 
 
 def read_page(html: str) -> HtmlPage:
-    """Never raises, and its text is never one that may be hidden."""
+    """Reads a page. This never raises, and never gives text that may be hidden."""
     try:
         html = _PICTURE.sub("data:", html)
         if _SHEET.search(html, MOST_CHARACTERS):
@@ -60,15 +60,15 @@ def read_page(html: str) -> HtmlPage:
             return HtmlPage("")
         if is_too_costly(html):
             return HtmlPage(UNREADABLE)
-        laid_out, pictures = _laid_out(html)
-        return HtmlPage(_written(laid_out), pictures)
+        laid_out, pictures = _build_tree(html)
+        return HtmlPage(_write(laid_out), pictures)
     except Exception:
         # The libraries raise whatever a tree makes them; a mail is read anyway.
         return HtmlPage(UNREADABLE)
 
 
-def _laid_out(html: str) -> tuple[etree._Element, frozenset[str]]:
-    """A tree of what is seen, for Inscriptis; and the pictures of an `HtmlPage`."""
+def _build_tree(html: str) -> tuple[etree._Element, frozenset[str]]:
+    """Builds for Inscriptis a tree of what people see, and lists the pictures of an `HtmlPage`."""
     builder = etree.TreeBuilder()
     builder.start("body", {})
     opened: list[tuple[str, str]] = []
@@ -85,7 +85,7 @@ def _laid_out(html: str) -> tuple[etree._Element, frozenset[str]]:
             if depth >= DEEPEST or (is_list and lists >= DEEPEST_LISTS):
                 tag = "br" if tag == "br" else ""
             begin, end = ends_of(part)
-            _line(builder, begin)
+            _add_line(builder, begin)
             if tag:
                 builder.start(tag, _attributes(part))
                 depth, lists = depth + 1, lists + is_list
@@ -98,12 +98,12 @@ def _laid_out(html: str) -> tuple[etree._Element, frozenset[str]]:
             if tag:
                 builder.end(tag)
                 depth, lists = depth - 1, lists - (tag in ("ul", "ol"))
-            _line(builder, end)
+            _add_line(builder, end)
     builder.end("body")
     return builder.close(), frozenset(pictures)
 
 
-def _line(builder: etree.TreeBuilder, mark: str) -> None:
+def _add_line(builder: etree.TreeBuilder, mark: str) -> None:
     if mark:
         builder.start("p", {})
         builder.data(mark)
@@ -111,7 +111,7 @@ def _line(builder: etree.TreeBuilder, mark: str) -> None:
 
 
 def _tag(part: Start) -> str:
-    """The element it is laid out as; none for text in a line."""
+    """Names the element that lays the part out; "" stands for text in a line."""
     if part.tag in _LAID_OUT:
         return part.tag
     display = words(part.style.get("display", ()))[-1:]
@@ -134,7 +134,7 @@ def _attributes(part: Start) -> dict[str, str]:
 
 
 # ---- written out -------------------------------------------------------------------------------
-def _written(tree: etree._Element) -> str:
+def _write(tree: etree._Element) -> str:
     for table in tree.iter("table"):
         if _is_wide(table):
             for one in table.iter("table", "tr", "td", "th"):
@@ -145,8 +145,8 @@ def _written(tree: etree._Element) -> str:
 
 
 def _is_wide(table: etree._Element) -> bool:
-    """A table is padded with blanks. One for the layout becomes many times as long by that; it
-    reads better one cell below the other."""
+    """Tells whether a table is for the layout. Inscriptis pads tables with blanks, which makes such
+    a table many times as long; it reads better with one cell below the other."""
     if next(table.iterdescendants("table"), None) is not None:
         return True
     total = width = height = 0

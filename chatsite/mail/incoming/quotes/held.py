@@ -1,4 +1,5 @@
-"""Whether a conversation holds a text already, however it was wrapped, marked and cut."""
+"""Tells whether a conversation holds a text already, however programs wrapped, marked and cut
+it."""
 
 from __future__ import annotations
 
@@ -6,11 +7,11 @@ import re
 import unicodedata
 from collections.abc import Iterable, Sequence
 
-# Characters of the pieces that are compared.
+# Texts are compared in pieces of this many characters.
 PIECE = 8
-# Of a line's characters: links and pictures are written out in different ways.
+# Links and pictures are written out in different ways: this share of a line's characters is enough.
 ENOUGH = 0.8
-# Of the newest texts of a thread. More costs a second and a hundred megabytes.
+# Only the newest texts of a thread are compared: more costs a second and a hundred megabytes.
 MOST_CHARACTERS = 300_000
 # What mail programs write behind a word in place of its link, and for a picture; and what Markdown
 # has of a link and of code that nobody sees.
@@ -22,18 +23,18 @@ _TARGET = re.compile(
 
 
 class Held:
-    """The texts of a conversation, the newest first; `footer` is words that stand only in the last
-    paragraph of its own mails."""
+    """Holds the texts of a conversation, which come the newest first. The words of `footer` stand
+    only in the last paragraph of the agent's own mails."""
 
     def __init__(self, texts: Iterable[str] = (), *, footer: Iterable[str] = ()) -> None:
         self._footer = [letters(words) for words in footer]
         self._pieces: set[str] = set()
         self._lines: set[str] = set()
         self._starts: set[str] = set()
-        left = MOST_CHARACTERS
+        room = MOST_CHARACTERS
         for text in texts:
-            text = text[:left]
-            left -= len(text)
+            text = text[:room]
+            room -= len(text)
             self._lines.update(letters(line) for line in text.split("\n"))
             whole = letters(text)
             self._starts.add(whole[:PIECE])
@@ -45,16 +46,16 @@ class Held:
         return bool(self._lines)
 
     def begins_with(self, lines: Sequence[str]) -> bool:
-        """Whether one of the texts begins as these lines do."""
-        said = letters("".join(lines))
-        return said[:PIECE] in self._starts or letters("".join(lines[:1])) in self._starts
+        """Tells whether one of the texts begins as these lines do."""
+        start = letters("".join(lines))[:PIECE]
+        return start in self._starts or letters("".join(lines[:1])) in self._starts
 
     def is_footer(self, paragraph: str) -> bool:
-        said = letters(paragraph)
-        return any(words in said for words in self._footer)
+        written = letters(paragraph)
+        return any(words in written for words in self._footer)
 
     def which(self, lines: Sequence[str]) -> list[bool]:
-        """For each line whether it is held, in the run that it stands in."""
+        """Tells for each line whether the conversation holds it, in the run of lines around it."""
         found = [letters(line) for line in lines]
         whole = "".join(found)
         covered = bytearray(len(whole))
@@ -70,6 +71,6 @@ class Held:
 
 
 def letters(text: str) -> str:
-    """What is left of a text in whatever form it is sent: its letters and digits."""
+    """Reduces a text to its letters and digits, which are the same in whatever form it is sent."""
     text = unicodedata.normalize("NFC", _TARGET.sub("", text)).casefold()
     return "".join(filter(str.isalnum, text))

@@ -1,7 +1,7 @@
-"""The lines that mail programs write above what they quote or forward.
+"""Recognizes the lines that mail programs write above what they quote or forward.
 
-Most are told by their form, which is the same in all languages. Words are looked for only where the
-form alone could be somebody's own sentence.
+Most of them have a form that is the same in all languages. Words decide only if the form alone
+could be somebody's own sentence.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from chatsite.mail.incoming.threads import subject_key
 
 # The line above a signature (RFC 3676).
 SIGNATURE = "-- "
-# What is longer was not written by a mail program.
+# No mail program writes longer ones.
 LONGEST_LINE = 500
 LONGEST_LEAD = 300
 _DEPTH = re.compile(r"(?:\s{0,3}>)+\s?")
-# "wrote", as the attribution of a quote has it where it names no address or no time.
+# "wrote", which the line above a quote has if it names no address or no time.
 _WROTE = re.compile(
     r"\b(?:wrote|writes|quoting|zitat von|schrieb|geschrieben|écrit|escribió|escreveu|scritto|"
     r"schreef|skrev|kirjoitti|napisał\w*|pisze|napsala?|написала?|пишет|пише|yazdı)\b"
@@ -29,7 +29,7 @@ _OPENS = re.compile(r"(?:On|Am|Le|El|Il|Em|Op|Den|W dniu|Dnia|Dne|Dňa|På|Vào|
 _WHO = re.compile(r"\S@\S")
 _TIME = re.compile(r"\b\d{1,2}[:.h]\d{2}\b")
 _DATE = re.compile(r"\b(?:19|20)\d{2}\b|\b\d{1,2}[./-]\d{1,2}[./-]\d{2,4}")
-# "-----Original Message-----" and its translations; with the other words it is a forward.
+# "-----Original Message-----" and its translations. With other words the line begins a forward.
 _ORIGINAL = re.compile(
     r"origin|ursprüngl|oprindelig|opprinnelig|ursprung|alkuperäi|oorspronkelijk|původní|pôvodn|"
     r"oryginaln|pierwotn|исходн|оригинал|eredeti|orijinal|özgün|πρωτότυπο|元のメッセージ|原始|原邮件|"
@@ -54,19 +54,20 @@ _FROM = frozenset(
     " 发信人 보낸사람 מאת من από из saatja odesílatel odesilatel expeditor expéditeur remitente"
     " mittente absender afsender avsender nadawca pošiljatelj nuo no dari gönderen откого".split()
 )
-# Below a line that says what is there fewer are enough.
+# Below a mark fewer fields are enough.
 FEWEST_FIELDS = 3
 
 
 def depth_of(line: str) -> tuple[int, str]:
-    """How often a line is quoted, and what is quoted."""
+    """Splits a quoted line into the number of its marks and its text."""
     found = _DEPTH.match(line)
     return (found[0].count(">"), line[found.end() :]) if found else (0, line)
 
 
 def is_forward_mark(line: str, below: Sequence[str], subject: str) -> bool:
-    """`below` is what the lines below it say. Words in a language that isn't known here are taken
-    for those of a forward, except above a mail of this subject."""
+    """Tells whether a forward begins with this line; `below` are the texts of the lines below.
+    Words between dashes in a language that isn't in our lists count as a forward's, except above a
+    mail with the subject of this one."""
     first = next(filter(str.strip, below), "")
     if not (field_of(first) or is_lead(first)) or is_lead(line):
         return False
@@ -81,12 +82,12 @@ def is_original_mark(line: str) -> bool:
 
 
 def is_dashed(line: str) -> bool:
-    """Words between dashes."""
+    """Tells whether the line is words between dashes."""
     return _DASHED.fullmatch(_plain(line)) is not None
 
 
 def is_line(line: str) -> bool:
-    """Says nothing but that something else is below."""
+    """Tells whether the line only says that another mail is below."""
     return is_rule(line) or is_original_mark(line)
 
 
@@ -95,7 +96,7 @@ def is_rule(line: str) -> bool:
 
 
 def is_lead(line: str) -> bool:
-    """ "On Tuesday Ada wrote:" in any language: who and when is said before the colon."""
+    """Tells whether the line is "On Tuesday Ada wrote:" in any language, with who and when."""
     line = _plain(line)
     wrote, who = bool(_WROTE.search(line)), bool(_WHO.search(line))
     is_between = wrote and is_dashed(line)
@@ -111,13 +112,13 @@ def begins_lead(line: str) -> bool:
 
 
 def field_of(line: str) -> str:
-    """The name of the field that a line of a header block has, in small letters; "" for none."""
+    """Reads the name of the field in a line of a header block, in small letters; "" for none."""
     found = _FIELD.match(line[:LONGEST_LINE])
     return found[1].strip("*_ ").casefold() if found and found[1].count(" ") <= 3 else ""
 
 
 def is_surely_block(lines: Sequence[str], subject: str) -> bool:
-    """Whether a block is of this mail's subject, or says who sent it from which address."""
+    """Tells whether a block has this mail's subject, or says who sent a mail from which address."""
     if is_from(field_of(lines[0])) and _WHO.search(" ".join(lines)):
         return True
     return _has_subject(lines, subject)
@@ -134,7 +135,7 @@ def is_from(field: str) -> bool:
 
 
 def _plain(line: str) -> str:
-    """Without the marks of a direction that a mail program sets."""
+    """Takes away the marks of direction that a mail program sets."""
     line = line[:LONGEST_LINE].strip()
     if line.isascii():
         return line
