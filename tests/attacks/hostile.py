@@ -9,11 +9,11 @@ from collections.abc import Sequence
 from typing import Any
 
 import aiohttp
-from django.urls import URLPattern, get_resolver
 from yarl import URL
 
 from tests.attacks.kit import TEXT, Target, frame, push, socket_of
 from tests.person import Person
+from tests.routes import own_routes
 
 LONG = "x" * 20_000
 DEEP = "[" * 5_000
@@ -78,9 +78,8 @@ BROKEN = (
 
 def routes() -> list[tuple[str, str]]:
     """Names and patterns: `export`, `/conversations/<uuid:id>/export`."""
-    own = [one for one in get_resolver().url_patterns if isinstance(one, URLPattern)]
     return [
-        *((str(one.name), f"/{one.pattern}") for one in own),
+        *((name, f"/{pattern}") for name, pattern in own_routes()),
         *(("", path) for path in ("/admin/", "/admin/login/", "/static/x.js", "/nowhere", "/ws")),
     ]
 

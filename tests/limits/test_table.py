@@ -3,34 +3,23 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
 import pytest
-from django.urls import URLPattern, URLResolver, get_resolver
 
 from chatsite.environment import BASE_DIR
 from chatsite.limits import table
 from chatsite.limits.table import COMMANDS, KIB, ROUTES, Most, Rate
 from chatsite.live.commands import OWN_WORDS
 from chatsite.messages import MAX_ATTACHMENT_BYTES
+from tests.routes import own_routes
 
 RATES = {name: value for name, value in vars(table).items() if isinstance(value, Rate)}
 MOSTS = [value for value in vars(table).values() if isinstance(value, Most)]
 SECURITY = (BASE_DIR / "SECURITY.md").read_text()
 
 
-def routes() -> Iterator[str]:
-    """The names of all routes but the administration's, which share one row."""
-    for entry in get_resolver().url_patterns:
-        if isinstance(entry, URLPattern):
-            yield str(entry.name)
-        else:
-            assert isinstance(entry, URLResolver)
-            assert entry.namespace == "admin"
-
-
 def test_every_route_has_a_row_and_no_row_is_without_a_route() -> None:
-    assert sorted(ROUTES) == sorted(routes())
+    assert sorted(ROUTES) == sorted(name for name, _ in own_routes())
 
 
 def test_every_command_has_a_row() -> None:

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from uuid import uuid4
 
 import pytest
-from django.urls import URLPattern, URLResolver, reverse
+from django.urls import reverse
 
-from chatsite.urls import urlpatterns
 from tests.person import Page, Person
+from tests.routes import own_routes
 from tests.running import Server
 from tests.web.browser_requests import NOBODYS, Answer, ask, ask_from_page
 from tests.web.conftest import STAFF
@@ -96,15 +96,8 @@ ROUTE_CASES = [(name, case) for name, cases in OWNED.items() for case in cases]
 
 def route_names() -> tuple[set[str], set[str]]:
     """The names of the routes that take an id, and of those that take none."""
-    with_id: set[str] = set()
-    without: set[str] = set()
-    for route in urlpatterns:
-        if isinstance(route, URLResolver):
-            without.add(str(route.pattern))
-            continue
-        assert isinstance(route, URLPattern) and route.name
-        (with_id if route.pattern.converters else without).add(route.name)
-    return with_id, without
+    with_id = {name for name, pattern in own_routes() if "<" in pattern}
+    return with_id, {name for name, _ in own_routes()} - with_id | {"admin/"}
 
 
 def test_every_route_is_covered_by_these_tests() -> None:
