@@ -11,8 +11,8 @@ import pytest
 from tests.running import ROOT
 
 # Measured 89 and 844. Whoever needs more looks first for a step that can go.
-MOST_FILES = 90
-MOST_CHANGES = 860
+MOST_FILES = 88
+MOST_CHANGES = 800
 
 
 @pytest.mark.slow
