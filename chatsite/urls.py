@@ -48,7 +48,7 @@ urlpatterns = [
     path("turns/<uuid:id>/receipt", api.receipt, name="receipt"),
     path("turns/<uuid:id>/request", api.sent_request, name="request"),
     path("turns/<uuid:id>/compare", comparison.compare_turn, name="compare-turn"),
-    path("accounts/mail/", include("chatsite.mail.urls")),
+    path("", include("chatsite.mail.urls")),
     path("accounts/", include("chatsite.accounts.urls")),
     path("healthz", health.health, name="health"),
     path("readyz", health.ready, name="ready"),

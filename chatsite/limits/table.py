@@ -141,6 +141,7 @@ ROUTES: dict[str, Route] = {
     "mail-address": Route(SIGN_INS),
     "account-export": Route(WHOLE_EXPORTS),
     "admin-password": Route(PAGES),
+    "admin-mails": Route(PAGES),
     "account-delete": Route(SIGN_INS, SMALL_BODY),
     "signup": Route(SIGN_INS, SMALL_BODY),
     "health": Route(READS),

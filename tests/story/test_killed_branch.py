@@ -19,7 +19,7 @@ DIE_AFTER_ONE_PIECE = """
 import os, signal, sys
 from chatsite.storage import next_piece
 from chatsite.conversations.models import Message
-from chatsite.conversations.turn import versions
+from chatsite.conversations.versions import versions
 from chatsite.conversations.owners import Owner
 versions.PIECE = 2
 row = Message.objects.get(id={message!r}).conversation

@@ -84,6 +84,7 @@ WITHOUT_ID = {
         "account-delete",
         "mail-addresses",
         "admin-password",
+        "admin-mails",
         "health",
         "ready",
     ),
