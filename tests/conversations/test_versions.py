@@ -100,6 +100,29 @@ def test_an_upgrade_that_fails_half_way_keeps_the_copy_of_its_beginning(folder: 
         assert database.execute("PRAGMA user_version").fetchone() == (0,), "the next is copied"
 
 
+def test_rows_and_rights_go_along_when_a_table_gets_a_feature_of_its_own(folder: Path) -> None:
+    Server(folder).manage("migrate", "conversations", "0023")
+    change(
+        folder,
+        "INSERT INTO auth_user (username, password, first_name, last_name, email, is_staff,"
+        " is_active, is_superuser, date_joined) VALUES ('grace', '', '', '', '', 1, 1, 0, '')",
+        "INSERT INTO auth_user_user_permissions (user_id, permission_id)"
+        " SELECT auth_user.id, auth_permission.id FROM auth_user, auth_permission"
+        " WHERE codename = 'change_mail'",
+        "INSERT INTO conversations_mailbox (name, validity, last) VALUES ('INBOX', 1, 7)",
+    )
+    Server(folder).manage("migrate")
+    with closing(sqlite3.connect(folder / DATABASE)) as database:
+        rights = database.execute(
+            "SELECT app_label, codename FROM auth_user_user_permissions"
+            " JOIN auth_permission ON auth_permission.id = permission_id"
+            " JOIN django_content_type ON django_content_type.id = content_type_id"
+        ).fetchall()
+        places = database.execute("SELECT name, last FROM conversations_mailbox").fetchall()
+    assert rights == [("mail", "change_mail")]
+    assert places == [("INBOX", 7)]
+
+
 def test_a_copy_that_is_cut_off_is_no_copy(folder: Path) -> None:
     change(folder, BEFORE_MAIL)
     size = (folder / DATABASE).stat().st_size // 3

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
-from types import MappingProxyType
 from typing import Any
 
 from chatsite.encoding import Record
@@ -23,7 +22,6 @@ from chatsite.wording import later, say
 
 # What a choice adds to the one that is kept, by name; None takes a value out of it.
 Changes = Mapping[str, str | None]
-UNCHANGED: Changes = MappingProxyType({})
 # The names in a link, in the choice that is kept with a conversation, and in a template.
 POLICY, LENGTH = HistorySettings.policy.template, HistorySettings.length.template
 TOKENS, SELECTOR = HistorySettings.tokens.template, HistorySettings.selector.template
