@@ -79,7 +79,7 @@ def drop_sessions(*, keys: Iterable[str]) -> tuple[str, ...]:
 
 @reading
 def list_sessions() -> list[SessionFile]:
-    """Key, size and last use of every saved slot, for `kv.outdated`."""
+    """Key, size and last use of every saved slot, for `kv_cache.outdated`."""
     rows = KvSession.objects.values_list("key", "size", "used")
     return [SessionFile(key, size, used.timestamp()) for key, size, used in rows]
 
