@@ -18,7 +18,7 @@ from chatsite.history.lexical.index import Index, Line
 from chatsite.history.lexical.ranking import question_in_chat, recall_messages
 from chatsite.providers.tokens.passage_vectors import PassageVectors
 from chatsite.providers.tokens.sentence_vectors import SentenceVectors
-from chatsite.turns.evidence.recall import CHUNK
+from chatsite.turns.evidence.index_cache import CHUNK
 from tests.bench import dialogues, long_answers
 from tests.bench.figures import Options, Row, percentile, spread, table
 from tests.bench.selection import lines_of

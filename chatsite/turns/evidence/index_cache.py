@@ -20,6 +20,8 @@ MEMORY = 128 * 1024 * 1024
 # An index that takes more than this part of it stays only while no other one is used, and takes
 # no more from the others: one long conversation must not cost all of them their indexes.
 LARGEST = 4
+# How many messages are read at once for a long conversation.
+CHUNK = 500
 
 
 @dataclass(slots=True, kw_only=True)

@@ -28,7 +28,7 @@ from chatsite.history.values.sendable import (
 from chatsite.history.values.transcript import Entry, split_turns
 from chatsite.providers.tokens.sentence_vectors import SentenceVectors
 from chatsite.turns.context.decision_inputs import DecisionInputs
-from chatsite.turns.evidence.index_cache import MEMORY, CachedIndex, IndexCache
+from chatsite.turns.evidence.index_cache import CHUNK, MEMORY, CachedIndex, IndexCache
 from chatsite.wording import later, say
 
 logger = logging.getLogger("chatsite.turns")
@@ -36,8 +36,6 @@ logger = logging.getLogger("chatsite.turns")
 # An index that lacks more messages than this is completed beside the turn: 2,000 of them take
 # half a second, and nobody should wait longer for the first word of an answer.
 COLD = 2_000
-# How many messages are read at once then.
-CHUNK = 500
 # Up to these, work takes a millisecond: more would hold up everybody's turns on the event loop.
 _INLINE_LINES, _INLINE_PASSAGES = 6, 30
 # Passages that an index grows by before they are saved, 100 bytes each: that many are read again
