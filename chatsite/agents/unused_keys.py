@@ -69,22 +69,22 @@ MISSPELLED = later("{place} has no effect here; {meant} was probably meant.")
 def unused_keys(top: Node) -> Iterator[UnusedKey]:
     """In the order in which the document has its objects. A tool's configuration is the tool's
     business and not looked into."""
-    yield from _unused(top, FIELDS | {"options"})
+    yield from _unused_in(top, FIELDS | {"options"})
     for name, configuration in top["nodeConfigurations"].items():
         if name.startswith(LLM):
-            yield from _unused(configuration, _MODEL)
+            yield from _unused_in(configuration, _MODEL)
     chat = top["chatSettings"]
-    yield from _unused(chat, _CHAT)
+    yield from _unused_in(chat, _CHAT)
     turns = chat["history"]
     for turn in turns.list_of("messages") if turns.value else ():
-        yield from _unused(turn, _PREFILLED)
+        yield from _unused_in(turn, _PREFILLED)
     if isinstance(chat[PLACE].value, dict):
         # A name that is only written differently is passed over where settings are decided.
-        yield from _unused(chat[PLACE], _CONVERSATION, but=_is_written_differently)
-    yield from _unused(top["options"], _OPTIONS)
+        yield from _unused_in(chat[PLACE], _CONVERSATION, but=_is_written_differently)
+    yield from _unused_in(top["options"], _OPTIONS)
 
 
-def _unused(
+def _unused_in(
     node: Node, known: Collection[str], *, but: Callable[[str], bool] = lambda key: False
 ) -> Iterator[UnusedKey]:
     for key, unknown in node.unknown(known):

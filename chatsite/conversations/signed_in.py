@@ -14,9 +14,9 @@ signed_in: dict[str, tuple[int, float]] = {}
 def note_sign_in(*, guest: str, user: int) -> None:
     """Whose account the guest is from now on: what their requests still store is the account's."""
     now = time.monotonic()
-    for key, (_, at) in list(signed_in.items()):
+    for other, (_, at) in list(signed_in.items()):
         if now - at > SIGN_IN_SECONDS:
-            signed_in.pop(key, None)
+            signed_in.pop(other, None)
     signed_in[guest] = user, now
 
 

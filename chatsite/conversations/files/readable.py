@@ -15,21 +15,21 @@ def write_readable(whole: WholePath, *, marked: bool, agent: str) -> str:
     their calls are told. `marked`: as Markdown; `agent` is its name."""
     title = whole.conversation.title or say("Conversation")
     parts = [f"# {title}" if marked else title]
-    parts.append(say("A conversation with {agent}, {time} UTC.", agent=agent, time=_time(whole)))
+    parts.append(say("A conversation with {agent}, {time} UTC.", agent=agent, time=_started(whole)))
     receipt = show_receipt(whole.receipt or {})
     if model := receipt.get("asked", {}).get("model"):
         memory = receipt.get("in_words", "")
         parts.append(say("At the last answer {model} saw: {memory}.", model=model, memory=memory))
     for entry in whole.entries:
-        parts += _message(entry, agent=agent, marked=marked)
+        parts += _readable_message(entry, agent=agent, marked=marked)
     return "\n\n".join(parts) + "\n"
 
 
-def _time(whole: WholePath) -> str:
+def _started(whole: WholePath) -> str:
     return whole.conversation.created[:16].replace("T", " ")
 
 
-def _message(entry: Entry, *, agent: str, marked: bool) -> Iterator[str]:
+def _readable_message(entry: Entry, *, agent: str, marked: bool) -> Iterator[str]:
     message = entry.message
     if message.role == "tool" or message.role == "system":
         return

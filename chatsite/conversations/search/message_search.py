@@ -41,14 +41,14 @@ def older_messages(*, owner: Owner, without: str, words: Sequence[str]) -> Searc
     match = match_any(words)
     rows = fetch(FOUND_FOR_MODELS, match, numbers.start, numbers.stop - 1, *mine, CANDIDATES)
     return SearchResult(
-        hits=_to_show([number for (number,) in rows]),
+        hits=_found_messages([number for (number,) in rows]),
         messages=searched["messages"],
         conversations=searched["all"],
         whole=len(rows) < CANDIDATES,
     )
 
 
-def _to_show(numbers: Sequence[int]) -> tuple[FoundMessage, ...]:
+def _found_messages(numbers: Sequence[int]) -> tuple[FoundMessage, ...]:
     # A title is the beginning of the first message, which may be a hidden one.
     excluded = Message.objects.filter(ON_PATH, conversation=OuterRef("conversation"), excluded=True)
     rows = (

@@ -12,11 +12,16 @@ from chatsite.conversations.path.queries import receipt_of
 from chatsite.errors import BadCommand, NotFound
 from chatsite.turns.context.drafts import Draft
 from chatsite.turns.context.turn_context import PageRequest
-from chatsite.web.api.requests import answers_errors, json_fields, model_name, storable, upload_ids
+from chatsite.web.api.requests import (
+    MAX_QUERY,
+    answers_errors,
+    json_fields,
+    model_name,
+    storable,
+    upload_ids,
+)
 from chatsite.web.people import is_staff, read_for, reading_owner, site_of
 from chatsite.wording import say
-
-MAX_QUERY = 4_096
 
 
 @require_POST

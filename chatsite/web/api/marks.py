@@ -18,7 +18,14 @@ from chatsite.conversations.path.marks import (
 from chatsite.errors import BadCommand, ChatsiteError
 from chatsite.events import CacheChanged, SummaryChanged
 from chatsite.history.records.forgetting import explain_forgetting
-from chatsite.web.api.requests import answers_errors, json_fields, model_name, storable, upload_ids
+from chatsite.web.api.requests import (
+    MAX_QUERY,
+    answers_errors,
+    json_fields,
+    model_name,
+    storable,
+    upload_ids,
+)
 from chatsite.web.people import is_staff, read_for, request_owner, site_of
 from chatsite.wording import say
 
@@ -29,7 +36,6 @@ MARKS = {
     "forget_above": forget_above_message,
     "unanswered": leave_unanswered_message,
 }
-MAX_QUERY = 4096
 MAX_DRAFT = 2000
 
 

@@ -18,6 +18,8 @@ from chatsite.web.server.request_limits import too_many
 from chatsite.wording import say
 
 MAX_MODEL = 200
+# The characters of a page's own query: more than all settings with their values have.
+MAX_QUERY = 4_096
 STATUS: tuple[tuple[type[ChatsiteError], int], ...] = (
     (NotFound, 404),
     (Refused, 409),

@@ -10,12 +10,11 @@ from django.views.decorators.http import require_http_methods, require_POST
 from chatsite.conversations.path.queries import agent_of
 from chatsite.conversations.summaries.queries import summary_versions
 from chatsite.errors import BadCommand
-from chatsite.web.api.requests import answers_errors, json_fields, storable
+from chatsite.web.api.requests import MAX_QUERY, answers_errors, json_fields, storable
 from chatsite.web.people import is_staff, reading_owner, request_owner, site_of
 from chatsite.wording import say
 
 MAX_CHARACTERS = 50_000
-MAX_QUERY = 4_096
 
 
 @require_http_methods(["GET", "POST"])
