@@ -14,8 +14,8 @@ from chatsite.limits.addresses import address_key
 from chatsite.limits.limiter import Limiter
 from chatsite.limits.table import CONTROL_FRAMES
 from chatsite.web.server.connections import held_connections
+from chatsite.web.server.http_protocol import LINGER_SECONDS
 
-LINGER_SECONDS = 2.0
 # Parsed before a flood can be noticed: 700 pings of 6 bytes, which take 4 ms.
 PARSED_AT_ONCE = 4_096
 NOT_TEXT, TOO_MANY_FRAMES = 1007, 1008
