@@ -34,16 +34,12 @@ from chatsite.accounts.former_cookies import FormerCookies
 from chatsite.asgi_types import App, Receive, Scope, Send
 from chatsite.language import Languages
 from chatsite.live.consumer import ChatConsumer
-from chatsite.live.frames import DirectFrames
-from chatsite.live.limits import HandshakeLimits
-from chatsite.live.origin import SameOrigin
+from chatsite.live.limits import DirectFrames, HandshakeLimits, SameOrigin
 from chatsite.web import health
 from chatsite.web.server.bodies import BodyLimits
 from chatsite.web.server.not_started import ForAnyServer, NotStarted, fail_start
-from chatsite.web.server.readable import Pages
-from chatsite.web.server.request_limits import AddressLimits
+from chatsite.web.server.requests import AddressLimits, Pages, RequestThreads
 from chatsite.web.server.static_files import collect_if_changed
-from chatsite.web.server.threads import RequestThreads
 from chatsite.wiring.site import Site
 
 logger = logging.getLogger("chatsite")

@@ -23,7 +23,7 @@ from chatsite.history.policies.base import Policy
 from chatsite.history.policies.lexical import LEXICAL
 from chatsite.history.settings.row import SettingRow
 from chatsite.history.settings.table import CONVERSATION_ROWS, HISTORY_ROWS
-from chatsite.kv_cache.cleanup_setting import resolve_cleanup
+from chatsite.kv_cache.cleanup import resolve_cleanup
 from chatsite.providers.known.servers import BUILT_IN, LOCAL
 from chatsite.providers.tokens.sentence_vectors import SentenceVectors, describe_vectors
 

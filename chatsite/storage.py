@@ -19,9 +19,12 @@ from collections.abc import Callable, Generator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextvars import copy_context
 from dataclasses import dataclass, field
-from typing import Generic, ParamSpec, TypeVar
+from pathlib import Path
+from typing import IO, Generic, ParamSpec, TypeVar
 
 from django.db import close_old_connections, connection, transaction
+
+from chatsite.errors import Refused
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -186,3 +189,21 @@ def takes_writes() -> None:
     with connection.cursor() as cursor:
         first = "SELECT min(id) FROM django_content_type"
         cursor.execute(f"UPDATE django_content_type SET model = model WHERE id = ({first})")
+
+
+def lock(path: Path) -> IO[str]:
+    """Raises Refused where another server holds it: that one would have its running turns ended."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    file = path.open("a")
+    try:
+        import fcntl
+    except ImportError:  # Windows has no flock: there nothing prevents a second start.
+        return file
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        file.close()
+        raise Refused(
+            f"Another server already uses {path.parent}. Stop it first, or set VAR_DIR."
+        ) from None
+    return file

@@ -3,8 +3,8 @@ from django.urls import include, path
 from django.views.generic import RedirectView
 
 from chatsite.web import health, pages
-from chatsite.web.api import comparison, files, imports, marks, messages, sessions, summaries
 from chatsite.web.api import conversations as api
+from chatsite.web.api import files, history, messages
 
 # With its query: a link's agent and history settings count there too.
 to_chat = RedirectView.as_view(
@@ -23,31 +23,31 @@ urlpatterns = [
     path("conversations", api.conversations, name="conversations"),
     path("conversations/search", api.search, name="search"),
     path("conversations/bookmarks", api.bookmarks, name="bookmarks"),
-    path("conversations/import", imports.import_file, name="import"),
-    path("conversations/import/progress", imports.import_progress, name="import-progress"),
+    path("conversations/import", files.import_file, name="import"),
+    path("conversations/import/progress", files.import_progress, name="import-progress"),
     path("conversations/<uuid:id>", api.conversation, name="conversation"),
     path("conversations/<uuid:id>/restore", api.restore, name="restore"),
     path("conversations/<uuid:id>/clear", api.clear, name="clear"),
     path("conversations/<uuid:id>/messages", api.messages, name="messages"),
     path("conversations/<uuid:id>/export", api.export, name="export"),
-    path("conversations/<uuid:id>/compare", comparison.compare_draft, name="compare-draft"),
-    path("conversations/<uuid:id>/summary", summaries.summary, name="summary"),
-    path("conversations/<uuid:id>/summary/switch", summaries.switch, name="summary-switch"),
+    path("conversations/<uuid:id>/compare", history.compare_draft, name="compare-draft"),
+    path("conversations/<uuid:id>/summary", history.summary, name="summary"),
+    path("conversations/<uuid:id>/summary/switch", history.switch, name="summary-switch"),
     path("conversations/<uuid:id>/", include("chatsite.kv_cache.urls")),
     path("files", files.files, name="files"),
     path("files/<uuid:id>", files.file, name="file"),
     path("models", api.models, name="models"),
-    path("session", sessions.session, name="session"),
+    path("session", pages.session, name="session"),
     path("messages/<uuid:id>", messages.message, name="message"),
     path("messages/<uuid:id>/text", messages.edit_message, name="message-text"),
     path("messages/<uuid:id>/restore", messages.restore_message, name="message-restore"),
     path("messages/<uuid:id>/version", messages.version, name="message-version"),
     path("messages/<uuid:id>/show", messages.show, name="show"),
     path("messages/<uuid:id>/copy", messages.copy, name="message-copy"),
-    path("messages/<uuid:id>/why", marks.why_forgotten, name="why"),
+    path("messages/<uuid:id>/why", messages.why_forgotten, name="why"),
     path("turns/<uuid:id>/receipt", api.receipt, name="receipt"),
     path("turns/<uuid:id>/request", api.sent_request, name="request"),
-    path("turns/<uuid:id>/compare", comparison.compare_turn, name="compare-turn"),
+    path("turns/<uuid:id>/compare", history.compare_turn, name="compare-turn"),
     path("", include("chatsite.mail.urls")),
     path("accounts/", include("chatsite.accounts.urls")),
     path("healthz", health.health, name="health"),

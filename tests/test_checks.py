@@ -19,7 +19,7 @@ from chatsite.checks import (
     check_vectors,
     register_checks,
 )
-from chatsite.providers.known.facts import ModelFacts
+from chatsite.providers.known.models import ModelFacts
 from chatsite.providers.known.models_file import ModelsFile
 from chatsite.providers.known.servers import Keys
 from chatsite.providers.tokens.sentence_vectors import SentenceVectors

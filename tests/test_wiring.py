@@ -18,10 +18,9 @@ from django.test import AsyncRequestFactory
 from pytest_django import Settings
 
 from chatsite import storage
-from chatsite.conversations.database.lock import lock
 from chatsite.conversations.owners import Owner
 from chatsite.errors import NotFound, Refused
-from chatsite.storage import Pieces, in_pieces, reading, writing
+from chatsite.storage import Pieces, in_pieces, lock, reading, writing
 from chatsite.turns.agents.resolved_agent import missing_agent
 from chatsite.web.api import conversations as api
 from chatsite.web.api.requests import View

@@ -12,14 +12,14 @@ class AccountsConfig(AppConfig):
         from django.contrib.admin.models import LogEntry
         from django.contrib.auth.models import User
 
-        from chatsite.accounts import gate, guest_signals, log
+        from chatsite.accounts import gate, guests
 
-        user_logged_in.connect(guest_signals.move_guest_conversations)
+        user_logged_in.connect(guests.move_guest_conversations)
         user_logged_in.connect(gate.end_delays)
-        user_logged_out.connect(guest_signals.end_signed_out_sockets)
-        user_logged_in.connect(log.signed_in)
-        user_logged_out.connect(log.signed_out)
-        user_login_failed.connect(log.sign_in_failed)
-        pre_save.connect(log.account_changed, sender=User)
-        post_delete.connect(log.account_deleted, sender=User)
-        post_save.connect(log.administered, sender=LogEntry)
+        user_logged_out.connect(guests.end_signed_out_sockets)
+        user_logged_in.connect(gate.signed_in)
+        user_logged_out.connect(gate.signed_out)
+        user_login_failed.connect(gate.sign_in_failed)
+        pre_save.connect(gate.account_changed, sender=User)
+        post_delete.connect(gate.account_deleted, sender=User)
+        post_save.connect(gate.administered, sender=LogEntry)

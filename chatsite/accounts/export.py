@@ -24,7 +24,7 @@ from chatsite.conversations.files.uploads import find_upload
 from chatsite.conversations.owners import Owner
 from chatsite.conversations.path.queries import whole_path
 from chatsite.errors import NotFound
-from chatsite.web.api.resume import cleanup_strategy
+from chatsite.web.api.history import cleanup_strategy
 from chatsite.web.people import known_person, site_of
 from chatsite.wiring.features import FEATURES
 from chatsite.wiring.site import Site

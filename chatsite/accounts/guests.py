@@ -1,18 +1,23 @@
-"""Guests who sign in or don't come back, and sessions that are over."""
+"""Guests who sign in (their conversations move to the account) or don't come back, and sessions
+that are over."""
 
 from __future__ import annotations
 
 from datetime import datetime
+from typing import Any
 
 from django.contrib.auth.models import User
 from django.contrib.sessions.models import Session
 from django.db.models import Q
+from django.http import HttpRequest
 from django.utils import timezone
 
 from chatsite.accounts.models import Guest
 from chatsite.accounts.removal import release
+from chatsite.conversations.lifecycle import move_to_account
 from chatsite.conversations.models import Conversation, Upload
-from chatsite.conversations.signed_in import signed_in
+from chatsite.conversations.owners import Owner
+from chatsite.conversations.ownership import note_sign_in, signed_in
 from chatsite.storage import ROWS, Pieces, in_pieces, reading, writing
 
 
@@ -64,3 +69,26 @@ def remove_old_sessions(*, now: datetime) -> Pieces[int]:
         count += len(keys)
         yield
     return count
+
+
+def move_guest_conversations(request: HttpRequest, user: User, **kwargs: Any) -> None:
+    """At every sign-in, the admin's included: the session's guest becomes the account."""
+    guest = request.session.pop("guest", "")
+    if guest:
+        # First: an upload that ends now is the account's, or is moved.
+        note_sign_in(guest=guest, user=user.pk)
+        move_to_account.here(guest=guest, user=user.pk)
+        end_sockets(request, Owner(guest=guest))
+
+
+def end_signed_out_sockets(request: HttpRequest, user: User | None, **kwargs: Any) -> None:
+    """At signing out: close the sockets of this session's other tabs."""
+    if user is not None:
+        end_sockets(request, Owner(user=user.pk))
+
+
+def end_sockets(request: HttpRequest, owner: Owner) -> None:
+    """Without a running site (a command that signs somebody in) there are no sockets."""
+    site = getattr(request, "scope", {}).get("state", {}).get("site")
+    if site is not None:
+        site.sockets.end(owner.session(request.session.session_key))

@@ -18,13 +18,26 @@ from django.http.response import HttpResponseBase
 from django.urls import reverse_lazy
 from django.views.generic import FormView, TemplateView
 
-from chatsite.accounts.deletion import delete_account
 from chatsite.accounts.gate import CHECKS, count_new_password, is_own_password
+from chatsite.accounts.removal import release_piece, remove_account
 from chatsite.conversations.owners import Owner
 from chatsite.conversations.path.queries import list_conversations
 from chatsite.web.people import site_of
 from chatsite.wiring.features import FEATURES
+from chatsite.wiring.site import Site
 from chatsite.wording import later, say
+
+
+async def delete_account(site: Site, user: int) -> None:
+    """Everything is hidden at once; the next purge, within the hour, removes it from the disk. The
+    account's sockets end because it isn't there any more."""
+    site.turns.running.stop_all(Owner(user=user).key)
+    while ids := await release_piece(user=user):
+        for id in ids:
+            site.recaller.forget(id)
+            site.cache.forget(id)
+    await remove_account(user=user)
+
 
 # Of a guest's chats, which somebody else may have begun in this browser.
 SHOWN_TITLES = 5

@@ -3,15 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
+from dataclasses import dataclass, field
 from typing import Any
 
 from django.contrib.auth.models import User
 
-from chatsite.accounts.rights import Rights
 from chatsite.conversations.models import Conversation, Message, Upload
 from chatsite.conversations.owners import Owner
 from chatsite.conversations.ownership import owned_conversation
 from chatsite.storage import reading
+
+
+@dataclass(frozen=True, slots=True)
+class Rights:
+    """Of an active account; one that is disabled or deleted has none. `password` is the stored
+    hash: a new password ends every session, so it ends their sockets."""
+
+    staff: bool
+    password: str = field(repr=False)
+
 
 # SQLite takes 32,766 values in a statement.
 ASKED = 5_000

@@ -12,9 +12,71 @@ import logging
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from contextlib import suppress
+from typing import Any
 
-from chatsite.accounts.rights import Rights
-from chatsite.turns.sockets import Close
+from django.contrib.auth.models import User
+from django.db import transaction
+from django.db.models.signals import post_delete, post_save
+
+from chatsite.accounts.queries import Rights
+
+
+def follow_accounts(changed: Callable[[], None]) -> Callable[[], None]:
+    """Call `changed` once the change is stored, on the thread that made it. Returns what ends
+    this."""
+
+    def saved(update_fields: frozenset[str] | None = None, **said: Any) -> None:
+        if set(update_fields or ()) != {"last_login"}:  # every sign-in
+            transaction.on_commit(changed)
+
+    def deleted(**said: Any) -> None:
+        transaction.on_commit(changed)
+
+    post_save.connect(saved, sender=User, weak=False)
+    post_delete.connect(deleted, sender=User, weak=False)
+
+    def end() -> None:
+        post_save.disconnect(saved, sender=User)
+        post_delete.disconnect(deleted, sender=User)
+
+    return end
+
+
+Close = Callable[[], Awaitable[None]]
+# The page that signs out is on its way to another page by then, and its socket gone.
+GRACE_SECONDS = 1.0
+
+
+class Sockets:
+    """How to close what each session has open; made inside the running loop."""
+
+    def __init__(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._open: defaultdict[str, set[Close]] = defaultdict(set)
+        self._ending: set[asyncio.Future[None]] = set()
+
+    def join(self, session: str, close: Close) -> Callable[[], None]:
+        """Returns what takes it out again."""
+        self._open[session].add(close)
+
+        def leave() -> None:
+            self._open[session].discard(close)
+            if not self._open[session]:
+                del self._open[session]
+
+        return leave
+
+    def end(self, session: str) -> None:
+        """Close all of a session's sockets in a second; may be called from any thread."""
+        self._loop.call_soon_threadsafe(
+            self._loop.call_later, GRACE_SECONDS, self._end_session, session
+        )
+
+    def _end_session(self, session: str) -> None:
+        for close in list(self._open.get(session, ())):
+            self._ending.add(task := asyncio.ensure_future(close()))
+            task.add_done_callback(self._ending.discard)
+
 
 logger = logging.getLogger("chatsite.accounts")
 CHECK_SECONDS = 3.0

@@ -6,13 +6,14 @@ answer back (`say`). Everything between is the same for all of them: `desk.Desk`
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Collection, Sequence
 from dataclasses import dataclass
-from typing import Protocol, TypeVar
+from typing import Literal, Protocol, TypeVar
 
+from chatsite.conversations.owners import Owner
 from chatsite.conversations.records import Answer
 from chatsite.messages import Source
-from chatsite.turns.context.turn_context import PageRequest
+from chatsite.turns.context.turn_context import PageRequest, Room
 
 __all__ = ["Answer", "Channel", "Question", "Trouble"]
 
@@ -86,3 +87,58 @@ class Channel(Protocol[A]):
     async def close(self) -> None:
         """End what is open. Nothing is received or said any more."""
         ...
+
+
+# The names of accounts, all accounts, or those of the staff. Guests never read a room.
+Readers = Literal["everyone", "staff"] | Collection[str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reader:
+    """Somebody at the page: the account's name, "" for a guest."""
+
+    name: str
+    staff: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenRoom:
+    """A room with its conversation, which an account of its own owns."""
+
+    room: Room
+    conversation: str
+    owner: Owner
+    agent: str
+    readers: Readers = ()
+
+    def is_read_by(self, reader: Reader) -> bool:
+        if not reader.name:
+            return False
+        if self.readers == "everyone":
+            return True
+        return reader.staff if self.readers == "staff" else reader.name in self.readers
+
+
+class Rooms:
+    """All rooms by their conversation. A channel adds each once it has its conversation."""
+
+    def __init__(self) -> None:
+        self._open: dict[str, OpenRoom] = {}
+
+    def add(self, opened: OpenRoom) -> None:
+        self._open[opened.conversation] = opened
+
+    def of(self, conversation: str) -> OpenRoom | None:
+        return self._open.get(conversation)
+
+    def owned_by(self, owner: Owner) -> OpenRoom | None:
+        return next((one for one in self._open.values() if one.owner == owner), None)
+
+    def read_by(self, reader: Reader) -> tuple[OpenRoom, ...]:
+        """Those that this person may read, in the order of the file."""
+        return tuple(one for one in self._open.values() if one.is_read_by(reader))
+
+    def read(self, conversation: str, reader: Reader) -> OpenRoom | None:
+        """The room of this conversation, where this person may read it."""
+        found = self.of(conversation)
+        return found if found is not None and found.is_read_by(reader) else None

@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 from chatsite.channels.channel import Answer, Question
-from chatsite.conversations.turn.answers import answer_of
+from chatsite.conversations.turn.rounds import answer_of
 from chatsite.errors import ChatsiteError, TooMany, TurnRunning
 from chatsite.limits.limiter import Limiter
 from chatsite.limits.table import MESSAGES

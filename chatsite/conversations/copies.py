@@ -16,8 +16,7 @@ from django.utils import timezone
 
 from chatsite.conversations.database.rows import conversation_view, message_of
 from chatsite.conversations.database.statements import CONVERSATION_TOTALS, MESSAGES
-from chatsite.conversations.files.quota import characters_of
-from chatsite.conversations.files.uploads import copy_uploads, require_quota
+from chatsite.conversations.files.uploads import characters_of, copy_uploads, require_quota
 from chatsite.conversations.imports.imports import begin_import
 from chatsite.conversations.models import ON_PATH, Conversation, Message
 from chatsite.conversations.owners import Owner
@@ -29,7 +28,7 @@ from chatsite.conversations.ownership import (
 )
 from chatsite.conversations.path.active_path import add_to_totals
 from chatsite.errors import NotFound, Refused
-from chatsite.kv_cache import LOADED, UNLOADED
+from chatsite.kv_cache.books import LOADED, UNLOADED
 from chatsite.storage import ROWS, Pieces, in_pieces, reading
 from chatsite.views import ConversationView
 from chatsite.wording import say

@@ -24,8 +24,7 @@ from chatsite.history import (
     tokens_of,
 )
 from chatsite.history.values.sendable import is_pinned, selectable_entries
-from chatsite.kv_cache.cleanup import STRATEGIES, OlderTurn, unload
-from chatsite.kv_cache.cleanup_setting import Cleanup, unknown_strategy
+from chatsite.kv_cache.cleanup import STRATEGIES, Cleanup, OlderTurn, unknown_strategy, unload
 from chatsite.turns.context.drafts import EMPTY, Drafts
 from chatsite.turns.context.turn_context import PageRequest
 from chatsite.wording import later, say

@@ -15,8 +15,8 @@ from chatsite.conversations.owners import Owner
 from chatsite.conversations.path.cache_places import bring_back_turns, mark_for_cleanup
 from chatsite.errors import BadCommand, ChatsiteError, NotFound, PromptTooLarge
 from chatsite.events import CacheChanged
+from chatsite.kv_cache.cleanup import resolve_cleanup, unknown_strategy
 from chatsite.kv_cache.cleanup_preview import CleanupOffers
-from chatsite.kv_cache.cleanup_setting import resolve_cleanup, unknown_strategy
 from chatsite.kv_cache.panel_view import cache_books, totals_of
 from chatsite.kv_cache.records import CacheBooks
 from chatsite.turns.context.turn_context import PageRequest

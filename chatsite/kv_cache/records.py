@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any, Literal
 
 from chatsite.encoding import Record
-from chatsite.kv_cache import LOADED, MARKED, UNLOADED
+from chatsite.kv_cache.books import LOADED, MARKED, UNLOADED
 from chatsite.wording import say
 
 Kind = Literal["head", "message", "other"]

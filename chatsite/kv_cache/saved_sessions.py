@@ -12,7 +12,7 @@ from typing import Any
 from django.utils import timezone
 
 from chatsite.conversations.models import Conversation
-from chatsite.kv_cache import Book, Session, SessionFile, Span
+from chatsite.kv_cache.books import Book, Session, SessionFile, Span
 from chatsite.kv_cache.models import KvSession
 from chatsite.storage import reading, writing
 

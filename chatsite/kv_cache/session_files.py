@@ -8,7 +8,7 @@ import zlib
 from collections.abc import Collection, Iterable
 from pathlib import Path
 
-from chatsite.kv_cache import Session
+from chatsite.kv_cache.books import Session
 from chatsite.providers.embedded.client import FILE_NAME
 
 log = logging.getLogger("chatsite.engine")

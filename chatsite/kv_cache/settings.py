@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from chatsite.environment import number, text
-from chatsite.kv_cache.cleanup_setting import resolve_cleanup
+from chatsite.kv_cache.cleanup import resolve_cleanup
 
 # 0: nothing is saved.
 KV_SESSIONS_MB = number("KV_SESSIONS_MB", 1_024, low=0, high=1_000_000)

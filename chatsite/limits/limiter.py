@@ -4,12 +4,37 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from ipaddress import ip_address, ip_network
+from typing import Any
 
 from chatsite.errors import TooMany
 from chatsite.limits.table import Most, Rate
 from chatsite.wording import say, say_count
+
+LONGEST = 64
+
+
+def address_of(scope: Mapping[str, Any]) -> str:
+    """The client of an ASGI connection, "" for an unknown one. Behind a proxy that the settings
+    name this is the address that the proxy forwards; the server has put it there."""
+    client = scope.get("client")
+    return address_key(client[0]) if client else ""
+
+
+def address_key(host: str) -> str:
+    """Of IPv6 the network (/64), because that much is given to one customer."""
+    try:
+        address = ip_address(host.partition("%")[0])
+    except ValueError:
+        return host[:LONGEST]
+    if address.version == 4:
+        return str(address)
+    if address.ipv4_mapped:
+        return str(address.ipv4_mapped)
+    return str(ip_network((address, 64), strict=False))
+
 
 # What is counted of one person or address takes some 150 bytes; the longest unused goes first, and
 # has long been full again unless somebody has 100,000 addresses.

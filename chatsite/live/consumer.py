@@ -14,12 +14,12 @@ from channels.consumer import get_handler_name
 from channels.generic.websocket import AsyncWebsocketConsumer
 from pydantic_core import to_json
 
-from chatsite.accounts.rights import Rights
-from chatsite.channels.rooms import Reader
+from chatsite.accounts.queries import Rights
+from chatsite.channels.channel import Reader
 from chatsite.conversations.owners import Owner
 from chatsite.errors import BadCommand, ChatsiteError, PromptTooLarge, TooMany
 from chatsite.events import Event, Preview, Refusal, Reply, TurnStarted
-from chatsite.limits.addresses import address_of
+from chatsite.limits.limiter import address_of
 from chatsite.live.commands import (
     Again,
     AnyCommand,
@@ -34,8 +34,7 @@ from chatsite.live.commands import (
     parse,
     ref_of,
 )
-from chatsite.live.frames import send_text
-from chatsite.live.limits import SocketLimits, closed_for
+from chatsite.live.limits import SocketLimits, closed_for, send_text
 from chatsite.turns.answer.feed import FeedReader, ReaderLost
 from chatsite.turns.context.turn_context import PageRequest
 from chatsite.views import Problem

@@ -1,4 +1,4 @@
-"""What one socket may ask for: its person's and its address's share of the table of limits."""
+"""What stands in front of the page's socket: its origin, its limits and the way of its frames."""
 
 from __future__ import annotations
 
@@ -6,12 +6,44 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any
 
+from channels.security.websocket import WebsocketDenier
+from django.conf import settings
+from django.http.request import split_domain_port, validate_host
+
 from chatsite.asgi_types import App, Receive, Scope, Send
 from chatsite.errors import TooMany
-from chatsite.limits.addresses import address_of
-from chatsite.limits.limiter import Limiter
+from chatsite.limits.limiter import Limiter, address_of
 from chatsite.limits.table import COMMANDS, DRAFTS, FRAMES, HANDSHAKES, REFUSED_FRAMES, SOCKETS
 from chatsite.live.commands import AnyCommand, AskPreview
+
+
+class SameOrigin:
+    """Refuses the handshake (403) unless `Origin` equals the page's own origin."""
+
+    def __init__(self, application: App) -> None:
+        self.application = application
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        headers = {name.lower(): value.decode("latin1") for name, value in scope["headers"]}
+        if same_origin(headers, scheme=scope.get("scheme", "ws")):
+            await self.application(scope, receive, send)
+        else:
+            await WebsocketDenier()(scope, receive, send)
+
+
+def same_origin(headers: dict[bytes, str], *, scheme: str) -> bool:
+    """Compares as browsers write origins: lower case, no default port."""
+    host = headers.get(b"host", "").lower()
+    domain, _ = split_domain_port(host)
+    if not domain or not validate_host(domain, settings.ALLOWED_HOSTS):
+        return False
+    secure = scheme == "wss"
+    if settings.SECURE_PROXY_SSL_HEADER:
+        first = headers.get(b"x-forwarded-proto", "").partition(",")[0]
+        secure = first.strip() == "https"  # as Django reads it for the page itself
+    own, default = ("https", ":443") if secure else ("http", ":80")
+    return headers.get(b"origin", "").lower() == f"{own}://{host.removesuffix(default)}"
+
 
 # The code of a close for which the page waits and says why; a flood gets 1008.
 TOO_MANY_SOCKETS = 4429
@@ -69,3 +101,25 @@ class SocketLimits:
         """After a command was refused: whether this socket's refusals are too many. The person's
         other sockets only wait."""
         return self.limiter.wait(REFUSED_FRAMES, person=f"socket {id(self)}") > 0
+
+
+SEND = "chatsite.send"
+
+
+class DirectFrames:
+    """An ASGI application in front of the socket: keeps the server's own `send` in the scope.
+
+    Channels looks for changes of the session before every frame, to save it; a socket makes none.
+    That was a twentieth of a relayed token.
+    """
+
+    def __init__(self, app: App) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await self._app({**scope, SEND: send}, receive, send)
+
+
+async def send_text(scope: dict[str, Any], text: str) -> None:
+    """Send one frame. Raises OSError where the page is gone."""
+    await scope[SEND]({"type": "websocket.send", "text": text})

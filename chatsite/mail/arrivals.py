@@ -19,11 +19,13 @@ from chatsite.mail.answers import notices_to
 from chatsite.mail.incoming.admission import Admission, Kind, admit
 from chatsite.mail.incoming.authentication import own_results
 from chatsite.mail.incoming.contents_reader import ContentsReader, Unreadable
-from chatsite.mail.incoming.reading import BROKEN, MailHead, read_head
-from chatsite.mail.incoming.threads import (
+from chatsite.mail.incoming.reading import (
+    BROKEN,
     SAME_SUBJECT,
+    MailHead,
     answered_ids,
     chosen_thread,
+    read_head,
     subject_key,
 )
 from chatsite.mail.mails import (

@@ -10,9 +10,8 @@ from chatsite.channels.channel import Trouble
 from chatsite.conversations.files.uploads import require_quota, store_upload
 from chatsite.conversations.owners import Owner
 from chatsite.errors import ChatsiteError, TooMany
-from chatsite.files.folder import Folder
+from chatsite.files.folder import Folder, safe_name
 from chatsite.files.intake import Intake
-from chatsite.files.names import safe_name
 from chatsite.mail.answers import keep_mail_files, thread_has_file
 from chatsite.mail.incoming.contents import AttachedFile
 from chatsite.mail.incoming.contents_reader import ContentsReader, Unreadable

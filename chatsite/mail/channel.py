@@ -25,7 +25,7 @@ from chatsite.mail.answers import (
 )
 from chatsite.mail.arrivals import Arrivals
 from chatsite.mail.attached import AttachedFiles
-from chatsite.mail.incoming.quotes.held import Held
+from chatsite.mail.incoming.quotes.marks import Held
 from chatsite.mail.incoming.quotes.quoted import own_words
 from chatsite.mail.mailbox import IDLE_SECONDS, POLL_SECONDS, OpenMailbox
 from chatsite.mail.mails import (

@@ -9,18 +9,15 @@ from typing import TypeVar
 
 from chatsite.channels.channel import Answer, Question, Trouble
 from chatsite.talk.api import TalkApi
-from chatsite.talk.attachments import take_files
-from chatsite.talk.health import ACCOUNT, Health
-from chatsite.talk.placing import Placing, enter_room
+from chatsite.talk.placing import Placing, enter_room, take_files
 from chatsite.talk.posting import Posting
-from chatsite.talk.reader import RoomReader
+from chatsite.talk.reader import ACCOUNT, Health, RoomReader
 from chatsite.talk.records import (
     RoomArrival,
     RoomMessage,
     WaitingMessage,
     stored_id,
 )
-from chatsite.talk.references import Reference
 from chatsite.talk.refusals import TalkTrouble
 from chatsite.talk.room_path import (
     finish_question,
@@ -31,7 +28,7 @@ from chatsite.talk.room_path import (
 from chatsite.talk.rooms import last_receipt
 from chatsite.talk.rooms_file import RoomsFile
 from chatsite.talk.surroundings import EnteredRoom, Surroundings
-from chatsite.talk.text.messages import id_of_actor, is_message, named_ids
+from chatsite.talk.text.messages import Reference, id_of_actor, is_message, named_ids
 from chatsite.talk.text.rules import FORGET, POLICY
 from chatsite.talk.text.words import (
     acknowledgement,

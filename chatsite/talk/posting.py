@@ -9,10 +9,10 @@ from dataclasses import dataclass
 
 from chatsite.talk.api import TalkApi
 from chatsite.talk.reader import RoomReader
-from chatsite.talk.references import Reference
 from chatsite.talk.refusals import TalkTrouble
 from chatsite.talk.room_cache import posted
 from chatsite.talk.surroundings import EnteredRoom, Surroundings
+from chatsite.talk.text.messages import Reference
 from chatsite.talk.text.parts import Part, cut
 from chatsite.talk.text.words import not_posted, rings
 

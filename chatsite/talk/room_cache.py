@@ -27,7 +27,7 @@ from chatsite.talk.records import (
     RoomMessage,
     stored_id,
 )
-from chatsite.talk.references import read_reference
+from chatsite.talk.text.messages import read_reference
 
 # What is refreshed where a message comes again.
 _REFRESHED = ("name", "kind", "text", "edited", "reference", "files", "state", "changed", "stored")

@@ -10,8 +10,7 @@ from typing import NamedTuple
 from django.db.models import Q, QuerySet
 from django.utils import timezone
 
-from chatsite.conversations.files.quota import characters_of, require_words
-from chatsite.conversations.files.uploads import claim_uploads
+from chatsite.conversations.files.uploads import characters_of, claim_uploads, require_words
 from chatsite.conversations.models import ON_PATH, Conversation, Message
 from chatsite.conversations.owners import Owner
 from chatsite.conversations.ownership import free_or_owned
@@ -30,8 +29,8 @@ from chatsite.talk.records import (
     WaitingMessage,
     stored_id,
 )
-from chatsite.talk.references import read_reference
 from chatsite.talk.room_cache import message_of, trim
+from chatsite.talk.text.messages import read_reference
 
 # How many messages one transaction places.
 BATCH = 50

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
-from chatsite.channels.rooms import OpenRoom
+from chatsite.channels.channel import OpenRoom
 from chatsite.conversations.owners import Owner
 from chatsite.conversations.versions.edits import TextChange
 from chatsite.files.intake import Intake

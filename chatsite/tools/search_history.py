@@ -45,7 +45,7 @@ class SearchResult:
 
 
 class MessageSearch(Protocol):
-    """`conversations.search.message_search.search_messages` is one."""
+    """`conversations.search.text_search.search_messages` is one."""
 
     async def __call__(self, *, owner: Any, without: str, words: Sequence[str]) -> SearchResult: ...
 

@@ -3,21 +3,40 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 
 from django.conf import settings
 
-from chatsite.conversations.search.message_search import search_messages
+from chatsite.conversations.search.text_search import search_messages
 from chatsite.kv_cache import saved_sessions as session_rows
 from chatsite.kv_cache.slots.sessions import Sessions
 from chatsite.limits.limiter import Limiter
 from chatsite.providers.embedded.engine import Engine
 from chatsite.providers.http.streaming import Timeouts
 from chatsite.providers.reachable import Providers
-from chatsite.tools.builtin import builtin
+from chatsite.tools.calculator import Calculator
+from chatsite.tools.clock import DEFAULT_ZONE, Clock
 from chatsite.tools.mcp.connections import ToolServers
 from chatsite.tools.search_history import SearchHistory
-from chatsite.tools.toolbox import Toolbox
+from chatsite.tools.tool import Tool, ToolError
+from chatsite.tools.toolbox import Maker, Toolbox
+
+
+def builtin(*, now: Callable[[], datetime], search_history: SearchHistory) -> Mapping[str, Maker]:
+    """`now` gives an aware time. A template may set the clock's `zone`."""
+
+    def clock(configuration: Mapping[str, object]) -> Tool:
+        zone = configuration.get("zone", DEFAULT_ZONE)
+        if not isinstance(zone, str):
+            raise ToolError("zone must be the name of a time zone, such as Europe/Paris")
+        return Clock(now=now, zone=zone)
+
+    return {
+        "calculator": lambda configuration: Calculator(),
+        "clock": clock,
+        "search_history": lambda configuration: search_history,
+    }
 
 
 def limiter() -> Limiter:

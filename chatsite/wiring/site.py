@@ -13,18 +13,16 @@ from django.conf import settings
 from chatsite import storage
 from chatsite.accounts.queries import rights_of
 from chatsite.accounts.sign_ins import SignIns
-from chatsite.accounts.signals import follow_accounts
-from chatsite.accounts.watch import AccountWatch
+from chatsite.accounts.watch import AccountWatch, Sockets, follow_accounts
 from chatsite.agents.catalogue import Catalogue
 from chatsite.agents.strategy.worker import StrategyWorker
+from chatsite.channels.channel import Rooms
 from chatsite.channels.desk import Desk
-from chatsite.channels.rooms import Rooms
 from chatsite.channels.supervisor import Channels
-from chatsite.conversations.database.lock import lock
 from chatsite.conversations.imports.tasks import Imports
+from chatsite.conversations.lifecycle import remove_imports
 from chatsite.conversations.owners import Owner
 from chatsite.conversations.path.cache_places import place_books
-from chatsite.conversations.purge import remove_imports
 from chatsite.conversations.turn.end import end_interrupted
 from chatsite.events import CacheChanged, SummaryChanged
 from chatsite.files.intake import Intake
@@ -33,13 +31,14 @@ from chatsite.history.policies.lexical import LEXICAL
 from chatsite.history.policies.strategy import STRATEGY
 from chatsite.history.policies.summary import SUMMARY
 from chatsite.history.policies.triage import TRIAGE
-from chatsite.kv_cache import Place
+from chatsite.kv_cache.books import Place
 from chatsite.kv_cache.cleanup_preview import CleanupPreview
 from chatsite.kv_cache.slots.cache import Cache
 from chatsite.kv_cache.trim_ahead import TrimAhead
 from chatsite.providers.echo import EchoProvider
 from chatsite.providers.embedded.provider import EmbeddedProvider
 from chatsite.providers.tokens.sentence_vectors import SentenceVectors, describe_vectors
+from chatsite.storage import lock
 from chatsite.tools.mcp.connections import ToolServers
 from chatsite.turns.agents.agents import Agents
 from chatsite.turns.agents.model_choice import ModelChoice
@@ -53,13 +52,11 @@ from chatsite.turns.evidence.strategy import StrategyGatherer
 from chatsite.turns.evidence.triage import Triager
 from chatsite.turns.history_choice import HistoryChoices
 from chatsite.turns.running_turns import TurnLimits
-from chatsite.turns.sockets import Sockets
 from chatsite.turns.turns import Turns
 from chatsite.turns.what_if.comparison import PolicyComparison
 from chatsite.wiring import parts
-from chatsite.wiring.clock import bring_up_to_date
 from chatsite.wiring.features import FEATURES
-from chatsite.wiring.maintenance import Maintenance
+from chatsite.wiring.maintenance import Maintenance, bring_up_to_date
 
 logger = logging.getLogger("chatsite")
 DRAIN_SECONDS = 20.0

@@ -11,18 +11,16 @@ from django.contrib.auth.models import User
 from django.contrib.sessions.models import Session
 from django.utils import timezone
 
-from chatsite.accounts.queries import conversations_of, rights_of
+from chatsite.accounts.queries import Rights, conversations_of, rights_of
 from chatsite.accounts.removal import (
     PIECE,
     release_piece,
     remove_account,
     remove_lost_sessions,
 )
-from chatsite.accounts.rights import Rights
-from chatsite.conversations.lifecycle import delete_conversation
+from chatsite.conversations.lifecycle import delete_conversation, purge
 from chatsite.conversations.models import Conversation, Message
 from chatsite.conversations.owners import Owner
-from chatsite.conversations.purge import purge
 from tests.conversations.builders import BOB, new_id, talk
 
 pytestmark = pytest.mark.django_db(transaction=True)

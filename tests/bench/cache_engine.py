@@ -11,7 +11,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from chatsite.kv_cache import EMPTY, Session
+from chatsite.kv_cache.books import EMPTY, Session
 from chatsite.kv_cache.session_files import SessionFolder
 from chatsite.providers.embedded.client import EngineClient
 from chatsite.providers.embedded.engine import Engine, RunningEngine

@@ -72,7 +72,7 @@ def _build(count: int) -> str:
 
     from chatsite.conversations.database.statements import MESSAGES
     from chatsite.conversations.models import Conversation, Message
-    from chatsite.conversations.search.word_indexing import index_words
+    from chatsite.conversations.search.word_index import index_words
     from chatsite.storage import flush_write_log, next_piece
 
     now, texts = datetime.now(UTC), _texts(count)

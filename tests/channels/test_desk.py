@@ -11,7 +11,7 @@ import pytest
 from chatsite.channels.channel import Question
 from chatsite.channels.desk import AGAIN, Desk
 from chatsite.conversations.path.queries import open_conversation
-from chatsite.conversations.turn.answers import answer_of
+from chatsite.conversations.turn.rounds import answer_of
 from chatsite.limits.limiter import Limiter
 from chatsite.limits.table import MESSAGES
 from tests.conversations.builders import ADA, new_id

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from chatsite.channels.rooms import OpenRoom, Reader, Readers, Rooms
+from chatsite.channels.channel import OpenRoom, Reader, Readers, Rooms
 from chatsite.conversations.owners import Owner
 from chatsite.turns.context.turn_context import Room
 

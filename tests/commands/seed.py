@@ -15,7 +15,7 @@ from chatsite.conversations.lifecycle import rename_conversation
 from chatsite.conversations.owners import Owner
 from chatsite.errors import ChatsiteError
 from chatsite.web.management.commands.serve import browsable_host
-from chatsite.wiring.clock import bring_up_to_date
+from chatsite.wiring.maintenance import bring_up_to_date
 from tests.seed.samples import SAMPLES, short
 from tests.seed.seeder import Seeder
 

@@ -12,7 +12,7 @@ from chatsite.conversations.models import Message, Summary
 from chatsite.conversations.path import loading, queries
 from chatsite.conversations.path.marks import forget_above_message, pin_message
 from chatsite.conversations.search.text_search import search_text
-from chatsite.conversations.search.word_indexing import index_words
+from chatsite.conversations.search.word_index import index_words
 from chatsite.conversations.summaries import queries as summary_queries
 from chatsite.conversations.summaries import versions as summaries
 from chatsite.conversations.turn import receipts

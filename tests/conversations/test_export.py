@@ -18,7 +18,7 @@ from chatsite.conversations.path.cache_places import bring_back_turns, mark_turn
 from chatsite.conversations.records import WholePath
 from chatsite.conversations.turn.end import end_turn
 from chatsite.errors import BadRestore
-from chatsite.files.names import safe_name
+from chatsite.files.folder import safe_name
 from chatsite.history import Entry
 from chatsite.messages import Attachment, Message, ToolCall
 from chatsite.views import ConversationView

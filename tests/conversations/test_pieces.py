@@ -14,7 +14,7 @@ from django.db import connection
 from django.utils import timezone
 
 from chatsite import storage
-from chatsite.conversations import purge as maintenance
+from chatsite.conversations import lifecycle as maintenance
 from chatsite.conversations.imports.imports import (
     add_imported,
     begin_import,
@@ -24,6 +24,7 @@ from chatsite.conversations.imports.imports import (
 from chatsite.conversations.lifecycle import (
     clear_conversation,
     delete_conversation,
+    purge,
     save_counts,
     undelete_conversation,
 )
@@ -31,7 +32,6 @@ from chatsite.conversations.models import Conversation, Message, Turn
 from chatsite.conversations.path import loading
 from chatsite.conversations.path.loading import load_path
 from chatsite.conversations.path.queries import list_conversations, open_conversation, whole_path
-from chatsite.conversations.purge import purge
 from chatsite.errors import NotFound
 from chatsite.history import Everything
 from chatsite.messages import Message as Said

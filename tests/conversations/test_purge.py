@@ -13,9 +13,8 @@ from django.core.management import call_command
 from django.utils import timezone
 
 from chatsite.conversations.files import uploads
-from chatsite.conversations.lifecycle import delete_conversation
+from chatsite.conversations.lifecycle import Purged, delete_conversation, purge
 from chatsite.conversations.models import Conversation, Message, Turn, Upload
-from chatsite.conversations.purge import Purged, purge
 from tests.conversations.builders import ADA, new_id, talk
 from tests.conversations.upload_builders import (
     Keep,
@@ -57,7 +56,7 @@ def test_a_deleted_conversation_is_purged_with_its_files_after_an_hour(
 
 
 def test_a_long_conversation_is_removed_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("chatsite.conversations.purge.CHUNK", 3)
+    monkeypatch.setattr("chatsite.conversations.lifecycle.CHUNK", 3)
     gone = new_id()
     talk(gone, 5)
     Turn.objects.filter(number=5).update(asked=Message.objects.filter(seq=1).get())

@@ -11,7 +11,7 @@ import pytest
 from django.contrib.auth import get_user_model
 from django.utils import timezone
 
-from chatsite.conversations import purge as maintenance
+from chatsite.conversations import lifecycle as maintenance
 from chatsite.conversations.lifecycle import clear_conversation, delete_conversation
 from chatsite.conversations.owners import Owner
 from chatsite.errors import Refused

@@ -8,7 +8,7 @@ from chatsite.conversations.lifecycle import clear_conversation, delete_conversa
 from chatsite.conversations.models import Message, Summary
 from chatsite.conversations.summaries import queries as summary_queries
 from chatsite.conversations.summaries import versions as summaries
-from chatsite.conversations.summaries.records import SummaryState, UnsummarisedPath
+from chatsite.conversations.summaries.queries import SummaryState, UnsummarisedPath
 from chatsite.conversations.versions import deletions, edits
 from chatsite.errors import NotFound, Refused, TurnRunning
 from chatsite.history import Entry, RunningSummary

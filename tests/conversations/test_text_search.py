@@ -12,21 +12,21 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.django import TestCase
 
-from chatsite.conversations import purge as maintenance
+from chatsite.conversations import lifecycle as maintenance
 from chatsite.conversations.database.columns import fetch
 from chatsite.conversations.imports.imports import add_imported, begin_import, import_conversation
 from chatsite.conversations.lifecycle import (
     clear_conversation,
     delete_conversation,
     move_to_account,
+    remove_imports,
     rename_conversation,
     undelete_conversation,
 )
 from chatsite.conversations.models import Conversation, Message
 from chatsite.conversations.owners import Owner
-from chatsite.conversations.purge import remove_imports
 from chatsite.conversations.search.text_search import FEW, search_text
-from chatsite.conversations.search.word_indexing import index_words, words_waiting
+from chatsite.conversations.search.word_index import index_words, words_waiting
 from chatsite.conversations.versions import edits
 from chatsite.views import SearchHit, SearchPage
 from tests.conversations.builders import (

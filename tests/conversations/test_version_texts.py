@@ -7,8 +7,7 @@ import pytest
 from chatsite.conversations.lifecycle import clear_conversation
 from chatsite.conversations.turn.end import end_turn
 from chatsite.conversations.versions import deletions
-from chatsite.conversations.versions.edits import edit_message
-from chatsite.conversations.versions.texts import Said, version_text
+from chatsite.conversations.versions.edits import Said, edit_message, version_text
 from chatsite.conversations.versions.versions import show_version
 from chatsite.errors import NotFound
 from tests.conversations.builders import (

@@ -8,9 +8,8 @@ from unittest.mock import ANY
 
 import pytest
 
-from chatsite.files.encodings import LABELS
 from chatsite.files.kinds import NotTaken, kind_of
-from chatsite.files.texts import write_text
+from chatsite.files.texts import LABELS, write_text
 from tests.files.sample_files import pdf
 
 # Small tables, as people save them: a few words are all there is to tell an encoding by.

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from chatsite.files.folder import safe_name
 from chatsite.files.kinds import ALLOWED, NotTaken, kind_of
-from chatsite.files.names import safe_name
 from tests.files.sample_files import ACCEPTED, NOT_ACCEPTED
 
 

@@ -9,9 +9,9 @@ import pytest
 from PIL import Image
 
 from chatsite.errors import BadCommand
+from chatsite.files.inspector import SENT_SIDE, PictureSize, check_picture
 from chatsite.files.kinds import Damaged, kind_of
 from chatsite.files.pdfs import write_pdf_text
-from chatsite.files.pictures import SENT_SIDE, PictureSize, check_picture
 from chatsite.files.texts import MOST_CHARACTERS, NOTHING_CUT, write_text
 from tests.files.sample_files import DAMAGED, moving_gif, pdf, picture, turned_jpeg
 

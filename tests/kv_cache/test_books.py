@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chatsite.kv_cache import EMPTY, Account, Book, Place, Span
+from chatsite.kv_cache.books import EMPTY, Account, Book, Place, Span
 from tests.kv_cache.examples import repeatable
 
 keys = st.sampled_from("abcd")

@@ -10,7 +10,7 @@ from django.core.management.base import CommandError
 
 from chatsite.conversations.path.cache_places import bring_back_turns, mark_turns, place_books
 from chatsite.errors import ChatsiteError
-from chatsite.kv_cache import Book, Session, Span
+from chatsite.kv_cache.books import Book, Session, Span
 from chatsite.kv_cache.saved_sessions import save_session
 from tests.conversations.builders import ADA, begin, end, messages, new_id, talk
 

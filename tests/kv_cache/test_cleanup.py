@@ -7,8 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chatsite.errors import BadSetting
-from chatsite.kv_cache.cleanup import DEFAULT, STRATEGIES, OlderTurn, make_room, unload
-from chatsite.kv_cache.cleanup_setting import resolve_cleanup
+from chatsite.kv_cache.cleanup import (
+    DEFAULT,
+    STRATEGIES,
+    OlderTurn,
+    make_room,
+    resolve_cleanup,
+    unload,
+)
 from tests.kv_cache.examples import repeatable
 
 # Five older turns; a mark spares the second.

@@ -17,14 +17,14 @@ from django.contrib.auth.models import AnonymousUser
 from django.contrib.sessions.backends.signed_cookies import SessionStore
 from django.test import AsyncRequestFactory
 
-from chatsite.channels.rooms import Rooms
+from chatsite.channels.channel import Rooms
 from chatsite.conversations.path.cache_places import mark_turns, place_books
 from chatsite.errors import PromptTooLarge, ProviderError
 from chatsite.events import CacheChanged, Event
-from chatsite.kv_cache import Book, Session, Span
 from chatsite.kv_cache import pages as views
+from chatsite.kv_cache.books import Book, Session, Span
+from chatsite.kv_cache.cleanup import Cleanup
 from chatsite.kv_cache.cleanup_preview import CleanupOffer, CleanupOffers
-from chatsite.kv_cache.cleanup_setting import Cleanup
 from chatsite.kv_cache.saved_sessions import drop_sessions, save_session
 from chatsite.turns.context.turn_context import PageRequest
 from tests.conversations.builders import ADA, begin, end, messages, new_id, talk

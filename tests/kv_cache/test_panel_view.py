@@ -10,7 +10,7 @@ from pytest_django import DjangoAssertNumQueries
 from chatsite.conversations.path.cache_places import mark_turns, place_books
 from chatsite.conversations.turn.end import end_turn
 from chatsite.errors import NotFound
-from chatsite.kv_cache import Book, Session, Span
+from chatsite.kv_cache.books import Book, Session, Span
 from chatsite.kv_cache.panel_view import cache_books, totals_of
 from chatsite.kv_cache.records import CacheBooks
 from chatsite.kv_cache.saved_sessions import save_session

@@ -11,8 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chatsite.kv_cache import Book, Reuse, Span, plan, reuse
-from chatsite.kv_cache.reuse import CHUNKS
+from chatsite.kv_cache.books import CHUNKS, Book, Reuse, Span, plan, reuse
 from tests.fakes.engine_cells import Cells
 from tests.kv_cache.examples import repeatable, slots_and_prompts
 

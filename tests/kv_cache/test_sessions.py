@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chatsite.kv_cache import Fingerprint, SessionFile, outdated
+from chatsite.kv_cache.books import Fingerprint, SessionFile, outdated
 from tests.kv_cache.examples import repeatable
 
 files = st.lists(st.tuples(st.integers(0, 50), st.integers(0, 9)), max_size=8).map(

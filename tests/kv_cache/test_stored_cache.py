@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.django import TestCase
 
-from chatsite.conversations import purge as maintenance
+from chatsite.conversations import lifecycle as maintenance
 from chatsite.conversations.database import statements
 from chatsite.conversations.database.columns import key
 from chatsite.conversations.imports.imports import import_conversation
@@ -38,7 +38,7 @@ from chatsite.conversations.versions.edits import edit_message
 from chatsite.conversations.versions.versions import show_version
 from chatsite.errors import NotFound, TurnRunning
 from chatsite.history import Everything
-from chatsite.kv_cache import Book, Session, SessionFile, Span
+from chatsite.kv_cache.books import Book, Session, SessionFile, Span
 from chatsite.kv_cache.models import KvSession
 from chatsite.kv_cache.saved_sessions import (
     drop_sessions,

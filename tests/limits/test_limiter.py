@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chatsite.errors import TooMany
-from chatsite.limits.addresses import address_key, address_of
-from chatsite.limits.limiter import COUNTED, Limiter
+from chatsite.limits.limiter import COUNTED, Limiter, address_key, address_of
 from chatsite.limits.table import Most, Rate
 
 TEN = Rate("tries", 10, 60)

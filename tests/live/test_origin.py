@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from pytest_django import Settings
 
-from chatsite.live.origin import same_origin
+from chatsite.live.limits import same_origin
 
 LOCAL = "127.0.0.1:8000"
 TLS = ("HTTP_X_FORWARDED_PROTO", "https")

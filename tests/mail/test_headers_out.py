@@ -14,8 +14,7 @@ from urllib.parse import quote
 
 import pytest
 
-from chatsite.mail.incoming.reading import read_head, shortened_id
-from chatsite.mail.incoming.threads import answered_ids
+from chatsite.mail.incoming.reading import answered_ids, read_head, shortened_id
 from chatsite.mail.outgoing.replies import notice, verification
 from chatsite.mail.outgoing.sending import are_ours, folds_safely
 from chatsite.mail.records import ComingMail

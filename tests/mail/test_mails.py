@@ -15,7 +15,7 @@ from django.contrib.auth.models import User
 from django.utils import timezone
 
 from chatsite.accounts.removal import release_piece, remove_account
-from chatsite.conversations import purge as maintenance
+from chatsite.conversations import lifecycle as maintenance
 from chatsite.conversations.lifecycle import clear_conversation, delete_conversation
 from chatsite.conversations.models import Conversation
 from chatsite.conversations.owners import Owner
@@ -26,7 +26,7 @@ from chatsite.errors import Refused
 from chatsite.files.folder import opened
 from chatsite.history import Everything
 from chatsite.mail import mails
-from chatsite.mail import purge as mail_upkeep
+from chatsite.mail import wiring as mail_upkeep
 from chatsite.mail.addresses import (
     add_address,
     address_owner,
@@ -54,8 +54,8 @@ from chatsite.mail.mails import (
     unfinished_mails,
 )
 from chatsite.mail.models import Mail, MailAddress
-from chatsite.mail.purge import mail_folder, purge_mails
 from chatsite.mail.records import ComingMail, MailboxPlace, TakenMail
+from chatsite.mail.wiring import mail_folder, purge_mails
 from tests.conversations.builders import end, new_id, run_in_threads, user_message
 
 pytestmark = pytest.mark.django_db

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chatsite.mail.incoming.html.text import read_page
-from chatsite.mail.incoming.quotes.held import Held
+from chatsite.mail.incoming.quotes.marks import Held
 from chatsite.mail.incoming.quotes.quoted import own_words
-from chatsite.mail.outgoing.markup import html_of
+from chatsite.mail.outgoing.replies import html_of
 
 ASKED = "How long is the quay?\nAda"
 ANSWERED = "It is **40 m** long, and 6 m deep. More is said in the survey."

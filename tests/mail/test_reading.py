@@ -11,10 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chatsite.mail.incoming.quotes.held import Held
+from chatsite.mail.incoming.quotes.marks import Held
 from chatsite.mail.incoming.quotes.quoted import own_words
-from chatsite.mail.incoming.reading import read_head
-from chatsite.mail.incoming.threads import answered_ids, chosen_thread, subject_key
+from chatsite.mail.incoming.reading import answered_ids, chosen_thread, read_head, subject_key
 from tests.mail.broken_mails import BROKEN, MULTIPART, read_mail
 
 BROKEN_SMALL = [name for name, mail in BROKEN.items() if len(mail) < 2_000]

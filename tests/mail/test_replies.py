@@ -14,11 +14,10 @@ from hypothesis import strategies as st
 from lxml import html as lxml_html
 
 from chatsite.channels.channel import Answer
-from chatsite.mail.incoming.quotes.held import Held
+from chatsite.mail.incoming.quotes.marks import Held
 from chatsite.mail.incoming.quotes.quoted import own_words
 from chatsite.mail.incoming.reading import read_head
-from chatsite.mail.outgoing.markup import html_of
-from chatsite.mail.outgoing.replies import LONGEST_CHAIN, answer_reply, remembered_words
+from chatsite.mail.outgoing.replies import LONGEST_CHAIN, answer_reply, html_of, remembered_words
 from chatsite.mail.records import TakenMail
 from chatsite.views import Problem
 from tests.fakes.smtp_sink import text_of

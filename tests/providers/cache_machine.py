@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from chatsite.kv_cache import Book, Session, plan
-from chatsite.kv_cache.slots.contents import WORTH_RESTORING, SlotContents
+from chatsite.kv_cache.books import Book, Session, plan
+from chatsite.kv_cache.slots.slots import WORTH_RESTORING, SlotContents
 from chatsite.messages import Message
 from chatsite.providers.base.provider import Request
 from tests.providers.cache_talks import HEADS, TEXTS, Talk, Turn, new_id

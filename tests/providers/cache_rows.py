@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from chatsite.kv_cache import Session, SessionFile
+from chatsite.kv_cache.books import Session, SessionFile
 
 
 class MemoryRows:

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from chatsite.errors import ProviderError
-from chatsite.kv_cache import Account, Place
+from chatsite.kv_cache.books import Account, Place
 from chatsite.kv_cache.slots.cache import Cache
 from chatsite.kv_cache.slots.sessions import Sessions
 from chatsite.messages import Message

@@ -12,7 +12,7 @@ import pytest_asyncio
 
 from chatsite.errors import ProviderError
 from chatsite.messages import Message, ToolCall
-from chatsite.providers.anthropic.families import choose_thinking, find_family
+from chatsite.providers.anthropic.parameters import choose_thinking, find_family
 from chatsite.providers.anthropic.provider import AnthropicProvider
 from chatsite.providers.anthropic.reader import AnthropicReader
 from chatsite.providers.anthropic.request import MessagesRequest

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest_asyncio
 
-from chatsite.kv_cache import Account, Book
+from chatsite.kv_cache.books import Account, Book
 from chatsite.kv_cache.slots.cache import Cache
 from chatsite.messages import Message
 from chatsite.providers.base.provider import Request

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis.stateful import run_state_machine_as_test as run
 
-from chatsite.kv_cache import Book, Span, plan
+from chatsite.kv_cache.books import Book, Span, plan
 from chatsite.providers.embedded.client import EngineClient
 from tests.fakes.engine_cells import Cells
 from tests.fakes.engine_server import FakeEngine

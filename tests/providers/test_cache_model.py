@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import invariant, rule
 from hypothesis.stateful import run_state_machine_as_test as run
 
-from chatsite.kv_cache import Book
-from chatsite.kv_cache.reuse import CHUNKS
+from chatsite.kv_cache.books import CHUNKS, Book
 from chatsite.messages import Message
 from chatsite.providers.base.provider import Request
 from tests.fakes.engine_cells import Cells

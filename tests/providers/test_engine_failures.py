@@ -11,7 +11,6 @@ from chatsite.errors import ProviderError
 from chatsite.messages import Message
 from chatsite.providers.base.provider import Request
 from chatsite.providers.embedded import engine as engine_module
-from chatsite.providers.embedded import model_file
 from chatsite.providers.embedded.engine import Engine
 from chatsite.providers.embedded.provider import EmbeddedProvider
 from chatsite.providers.tokens.tokenizers import Estimate
@@ -72,7 +71,7 @@ async def test_an_engine_that_cant_run_explains_what_to_do(
 async def test_without_the_models_package_it_explains_how_to_install_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(model_file, "find_bundled_model", lambda: None)
+    monkeypatch.setattr("chatsite.providers.embedded.engine.find_bundled_model", lambda: None)
     engine = Engine(log_path=tmp_path / "engine.log")
     engine.start()
     with pytest.raises(ProviderError, match="make run"):

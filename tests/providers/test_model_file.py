@@ -2,17 +2,17 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from chatsite.providers.embedded import model_file
+from chatsite.providers.embedded import engine
 
 
 def test_a_model_file_is_known_by_its_beginning(tmp_path: Path) -> None:
     path = tmp_path / "m.gguf"
     path.write_bytes(b"GGUF\3\0\0\0")
-    assert model_file.model_fault(path) is None
+    assert engine.model_fault(path) is None
     path.write_bytes(b"GG")
-    assert model_file.model_fault(path) == "it is not a GGUF file"
-    assert model_file.model_fault(tmp_path) == "it is a folder"
-    assert model_file.model_fault(tmp_path / "none") == "there is no such file"
+    assert engine.model_fault(path) == "it is not a GGUF file"
+    assert engine.model_fault(tmp_path) == "it is a folder"
+    assert engine.model_fault(tmp_path / "none") == "there is no such file"
 
 
 def test_fingerprints_tell_size_beginning_and_end_apart(tmp_path: Path) -> None:
@@ -21,6 +21,6 @@ def test_fingerprints_tell_size_beginning_and_end_apart(tmp_path: Path) -> None:
     for number, content in enumerate((megabytes, b"1" + megabytes[1:], megabytes[1:] + b"1", b"")):
         path = tmp_path / str(number)
         path.write_bytes(content)
-        assert model_file.model_fingerprint(path) == model_file.model_fingerprint(path)
-        found.add(model_file.model_fingerprint(path))
+        assert engine.model_fingerprint(path) == engine.model_fingerprint(path)
+        found.add(engine.model_fingerprint(path))
     assert len(found) == 4 and all(len(name) == 16 for name in found)

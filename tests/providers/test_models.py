@@ -9,8 +9,13 @@ import pytest
 
 from chatsite.errors import BadFile, BadSetting
 from chatsite.providers.base.model import Price
-from chatsite.providers.known.facts import ModelFacts, ReportedModel
-from chatsite.providers.known.models import ModelTable, known_facts, read_table
+from chatsite.providers.known.models import (
+    ModelFacts,
+    ModelTable,
+    ReportedModel,
+    known_facts,
+    read_table,
+)
 from chatsite.providers.known.models_file import ModelsFile, read_models_file
 from chatsite.providers.known.servers import LOCAL, SERVERS, Keys, server_at
 

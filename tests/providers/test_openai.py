@@ -15,8 +15,7 @@ from chatsite.errors import ProviderError
 from chatsite.messages import Message, TokenCount, ToolCall
 from chatsite.providers.base.provider import Finished, Request, TextPiece, Usage
 from chatsite.providers.base.role_order import NO_ANSWER
-from chatsite.providers.known.facts import ReportedModel
-from chatsite.providers.known.models import ModelTable, known_facts
+from chatsite.providers.known.models import ModelTable, ReportedModel, known_facts
 from chatsite.providers.known.servers import SERVERS
 from chatsite.providers.openai.provider import OpenAIProvider
 from chatsite.providers.openai.wire import longest_reply

@@ -9,9 +9,15 @@ import tiktoken
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chatsite.providers.tokens import pieces as tokens_in_pieces
-from chatsite.providers.tokens.pieces import LONGEST_RUN, PIECE, Unbroken, is_countable, pieces
-from chatsite.providers.tokens.tokenizers import O200k
+from chatsite.providers.tokens import tokenizers as tokens_in_pieces
+from chatsite.providers.tokens.tokenizers import (
+    LONGEST_RUN,
+    PIECE,
+    O200k,
+    Unbroken,
+    is_countable,
+    pieces,
+)
 from tests.examples import some
 from tests.providers.test_tokenizers import SCRIPTS
 

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from chatsite.providers.known.facts import ModelFacts
-from chatsite.providers.known.json_client import JsonClient
+from chatsite.providers.known.models import ModelFacts
+from chatsite.providers.known.server_models import JsonClient
 from chatsite.providers.known.servers import SERVERS, Server
 from chatsite.providers.reachable import Providers
 from tests.fakes.openai_server import FakeOpenAI, refused_url
@@ -167,7 +167,7 @@ async def test_well_known_servers_are_not_asked_for_known_models() -> None:
 async def test_a_server_that_stops_is_gone_after_the_next_look(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("chatsite.providers.known.discovery.AGAIN_SECONDS", 0.0)
+    monkeypatch.setattr("chatsite.providers.reachable.AGAIN_SECONDS", 0.0)
     with FakeOpenAI(pages=OLLAMA) as fake:
         async with looked(moved(ollama=fake.base_url)) as providers:
             assert "ollama" in providers.reachable()

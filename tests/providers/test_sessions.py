@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
-from chatsite.kv_cache import Book, Fingerprint, Session, Span
+from chatsite.kv_cache.books import Book, Fingerprint, Session, Span
 from chatsite.kv_cache.session_files import make_private_folder
 from chatsite.kv_cache.slots.sessions import Sessions
 from chatsite.providers.embedded.client import EngineClient

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
-from chatsite.kv_cache import Account
+from chatsite.kv_cache.books import Account
 from chatsite.kv_cache.slots.cache import Cache
 from chatsite.kv_cache.slots.sessions import Sessions
 from chatsite.messages import Message

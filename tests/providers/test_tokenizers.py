@@ -132,7 +132,7 @@ async def test_a_panic_of_the_tokenizer_is_an_estimate_too(
     """Without the bound on runs, as if another kind of text overflowed tiktoken's stack."""
     found = O200k.find()
     assert found is not None
-    monkeypatch.setattr("chatsite.providers.tokens.pieces.LONGEST_RUN", 10_000_000)
+    monkeypatch.setattr("chatsite.providers.tokens.tokenizers.LONGEST_RUN", 10_000_000)
     [count] = await found.count([user(" " * 1_000_000 + "x")])
     assert (count.tokenizer, count.basis) == ("o200k_base", "estimated")
     assert "panicked over 1000001 characters" in caplog.text

@@ -18,12 +18,11 @@ from chatsite.agents.template import Template
 from chatsite.conversations.files.uploads import store_upload
 from chatsite.conversations.owners import Owner
 from chatsite.conversations.path.queries import agent_of
-from chatsite.conversations.search.message_search import older_messages
+from chatsite.conversations.search.text_search import older_messages
 from chatsite.errors import NotFound
 from chatsite.events import Delta, Snapshot, TurnEnded
 from chatsite.files.intake import Intake
 from chatsite.history.policies.summary import SUMMARY
-from chatsite.tools.builtin import builtin
 from chatsite.tools.search_history import SearchHistory
 from chatsite.tools.tool import Tool
 from chatsite.turns.agents.resolved_agent import ResolvedAgent, missing_agent, resolve_agent
@@ -33,6 +32,7 @@ from chatsite.turns.context.turn_context import Contexts, PageRequest
 from chatsite.turns.evidence.running_summary import Summariser
 from chatsite.turns.running_turns import TurnLimits
 from chatsite.turns.turns import Turns
+from chatsite.wiring.parts import builtin
 from tests.seed.scripted_provider import Answer, ScriptedProvider
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID
 
+from chatsite.channels.channel import Rooms
 from chatsite.channels.desk import Desk
-from chatsite.channels.rooms import Rooms
 from chatsite.channels.supervisor import Channels
 from chatsite.conversations.models import Message
 from chatsite.conversations.owners import Owner

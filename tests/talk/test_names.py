@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chatsite.talk.look_alikes import is_seen
 from chatsite.talk.names import (
     MOST_NAMES,
     Names,
     continued,
     in_todays_keys,
+    is_seen,
     name_key,
     shown_name,
     with_name,

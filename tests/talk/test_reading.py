@@ -9,13 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chatsite.talk.records import RoomFile, RoomMessage
-from chatsite.talk.references import Reference, read_reference
 from chatsite.talk.text.messages import (
+    Reference,
     id_of_actor,
     named_ids,
     read_change,
     read_message,
     read_reaction,
+    read_reference,
     resolve_text,
 )
 

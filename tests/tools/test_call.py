@@ -14,9 +14,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chatsite.messages import UNSOUND
-from chatsite.tools.arguments import check_arguments, parse_arguments, schema_fault
-from chatsite.tools.call import LONGEST_ERROR, ToolResult, call_tool
-from chatsite.tools.tool import ToolContext, ToolError
+from chatsite.tools.tool import (
+    ToolContext,
+    ToolError,
+    check_arguments,
+    parse_arguments,
+    schema_fault,
+)
+from chatsite.tools.toolbox import LONGEST_ERROR, ToolResult, call_tool
 
 USING = ToolContext(owner=None, conversation="here")
 CANARY = "sk-canary-in-an-exception"

@@ -13,8 +13,8 @@ from chatsite.conversations.lifecycle import delete_conversation
 from chatsite.conversations.models import Conversation
 from chatsite.conversations.owners import Owner
 from chatsite.conversations.path import active_path, marks, queries
-from chatsite.conversations.search import message_search
-from chatsite.conversations.search.word_indexing import index_words
+from chatsite.conversations.search import text_search
+from chatsite.conversations.search.word_index import index_words
 from chatsite.messages import Message
 from chatsite.tools.search_history import SearchHistory
 from chatsite.tools.tool import ToolContext, ToolError
@@ -33,7 +33,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 HERE = new_id()
 
 
-TOOL = SearchHistory(message_search.search_messages)
+TOOL = SearchHistory(text_search.search_messages)
 
 
 async def found(query: str, *, owner: Owner = ADA, here: str = HERE, results: int = 5) -> list[Any]:
@@ -158,13 +158,13 @@ def a_long_chat(count: int, *, text: str, guest: str = "ada") -> str:
 def test_a_search_finds_a_bounded_number_of_the_newest_in_three_queries(
     django_assert_max_num_queries: DjangoAssertNumQueries, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(message_search, "CANDIDATES", 100)
+    monkeypatch.setattr(text_search, "CANDIDATES", 100)
     for _ in range(3):
         a_long_chat(200, text="kestrel")
     while index_words.here():
         pass
     with django_assert_max_num_queries(3):
-        result = message_search.older_messages.here(owner=ADA, without=HERE, words=["kestrel"])
+        result = text_search.older_messages.here(owner=ADA, without=HERE, words=["kestrel"])
     assert (result.conversations, result.messages, result.whole) == (3, 600, False)
     assert len(result.hits) == 100
     assert {line.text for line in result.hits} == {f"kestrel {n}" for n in range(100, 200)}

@@ -12,13 +12,12 @@ import pytest
 
 from chatsite.agents.template_file import parse_template
 from chatsite.providers.known.servers import SERVERS
-from chatsite.tools.arguments import schema_fault
-from chatsite.tools.builtin import builtin
 from chatsite.tools.mcp.config_file import ToolServer
 from chatsite.tools.mcp.connections import LONGEST_NAME, ToolServers
 from chatsite.tools.search_history import SearchHistory, SearchResult
-from chatsite.tools.tool import Tool, ToolContext
+from chatsite.tools.tool import Tool, ToolContext, schema_fault
 from chatsite.tools.toolbox import MOST_TOOLS, AgentTools, Toolbox
+from chatsite.wiring.parts import builtin
 
 NOON = datetime(2026, 5, 4, 12, tzinfo=UTC)
 CRUDE = str(Path(__file__).resolve().parent.parent / "fakes" / "crude_mcp_server.py")

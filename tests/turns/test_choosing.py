@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from chatsite.providers.known.facts import ModelFacts, ReportedModel
-from chatsite.providers.known.models import ModelTable
+from chatsite.providers.known.models import ModelFacts, ModelTable, ReportedModel
 from chatsite.providers.known.servers import SERVERS, Server
 from chatsite.turns.agents.model_choice import ModelChoice
 from chatsite.turns.agents.resolved_agent import resolve_agent

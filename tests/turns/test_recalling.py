@@ -15,7 +15,7 @@ from chatsite.conversations.path import added_messages as background
 from chatsite.conversations.path import loading, marks
 from chatsite.conversations.path.active_path import append_to_path
 from chatsite.conversations.records import IndexLines, IndexProgress
-from chatsite.conversations.search import index_lines as search_index
+from chatsite.conversations.search import stored_indexes as search_index
 from chatsite.conversations.versions import deletions, edits
 from chatsite.history import Entry, Evidence, Users
 from chatsite.messages import Message

@@ -10,7 +10,7 @@ from django.db import connections
 
 from chatsite import storage
 from chatsite.errors import NotFound
-from chatsite.files import pictures
+from chatsite.files import inspector
 from chatsite.messages import Attachment, Message
 from chatsite.providers.base.files import FileContent, NoFiles
 from chatsite.providers.base.media import SENT_BYTES, SENT_SIDE
@@ -167,7 +167,7 @@ def test_the_text_of_all_files_is_limited_and_newer_files_have_precedence() -> N
 
 
 def test_pictures_are_counted_in_the_form_that_is_sent() -> None:
-    assert (SENT_SIDE, SENT_BYTES) == (pictures.SENT_SIDE, pictures.SENT_BYTES)
+    assert (SENT_SIDE, SENT_BYTES) == (inspector.SENT_SIDE, inspector.SENT_BYTES)
     photograph = replace(MAP, size=8_000_000, width=4_000, height=3_000)
     ten = user_message("Our trip", *[replace(photograph, id=str(id)) for id in range(10)])
     assert set(forms_of([ten], model("image"))[0]) == {"image"}

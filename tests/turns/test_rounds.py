@@ -13,7 +13,7 @@ import pytest
 from django.contrib.auth import get_user_model
 
 from chatsite.conversations.database.rows import message_of
-from chatsite.conversations.files.quota import characters_of
+from chatsite.conversations.files.uploads import characters_of
 from chatsite.conversations.lifecycle import move_to_account
 from chatsite.conversations.models import Conversation, Message
 from chatsite.conversations.owners import Owner

@@ -18,7 +18,7 @@ from chatsite.conversations.path import marks
 from chatsite.conversations.path.queries import receipt_of
 from chatsite.conversations.summaries import queries as summary_queries
 from chatsite.conversations.summaries import versions as summaries
-from chatsite.conversations.summaries.records import SummaryVersions
+from chatsite.conversations.summaries.queries import SummaryVersions
 from chatsite.errors import Refused
 from chatsite.events import SummaryChanged, TurnEnded
 from chatsite.history import show_receipt

@@ -24,7 +24,7 @@ from chatsite.limits.table import ROUTES
 from chatsite.storage import Unit
 from chatsite.web import health
 from chatsite.web.server.bodies import BodyLimits
-from chatsite.web.server.request_limits import route_of
+from chatsite.web.server.requests import route_of
 from tests.person import Person
 from tests.running import Server
 from tests.web.test_files import connect_to, read_answer, request

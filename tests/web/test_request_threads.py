@@ -19,7 +19,7 @@ from django.test import override_settings
 from django.urls import path
 from django.utils import timezone
 
-from chatsite.web.server.threads import THREADS, RequestThreads
+from chatsite.web.server.requests import THREADS, RequestThreads
 from tests.person import Person
 from tests.running import Server
 

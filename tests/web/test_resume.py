@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from chatsite.conversations.files.export_format import SavedSettings
-from chatsite.web.api.resume import ResumedSettings, resume_settings
+from chatsite.web.api.history import ResumedSettings, resume_settings
 from tests.person import Person
 from tests.running import Server
 

@@ -15,7 +15,7 @@ import aiohttp
 import psutil
 import pytest
 
-from chatsite.web.server.readable import unreadable
+from chatsite.web.server.requests import unreadable
 from tests.person import Person
 from tests.running import Server
 from tests.web.browser_requests import ask_from_page

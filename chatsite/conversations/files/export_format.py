@@ -18,7 +18,7 @@ from pydantic import (
 from pydantic_core import PydanticCustomError
 
 from chatsite.errors import BadRestore
-from chatsite.files.names import safe_name
+from chatsite.files.folder import safe_name
 from chatsite.history.settings.grammar import Unreadable
 from chatsite.history.settings.table import ROWS
 from chatsite.messages import MAX_ATTACHMENT_BYTES, MAX_ATTACHMENTS, Modality, Role, Source

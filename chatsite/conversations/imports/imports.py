@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from chatsite.conversations.database.rows import conversation_view
 from chatsite.conversations.database.statements import CONVERSATION_TOTALS, MESSAGES
-from chatsite.conversations.files.quota import characters_of, require_words
+from chatsite.conversations.files.uploads import characters_of, require_words
 from chatsite.conversations.models import UNANSWERED, Conversation
 from chatsite.conversations.owners import Owner
 from chatsite.conversations.path.active_path import place_at_end, with_token_count

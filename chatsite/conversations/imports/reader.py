@@ -1,5 +1,9 @@
 """Reads a saved conversation that may be large: checked beside the server, in pieces after that.
 
+A parser keeps the interpreter to itself until it is done, a second for 20 MB, and would stop every
+answer that is being written. So the server's own process parses small files only. This process
+reads the file from standard input and prints `lines_of` it.
+
 The check writes its lines to a file on the disk, so that neither its pace nor its size depends on
 how fast the messages are stored.
 """
@@ -9,18 +13,57 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import sys
 import tempfile
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from typing import IO
 
 from chatsite.child_process import child_process
+from chatsite.conversations.files.export import check_export, title_of
 from chatsite.conversations.files.export_format import KEPT, SavedMessage, SavedSettings
-from chatsite.conversations.imports.check import lines_of
 from chatsite.errors import BadRestore
+from chatsite.process_limits import end_process_after, limit_memory
 from chatsite.storage import ROWS
 from chatsite.wording import say
+
+MEMORY_BYTES = 2 * 1024 * 1024 * 1024
+SECONDS = 60.0
+
+
+def lines_of(content: bytes) -> Iterator[str]:
+    """Lines of JSON: an object with the conversation's own fields and `count`, the number of its
+    messages, then each message. Raises BadRestore."""
+    saved = check_export(content)
+    own = saved.model_dump(mode="json", exclude={"messages", "asked"}, exclude_defaults=True)
+    characters = sum(
+        len(message.content or "") + len(message.reasoning or "") + len(message.metadata)
+        for message in saved.messages
+    )
+    count = len(saved.messages)
+    yield json.dumps(own | {"title": title_of(saved), "count": count, "characters": characters})
+    for message in saved.messages:
+        yield message.model_dump_json(exclude_defaults=True)
+
+
+def main() -> None:
+    end_process_after(SECONDS)
+    limit_memory(MEMORY_BYTES)
+    try:
+        for line in lines_of(sys.stdin.buffer.read()):
+            print(line)
+    except BadRestore as error:
+        print(json.dumps({"refused": error.message}))
+    except MemoryError:
+        print(
+            json.dumps({"refused": say("The file takes too much memory. {kept}", kept=say(KEPT))})
+        )
+
+
+if __name__ == "__main__":
+    main()
+
 
 # A file of this size is checked in 20 ms, and a process takes 500 ms to start.
 SMALL_BYTES = 200_000
@@ -64,7 +107,7 @@ def _check_here(content: IO[bytes], lines: IO[bytes]) -> None:
 
 async def _check_in_child(content: IO[bytes], lines: IO[bytes]) -> None:
     content.seek(0)
-    module = "chatsite.conversations.imports.check"
+    module = "chatsite.conversations.imports.reader"
     async with child_process(module, stdin=content, stdout=lines) as process:
         # What a child writes whose time is up lacks its end, and isn't taken.
         with suppress(TimeoutError):

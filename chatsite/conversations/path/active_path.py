@@ -15,7 +15,7 @@ from chatsite.conversations.models import ON_PATH, Conversation, Message, Turn
 from chatsite.conversations.owners import Owner
 from chatsite.conversations.ownership import owned_conversation
 from chatsite.history import BACKGROUND, estimate_message
-from chatsite.kv_cache import LOADED
+from chatsite.kv_cache.books import LOADED
 from chatsite.messages import Message as DomainMessage
 from chatsite.messages import TokenCount
 from chatsite.views import State

@@ -27,7 +27,7 @@ from chatsite.conversations.owners import Owner
 from chatsite.conversations.path.active_path import locked_conversation
 from chatsite.conversations.path.loading import in_batches
 from chatsite.errors import TurnRunning
-from chatsite.kv_cache import LOADED, MARKED, UNLOADED
+from chatsite.kv_cache.books import LOADED, MARKED, UNLOADED
 from chatsite.storage import writing
 from chatsite.wording import later, say
 

@@ -33,7 +33,7 @@ from chatsite.history import (
     Transcript,
     Users,
 )
-from chatsite.kv_cache import LOADED
+from chatsite.kv_cache.books import LOADED
 from chatsite.storage import reading
 from chatsite.wording import say
 

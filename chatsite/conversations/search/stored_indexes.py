@@ -3,11 +3,22 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Collection
 
+from chatsite.conversations.database.columns import fetch, key
+from chatsite.conversations.database.statements import (
+    LINES,
+    LINES_BETWEEN,
+    MESSAGES_AFTER,
+    NEWEST_INDEXABLE,
+)
 from chatsite.conversations.models import Conversation, SearchIndexPart
 from chatsite.conversations.owners import Owner
-from chatsite.conversations.ownership import free_or_owned
-from chatsite.conversations.records import IndexPart
+from chatsite.conversations.ownership import free_or_owned, messages_on_path, totals_of_owned
+from chatsite.conversations.path.loading import in_batches
+from chatsite.conversations.records import IndexLines, IndexPart, IndexProgress
+from chatsite.history import BACKGROUND
+from chatsite.history.lexical.index import Line
 from chatsite.storage import reading, writing
 
 
@@ -58,3 +69,68 @@ def delete_index(row: Conversation) -> None:
     """
     row.text_changes += 1
     SearchIndexPart.objects.filter(conversation=row).delete()
+
+
+LOOKED_AT = 50
+
+
+@reading
+def index_progress(*, owner: Owner, conversation: str, last: int) -> IndexProgress:
+    """For an index that ends at the message `last`. Raises NotFound for another owner's."""
+    row = totals_of_owned(owner, conversation)
+    if row is None:
+        return IndexProgress()
+    waiting = _messages_after(row, last)
+    found = _newest(row, last, 1) if last else []
+    # Mostly the path has only grown. While other threads compute, each row more takes its time.
+    if last and (row.path_background or found[:1] != [last]):
+        found = _newest(row, last, LOOKED_AT)
+    return IndexProgress(
+        newest=tuple(found),
+        messages=row.path_messages - waiting,
+        waiting=waiting,
+        text_changes=row.text_changes,
+    )
+
+
+@reading
+def lines_between(
+    *, owner: Owner, conversation: str, after: int, before: int, most: int
+) -> IndexLines:
+    """User and assistant messages between two places of the path, the oldest first.
+
+    Without greetings, which are never sent, and without turns of background tasks.
+    """
+    row = totals_of_owned(owner, conversation)
+    if row is None:
+        return IndexLines()
+    found = LINES.where(LINES_BETWEEN, key(row.id), True, *BACKGROUND, after, before, most)
+    background = _background_turns(row, {one.turn_seq for one in found})
+    lines = tuple(
+        Line(seq=one.seq, author=one.role[0], text=one.content or "", at=one.created)
+        for one in found
+        if one.turn_seq not in background
+    )
+    last = lines[-1].seq if lines else after
+    return IndexLines(lines=lines, messages=row.path_messages - _messages_after(row, last))
+
+
+def _newest(row: Conversation, last: int, most: int) -> list[int]:
+    """The newest of so many indexable messages up to `last`, without background turns."""
+    found = fetch(NEWEST_INDEXABLE, key(row.id), True, *BACKGROUND, last, most)
+    background = _background_turns(row, {turn for _, turn in found})
+    return [seq for seq, turn in found if turn not in background]
+
+
+def _messages_after(row: Conversation, last: int) -> int:
+    return int(fetch(MESSAGES_AFTER, key(row.id), True, last)[0][0])
+
+
+def _background_turns(row: Conversation, turns: Collection[int]) -> set[int]:
+    """The turns among these that a background task started."""
+    found: set[int] = set()
+    if row.path_background:
+        for some in in_batches(sorted(turns)):
+            asked = messages_on_path(row).filter(seq__in=some, source__in=BACKGROUND)
+            found.update(asked.values_list("seq", flat=True))
+    return found

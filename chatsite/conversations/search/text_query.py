@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 
-from chatsite.conversations.search.words import searched_words
+from chatsite.conversations.search.word_index import searched_words
 from chatsite.history.lexical.words import MARKS, UNSPACED
 
 # A shorter beginning fits so many words that a search would read a large part of the index.

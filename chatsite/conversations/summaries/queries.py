@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -18,23 +19,84 @@ from chatsite.conversations.database.rows import entry_of
 from chatsite.conversations.database.statements import ENTRY_FIELDS
 from chatsite.conversations.models import Conversation, Message, Summary
 from chatsite.conversations.owners import Owner
-from chatsite.conversations.ownership import (
-    free_or_owned,
-    messages_on_path,
-    owned_conversation,
-)
-from chatsite.conversations.summaries.records import (
-    SummaryState,
-    SummaryVersion,
-    SummaryVersions,
-    UnsummarisedPath,
-)
+from chatsite.conversations.ownership import free_or_owned, messages_on_path, owned_conversation
+from chatsite.encoding import Record
 from chatsite.errors import NotFound
 from chatsite.history import Entry, RunningSummary
 from chatsite.history.values.sendable import BACKGROUND
 from chatsite.messages import TokenCount
 from chatsite.storage import reading
+from chatsite.views import SummaryView
 from chatsite.wording import later, say
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SummaryState:
+    """The summary that holds for the path, if there is one, and whether it is switched on."""
+
+    on: bool
+    summary: RunningSummary | None
+
+    @property
+    def view(self) -> SummaryView:
+        """For a page; version 0 where there is no summary."""
+        found = self.summary
+        if found is None:
+            return SummaryView(on=self.on)
+        return SummaryView(
+            on=self.on,
+            version=found.version,
+            messages=found.messages,
+            by=found.by,
+            last=found.last,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnsummarisedPath:
+    """The summary that holds, and the path below its coverage, which is summarised next.
+
+    `first` is the seq from which the path is remembered; the coverage begins there.
+    """
+
+    state: SummaryState
+    first: int
+    entries: tuple[Entry, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SummaryVersion(Record):
+    """One version for a person to read. `made_from` is a version's number, 0 for none. `exchanges`
+    are those that it covers, 0 where it can't be used any more.
+
+    `why_not` is a sentence why it can't be used any more, or "". `seconds` and `tokens` are the
+    cost of making it, None where it wasn't measured.
+    """
+
+    version: int
+    text: str
+    first: int
+    last: int
+    exchanges: int
+    by: str
+    made_from: int
+    created: str
+    why_not: str
+    shortened: bool = False
+    seconds: float | None = None
+    tokens: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SummaryVersions(Record):
+    """The newest versions, the newest first; `earlier`: there are older ones. `current` is the
+    number of the version that holds, or 0."""
+
+    on: bool
+    current: int
+    versions: tuple[SummaryVersion, ...]
+    earlier: bool
+
 
 LISTED = 50
 # Compared, and said where they are shown.

@@ -14,13 +14,14 @@ from chatsite.conversations.models import Conversation, Message, Summary
 from chatsite.conversations.owners import Owner
 from chatsite.conversations.ownership import owned_conversation
 from chatsite.conversations.summaries.queries import (
+    SummaryState,
+    UnsummarisedPath,
     holding_summaries,
     invalid_reason,
     is_unchanged,
     remembered_from,
     summary_state_of,
 )
-from chatsite.conversations.summaries.records import SummaryState, UnsummarisedPath
 from chatsite.errors import NotFound, Refused
 from chatsite.history import Entry
 from chatsite.messages import TokenCount

@@ -20,7 +20,7 @@ from chatsite.conversations.database.statements import (
     TURNS,
 )
 from chatsite.conversations.files import uploads
-from chatsite.conversations.files.quota import characters_of, require_words
+from chatsite.conversations.files.uploads import characters_of, require_words
 from chatsite.conversations.models import Conversation, Message, Turn
 from chatsite.conversations.owners import Owner
 from chatsite.conversations.ownership import free_or_owned

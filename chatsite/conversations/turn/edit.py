@@ -10,7 +10,7 @@ from django.utils import timezone
 from chatsite.conversations.database.rows import conversation_view
 from chatsite.conversations.database.statements import MESSAGES
 from chatsite.conversations.files import uploads
-from chatsite.conversations.files.quota import characters_of, require_words
+from chatsite.conversations.files.uploads import characters_of, require_words
 from chatsite.conversations.models import Conversation, Message
 from chatsite.conversations.owners import Owner
 from chatsite.conversations.path import loading

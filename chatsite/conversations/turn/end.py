@@ -20,7 +20,7 @@ from chatsite.conversations.database.statements import (
     TURN_END,
     TURN_END_WITH_RECEIPT,
 )
-from chatsite.conversations.files.quota import characters_of_texts
+from chatsite.conversations.files.uploads import characters_of_texts
 from chatsite.conversations.models import UNANSWERED, Message, Turn
 from chatsite.conversations.ownership import messages_on_path
 from chatsite.conversations.path.active_path import estimated_tokens

@@ -9,7 +9,7 @@ from django.db.models import Max, Min, Q
 from django.utils import timezone
 
 from chatsite.conversations.database.rows import conversation_view
-from chatsite.conversations.files.quota import require_words
+from chatsite.conversations.files.uploads import require_words
 from chatsite.conversations.models import Conversation, Message, Turn
 from chatsite.conversations.owners import Owner
 from chatsite.conversations.ownership import messages_on_path

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Mapping, Sequence
 
 from django.db.models import F
@@ -10,16 +11,17 @@ from django.utils import timezone
 from chatsite.conversations.database.columns import execute_many, key, to_json
 from chatsite.conversations.database.rows import message_columns, view_of
 from chatsite.conversations.database.statements import SAVE_RECEIPT, SAVE_TEXT
-from chatsite.conversations.files.quota import characters_of, require_words
-from chatsite.conversations.models import Conversation, Message
+from chatsite.conversations.files.uploads import characters_of, require_words
+from chatsite.conversations.models import Conversation, Message, Turn
 from chatsite.conversations.owners import Owner
 from chatsite.conversations.path.active_path import add_to_totals, place_at_end, with_token_count
-from chatsite.conversations.records import Checkpoint
+from chatsite.conversations.path.tree import user_message_of
+from chatsite.conversations.records import Answer, Checkpoint
 from chatsite.conversations.versions.versions import versions_beside
 from chatsite.errors import Refused
 from chatsite.messages import Message as DomainMessage
-from chatsite.storage import writing
-from chatsite.views import MessageView
+from chatsite.storage import reading, writing
+from chatsite.views import MessageView, Problem
 
 # Of an answer with so many characters it is asked whether there is room for more.
 LOOKED_AT = 20_000
@@ -139,3 +141,28 @@ def _fill(row: Message, message: DomainMessage, names: Sequence[str]) -> None:
     for name in names:
         if name in columns:
             setattr(row, name, columns[name])
+
+
+@reading
+def answer_of(*, owner: Owner, conversation: str, client_id: str) -> Answer | None:
+    """The turn that this client id began, as far as it has come; None where it began none."""
+    turn = Turn.objects.filter(
+        owner.filter("conversation__"),
+        conversation=uuid.UUID(conversation),
+        client_id=client_id,
+        conversation__deleted=None,
+    ).first()
+    if turn is None:
+        return None
+    answers = Message.objects.filter(turn=turn, role="assistant").order_by("-seq")
+    last = answers.only("id", "content").first()
+    asked = user_message_of(turn)
+    return Answer(
+        turn=str(turn.id),
+        state=turn.state,  # type: ignore[arg-type]
+        text=(last.content or "").strip() if last is not None else "",
+        problem=Problem(code=turn.problem_code, message=turn.problem) if turn.problem else None,
+        receipt=turn.whole_receipt,
+        message=str(last.id) if last is not None else "",
+        asked=str(asked.id) if asked is not None else "",
+    )

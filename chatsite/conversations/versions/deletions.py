@@ -22,7 +22,7 @@ from django.db.models.functions import Cast
 from django.utils import timezone
 
 from chatsite.conversations.database.rows import message_of
-from chatsite.conversations.files.quota import characters_of
+from chatsite.conversations.files.uploads import characters_of
 from chatsite.conversations.models import Conversation, Message, Summary, Turn, Upload
 from chatsite.conversations.owners import Owner
 from chatsite.conversations.ownership import messages_on_path

@@ -13,9 +13,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 
-from chatsite.history.lexical.cues import date_terms, is_question, tells_time
 from chatsite.history.lexical.passages import passages
-from chatsite.history.lexical.words import terms
+from chatsite.history.lexical.words import date_terms, is_question, tells_time, terms
 
 # How far a passage's words count for its neighbours, and how much at each distance (measured, see
 # docs/benchmarks.md: six are better than the previous message alone by two points of recall).

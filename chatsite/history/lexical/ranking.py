@@ -13,11 +13,10 @@ from dataclasses import dataclass
 from heapq import nlargest
 from typing import Protocol
 
-from chatsite.history.lexical.cues import asks_when, author_meant
 from chatsite.history.lexical.index import ASKS, TELLS_TIME, Index
 from chatsite.history.lexical.scoring import CANDIDATES, Scores, scores
 from chatsite.history.lexical.sharing import Sharing
-from chatsite.history.lexical.words import spelled
+from chatsite.history.lexical.words import asks_when, author_meant, spelled
 from chatsite.history.values.evidence import Hit
 from chatsite.wording import later
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from chatsite.history.lexical.cues import asks_only, is_question
+from chatsite.history.lexical.words import asks_only, is_question
 from chatsite.history.path.guard import FLOOR
 from chatsite.history.path.overflow import Overflow
 from chatsite.history.path.quotes import Quotes

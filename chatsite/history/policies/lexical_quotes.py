@@ -8,7 +8,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from chatsite.history.lexical.price import worth
+from chatsite.history.lexical.passages import worth
 from chatsite.history.path.quotes import Quotes
 from chatsite.history.path.turn_verdicts import PathVerdict, TurnVerdict
 from chatsite.history.values.added_messages import (

@@ -8,11 +8,10 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from functools import partial
 
-from chatsite.kv_cache import Account, Book, Place
-from chatsite.kv_cache.slots.contents import NOT_AVAILABLE, CacheView, SlotContents
+from chatsite.kv_cache.books import Account, Book, Place
 from chatsite.kv_cache.slots.lease import Lease
 from chatsite.kv_cache.slots.sessions import Sessions
-from chatsite.kv_cache.slots.slots import SlotQueue
+from chatsite.kv_cache.slots.slots import NOT_AVAILABLE, CacheView, SlotContents, SlotQueue
 from chatsite.providers.embedded.client import ENGINE_ERRORS
 from chatsite.providers.embedded.engine import SLOTS, Engine, RunningEngine
 

@@ -9,10 +9,10 @@ import time
 from array import array
 from dataclasses import dataclass, field
 
-from chatsite import kv_cache as kv
-from chatsite.kv_cache import EMPTY, Account, Book, Origin, Reuse
-from chatsite.kv_cache.slots.contents import WORTH_RESTORING, SlotContents
+from chatsite.kv_cache import books as kv
+from chatsite.kv_cache.books import EMPTY, Account, Book, Origin, Reuse
 from chatsite.kv_cache.slots.sessions import Sessions
+from chatsite.kv_cache.slots.slots import WORTH_RESTORING, SlotContents
 from chatsite.providers.embedded.completion import CompletionReader
 from chatsite.providers.embedded.engine import SLOTS, RunningEngine
 

@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 from typing import Protocol
 
-from chatsite.kv_cache import Book, Session, SessionFile, outdated
+from chatsite.kv_cache.books import Book, Session, SessionFile, outdated
 from chatsite.kv_cache.session_files import SessionFolder, UnusableFile
 from chatsite.providers.embedded.client import ENGINE_ERRORS, EngineRefused
 from chatsite.providers.embedded.engine import RunningEngine

@@ -25,9 +25,9 @@ from chatsite.mail.incoming.reading import (
     bounded,
     first_header,
     header_text,
+    is_forwarded,
     text_only,
 )
-from chatsite.mail.incoming.threads import is_forwarded
 
 # A picture in the text with fewer bytes is a logo, an icon or a smile, unless it is wide and high:
 # a picture of a window in few colours has 3 KB.

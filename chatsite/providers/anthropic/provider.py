@@ -16,14 +16,15 @@ from urllib.parse import urlsplit
 
 import httpx2
 
-from chatsite.providers.anthropic.families import find_family
-from chatsite.providers.anthropic.files import inline_sources, sent_files, uploaded_sources
-from chatsite.providers.anthropic.parameters import message_parameters
+from chatsite.providers.anthropic.parameters import find_family, message_parameters
 from chatsite.providers.anthropic.reader import AnthropicReader
 from chatsite.providers.anthropic.request import (
     MessagesRequest,
     build_request,
+    inline_sources,
     optional_fields,
+    sent_files,
+    uploaded_sources,
     without_fields,
 )
 from chatsite.providers.base.files import UPLOAD_TIMEOUT, forget_uploads
@@ -31,11 +32,10 @@ from chatsite.providers.base.learned import Learned
 from chatsite.providers.base.model import Model
 from chatsite.providers.base.provider import Chunk, Request, SentParameters
 from chatsite.providers.http import failures
-from chatsite.providers.http.sdk_errors import explain_sdk_error
+from chatsite.providers.http.error_events import explain_sdk_error
 from chatsite.providers.http.server_provider import ServerProvider
 from chatsite.providers.http.streaming import DEFAULT_TIMEOUTS, Timeouts, relay
-from chatsite.providers.known.facts import ModelFacts
-from chatsite.providers.known.models import ModelTable, known_facts
+from chatsite.providers.known.models import ModelFacts, ModelTable, known_facts
 from chatsite.providers.known.servers import Server
 from chatsite.providers.tokens.tokenizers import ClaudeEstimate
 

@@ -22,7 +22,7 @@ FileForm = Literal["image", "pdf", "audio", "video", "text", "name"]
 LARGEST = 14_000_000
 # All files of one request, newest first: 24 MB in base64, which leaves room for the texts.
 LARGEST_TOGETHER = 18_000_000
-# The largest picture that `files.pictures` makes: its longer side in pixels, and its bytes. A
+# The largest picture that `files.inspector` makes: its longer side in pixels, and its bytes. A
 # photograph of that size has 0.2 to 0.4 bytes a pixel as JPEG.
 SENT_SIDE, SENT_BYTES, _BYTES_A_PIXEL = 2_000, 3_750_000, 0.5
 SOUNDS = frozenset({"audio/mpeg", "audio/wav"})

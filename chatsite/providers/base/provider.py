@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
-from chatsite.kv_cache import Account
+from chatsite.kv_cache.books import Account
 from chatsite.messages import Basis, Message, TokenCount
 from chatsite.providers.base.files import NO_FILES, Files
 from chatsite.providers.base.model import Model

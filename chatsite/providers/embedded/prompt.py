@@ -13,7 +13,7 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from typing import Any
 
-from chatsite.kv_cache import Book
+from chatsite.kv_cache.books import Book
 from chatsite.messages import Message
 from chatsite.providers.base.role_order import join_texts, order_roles
 from chatsite.providers.base.text import plain_text

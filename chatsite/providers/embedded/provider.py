@@ -8,7 +8,7 @@ from itertools import compress
 from typing import Any
 
 from chatsite.errors import ProviderError
-from chatsite.kv_cache import Book, Reuse
+from chatsite.kv_cache.books import Book, Reuse
 from chatsite.kv_cache.slots.cache import Cache
 from chatsite.kv_cache.slots.lease import Lease
 from chatsite.messages import Basis, Message, TokenCount
@@ -30,8 +30,7 @@ from chatsite.providers.embedded.prompt import Prompter, spoken_messages, spoken
 from chatsite.providers.embedded.template import NotAdditive
 from chatsite.providers.http import failures
 from chatsite.providers.openai.reader import ChatReader
-from chatsite.providers.tokens.pieces import is_countable
-from chatsite.providers.tokens.tokenizers import Estimate, estimated_count
+from chatsite.providers.tokens.tokenizers import Estimate, estimated_count, is_countable
 from chatsite.wording import later, say
 
 # The only system prompt with which the bundled model stays in the user's language; even one more

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal, TypeVar
 
-from chatsite.kv_cache import Book, Span
+from chatsite.kv_cache.books import Book, Span
 from chatsite.providers.embedded.client import EngineClient, EngineRefused
 
 Speaker = Literal["system", "user", "assistant"]

@@ -11,8 +11,7 @@ from chatsite.providers.base.learned import Learned, Lesson
 from chatsite.providers.base.model import Model
 from chatsite.providers.base.provider import Request, SentParameters, Status, not_sent
 from chatsite.providers.http.refusals import Refusal, Sizes
-from chatsite.providers.known.facts import ModelFacts
-from chatsite.providers.known.models import ASSUMED_WINDOW, ModelTable
+from chatsite.providers.known.models import ASSUMED_WINDOW, ModelFacts, ModelTable
 from chatsite.providers.known.servers import Server
 from chatsite.wording import say
 

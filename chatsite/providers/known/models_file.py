@@ -13,8 +13,7 @@ from typing import cast
 
 from chatsite.checked_file import Node, parse_json
 from chatsite.errors import BadFile, BadSetting
-from chatsite.providers.known.facts import ModelFacts, read_facts, require_known
-from chatsite.providers.known.models import known_facts
+from chatsite.providers.known.models import ModelFacts, known_facts, read_facts, require_known
 from chatsite.providers.known.servers import (
     ADDRESS,
     BUILT_IN,

@@ -1,5 +1,9 @@
 """OpenAI and every server that speaks its chat completions.
 
+`post` builds every request from nothing and copies its options several times: 0.9 ms of CPU, a
+seventh of a whole turn, and `completions.create` checks the types of every message and tool for 0.3
+ms each on top.
+
 The SDK has the key, the files and the typed errors; `sender` sends the request, and
 `http.streaming` reads the answer.
 """
@@ -7,25 +11,24 @@ The SDK has the key, the files and the typed errors; `sender` sends the request,
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Collection
-from typing import Any
+from collections.abc import AsyncGenerator, Collection, Mapping
+from typing import TYPE_CHECKING, Any
 
 import httpx2
+from pydantic_core import to_json
 
 from chatsite.providers.base.files import forget_uploads
 from chatsite.providers.base.learned import Learned
 from chatsite.providers.base.model import Model
 from chatsite.providers.base.provider import Chunk, Request, SentParameters
+from chatsite.providers.http.error_events import explain_sdk_error
 from chatsite.providers.http.refusals import A_TOOL, BOUNDS
-from chatsite.providers.http.sdk_errors import explain_sdk_error
 from chatsite.providers.http.server_provider import ServerProvider
 from chatsite.providers.http.streaming import DEFAULT_TIMEOUTS, Timeouts, relay
-from chatsite.providers.known.facts import ModelFacts
-from chatsite.providers.known.models import ModelTable
+from chatsite.providers.known.models import ModelFacts, ModelTable
 from chatsite.providers.known.servers import Server
 from chatsite.providers.openai.files import SentFiles, account_id, collect_files
 from chatsite.providers.openai.reader import ChatReader
-from chatsite.providers.openai.sender import Sender
 from chatsite.providers.openai.wire import (
     EFFORT,
     chat_parameters,
@@ -34,6 +37,59 @@ from chatsite.providers.openai.wire import (
     wire_tools,
 )
 from chatsite.providers.tokens.tokenizers import Estimate, O200k
+
+if TYPE_CHECKING:
+    from openai import AsyncOpenAI
+
+
+class Sender:
+    """One server's chat completions. The SDK's client keeps the files, and `http` the connections.
+
+    The client's own key is sent and no other: the SDK can also read an administrator's from the
+    environment.
+    """
+
+    def __init__(self, client: AsyncOpenAI, http: httpx2.AsyncClient, base_url: str) -> None:
+        self.client = client
+        self._http = http
+        self._url = httpx2.URL(f"{base_url.rstrip('/')}/chat/completions")
+        self._timeouts = {"timeout": http.timeout.as_dict()}
+        self._headers: httpx2.Headers | None = None
+
+    async def send(self, body: Mapping[str, Any]) -> httpx2.Response:
+        """The response before its body is read; raises the SDK's errors, as its `post` does."""
+        import openai
+
+        if self._headers is None:
+            self._headers = self._collected_headers()
+        request = httpx2.Request(
+            "POST",
+            self._url,
+            headers=self._headers,
+            content=to_json(body),
+            extensions=self._timeouts,
+        )
+        try:
+            response = await self._http.send(request, stream=True)
+        except httpx2.TimeoutException as error:
+            raise openai.APITimeoutError(request=request) from error
+        except httpx2.RequestError as error:
+            raise openai.APIConnectionError(request=request) from error
+        if not response.is_success:
+            await response.aread()
+            raise self.client._make_status_error_from_response(response)
+        return response
+
+    async def aclose(self) -> None:
+        await self.client.close()
+
+    def _collected_headers(self) -> httpx2.Headers:
+        """Collected with the first request: they name the event loop."""
+        headers = httpx2.Headers(self._http.headers)
+        own = {**self.client.default_headers, **self.client.auth_headers}
+        headers.update({name: value for name, value in own.items() if isinstance(value, str)})
+        return headers
+
 
 # What a request can't do without.
 _REQUIRED = ("model", "messages", "stream")

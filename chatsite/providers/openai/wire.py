@@ -19,7 +19,7 @@ from chatsite.providers.base.provider import (
 from chatsite.providers.base.provider_metadata import returned_fields
 from chatsite.providers.base.role_order import join_texts, order_roles
 from chatsite.providers.base.text import plain_text
-from chatsite.providers.known.facts import ModelFacts
+from chatsite.providers.known.models import ModelFacts
 from chatsite.wording import say
 
 # The ids that OpenAI takes; a conversation with another provider may have others.

@@ -14,7 +14,7 @@ from mcp_types import CONNECTION_CLOSED, INTERNAL_ERROR, JSONRPCError, JSONRPCRe
 from mcp_types.methods import validate_server_result
 
 from chatsite.messages import UNSOUND
-from chatsite.tools.arguments import schema_fault
+from chatsite.tools.tool import schema_fault
 from chatsite.wording import later
 
 _NO_SCHEMA = later("what it says of its arguments is no JSON schema of an object")

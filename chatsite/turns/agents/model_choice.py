@@ -13,7 +13,7 @@ from typing import Any, Protocol
 from chatsite.agents.template import Template
 from chatsite.providers.base.model import Price
 from chatsite.providers.base.provider import Provider
-from chatsite.providers.known.facts import ModelFacts, ReportedModel
+from chatsite.providers.known.models import ModelFacts, ReportedModel
 from chatsite.providers.known.servers import LOCAL, Server
 from chatsite.turns.agents.resolved_agent import ResolvedAgent
 from chatsite.wording import later, say

@@ -17,9 +17,8 @@ from chatsite.messages import Message, ToolCall
 from chatsite.providers.base.bounds import LONGEST_ID
 from chatsite.providers.base.provider import Finished, WrittenCall
 from chatsite.providers.base.text import repair_text
-from chatsite.tools.arguments import parse_arguments
-from chatsite.tools.call import call_tool, content_within, error_content
-from chatsite.tools.tool import ToolContext, ToolError
+from chatsite.tools.tool import ToolContext, ToolError, parse_arguments
+from chatsite.tools.toolbox import call_tool, content_within, error_content
 from chatsite.turns.answer.progress import TurnProgress, TurnServices
 from chatsite.views import MessageView
 from chatsite.wording import say

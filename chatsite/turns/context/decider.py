@@ -25,8 +25,7 @@ from chatsite.history import (
     decide,
 )
 from chatsite.history.path.talk_limit import within_talk_limit
-from chatsite.kv_cache.cleanup import make_room
-from chatsite.kv_cache.cleanup_setting import Cleanup, resolve_cleanup
+from chatsite.kv_cache.cleanup import Cleanup, make_room, resolve_cleanup
 from chatsite.messages import Message
 from chatsite.turns.agents.resolved_agent import ResolvedAgent
 from chatsite.turns.context.decision_inputs import DecisionInputs, Gatherer

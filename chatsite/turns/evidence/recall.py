@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 from chatsite.conversations.owners import Owner
 from chatsite.conversations.records import IndexLines, IndexProgress
-from chatsite.conversations.search import index_lines as search_index
+from chatsite.conversations.search import stored_indexes as search_index
 from chatsite.conversations.search.stored_indexes import load_index, save_index_part
 from chatsite.errors import Refused
 from chatsite.history import Evidence
@@ -50,7 +50,7 @@ _FAILED_NOTE = later("The older messages couldn't be searched, so the newest tur
 
 
 class IndexReader(Protocol):
-    """What an index is made of: `conversations.search.index_lines`, or a path as it once was."""
+    """What an index is made of: `conversations.search.stored_indexes`, or a path as it once was."""
 
     async def index_progress(
         self, *, owner: Owner, conversation: str, last: int

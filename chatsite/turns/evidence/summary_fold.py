@@ -7,8 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from chatsite.conversations.summaries.queries import still_holds, unsummarised_path
-from chatsite.conversations.summaries.records import SummaryState, UnsummarisedPath
+from chatsite.conversations.summaries.queries import (
+    SummaryState,
+    UnsummarisedPath,
+    still_holds,
+    unsummarised_path,
+)
 from chatsite.conversations.summaries.versions import fold_summary
 from chatsite.errors import ProviderError
 from chatsite.history.summary_plan import (

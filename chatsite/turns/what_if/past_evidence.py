@@ -21,7 +21,7 @@ from chatsite.turns.evidence.recall import COLD, Recaller
 from chatsite.turns.evidence.summary_writer import summary_tokens
 from chatsite.wording import later
 
-# As many of the newest as `conversations.search.index_lines` looks at.
+# As many of the newest as `conversations.search.stored_indexes` looks at.
 LOOKED_AT = 50
 TOO_LONG = later(
     "What would have been found among older messages isn't known: there are too many to search "
@@ -85,7 +85,7 @@ def decider_of_path(
 
 
 class PathIndexReader:
-    """Answers as `conversations.search.index_lines` did at the turn of the message `until`."""
+    """Answers as `conversations.search.stored_indexes` did at the turn of the message `until`."""
 
     def __init__(self, entries: Sequence[Entry]) -> None:
         self.until = 0

@@ -10,8 +10,7 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.utils.text import slugify
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from chatsite.conversations.files.export import write_export
-from chatsite.conversations.files.readable import write_readable
+from chatsite.conversations.files.export import write_export, write_readable
 from chatsite.conversations.lifecycle import (
     clear_conversation,
     delete_conversation,
@@ -25,15 +24,15 @@ from chatsite.conversations.path.queries import (
     whole_path,
 )
 from chatsite.conversations.search.text_search import bookmarked_messages, search_text
-from chatsite.conversations.search.word_indexing import index_words, words_waiting
+from chatsite.conversations.search.word_index import index_words, words_waiting
 from chatsite.conversations.turn.receipts import request_parts
 from chatsite.errors import BadCommand, NotFound
 from chatsite.events import Cleared, Deleted, Renamed
 from chatsite.history import show_receipt
 from chatsite.turns.answer.sent_requests import rebuild_request
 from chatsite.turns.context.stored_files import StoredFiles
+from chatsite.web.api.history import cleanup_strategy
 from chatsite.web.api.requests import answers_errors, json_fields, storable
-from chatsite.web.api.resume import cleanup_strategy
 from chatsite.web.people import is_staff, read_for, reading_owner, request_owner, site_of
 from chatsite.wording import later, say
 

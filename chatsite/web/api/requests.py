@@ -14,7 +14,7 @@ from django.http.response import HttpResponseBase
 
 from chatsite.errors import BadCommand, BadRestore, ChatsiteError, NotFound, Refused, TooMany
 from chatsite.messages import MAX_ATTACHMENTS, UNSOUND
-from chatsite.web.server.request_limits import too_many
+from chatsite.web.server.requests import too_many
 from chatsite.wording import say
 
 MAX_MODEL = 200

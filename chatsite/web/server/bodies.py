@@ -23,8 +23,7 @@ from django.http import parse_cookie
 from chatsite.asgi_types import App, Event, Receive, Scope, Send
 from chatsite.errors import TooMany
 from chatsite.files.intake import LEAST_RATE, SILENCE_SECONDS, too_large
-from chatsite.limits.addresses import address_of
-from chatsite.limits.limiter import Limiter
+from chatsite.limits.limiter import Limiter, address_of
 from chatsite.limits.table import BODIES, SMALL_BODY, Route
 from chatsite.messages import MAX_ATTACHMENT_BYTES
 from chatsite.web.server.responses import KEPT_NOWHERE

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Mapping
 
 from chatsite.history import AddedMessage
-from chatsite.history.lexical.cues import is_question
+from chatsite.history.lexical.words import is_question
 from chatsite.history.policies.lexical_quotes import NO_ROOM
 from chatsite.history.records.replay import StoredRequest, rebuild_messages
 from chatsite.history.values.added_messages import BLOCK_TOKENS, quote_tokens

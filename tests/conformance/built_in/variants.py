@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from chatsite.history import Cleaner
-from chatsite.kv_cache.cleanup import make_room
-from chatsite.kv_cache.cleanup_setting import resolve_cleanup
+from chatsite.kv_cache.cleanup import make_room, resolve_cleanup
 from conformance_kit.strategies.adapter import PolicyCase, PolicyTrial, decide_case, settings_of
 
 NO_ROOM = ("over_budget", "over_window")

@@ -9,7 +9,6 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from chatsite.history.lexical.cues import asks_when, author_meant, is_question, tells_time
 from chatsite.history.lexical.index import Index, Line
 from chatsite.history.lexical.passages import LONG, passages
 from chatsite.history.lexical.ranking import (
@@ -19,7 +18,14 @@ from chatsite.history.lexical.ranking import (
     recall_messages,
 )
 from chatsite.history.lexical.scoring import SPREAD
-from chatsite.history.lexical.words import spelled, terms
+from chatsite.history.lexical.words import (
+    asks_when,
+    author_meant,
+    is_question,
+    spelled,
+    tells_time,
+    terms,
+)
 from chatsite.history.values.evidence import Hit
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)

@@ -17,8 +17,7 @@ from chatsite.history import (
     reach,
     resolve,
 )
-from chatsite.history.settings.alternatives import alternatives
-from chatsite.history.settings.offers import SettingSources, offers
+from chatsite.history.settings.offers import SettingSources, alternatives, offers
 from chatsite.messages import Message
 from conformance_kit.cases import with_tokens
 from conformance_kit.strategies.adapter import counted_head

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chatsite.history.policies.strategy_slots import SlotLayout, fit_slots
+from chatsite.history.policies.strategy import SlotLayout, fit_slots
 from chatsite.history.values.evidence import StrategySlot
 from chatsite.messages import Message, Role, TokenCount
 

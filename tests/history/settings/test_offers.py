@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from chatsite.history import POLICIES
-from chatsite.history.settings.alternatives import alternatives
-from chatsite.history.settings.offers import PolicyOffers, SettingSources, offers
+from chatsite.history.settings.offers import PolicyOffers, SettingSources, alternatives, offers
 
 
 def sources(

@@ -15,10 +15,10 @@ import pytest
 import pytest_asyncio
 import uvicorn
 
-from chatsite.tools.call import call_tool
 from chatsite.tools.mcp.config_file import ToolServer
 from chatsite.tools.mcp.connections import Connection, ToolServers, tool_name
 from chatsite.tools.tool import ToolContext, ToolError
+from chatsite.tools.toolbox import call_tool
 from tests.fakes.crude_mcp_server import OBJECT, Told, answer
 from tests.fakes.mcp_server import SECRET, app
 from tests.running import free_port

@@ -15,10 +15,9 @@ from chatsite.conversations.path.cache_places import mark_for_cleanup
 from chatsite.conversations.records import StoredConversation
 from chatsite.conversations.turn.receipts import list_all_conversations
 from chatsite.errors import ChatsiteError
-from chatsite.kv_cache import LOADED, MARKED, UNLOADED
-from chatsite.kv_cache.cleanup import STRATEGIES
+from chatsite.kv_cache.books import LOADED, MARKED, UNLOADED
+from chatsite.kv_cache.cleanup import STRATEGIES, unknown_strategy
 from chatsite.kv_cache.cleanup_preview import CleanupOffers
-from chatsite.kv_cache.cleanup_setting import unknown_strategy
 from chatsite.kv_cache.panel_view import cache_books
 from chatsite.kv_cache.records import CacheBooks, CachedMessage
 from chatsite.turns.context.turn_context import Contexts, PageRequest

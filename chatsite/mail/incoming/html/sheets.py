@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 
 from selectolax.lexbor import LexborNode, SelectolaxError
 
-from chatsite.mail.incoming.html.cost import MOST_ELEMENTS
 from chatsite.mail.incoming.html.rules import (
+    MOST_ELEMENTS,
     Selector,
     TooMuch,
     Weight,

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from chatsite.mail.incoming.quotes import marks
-from chatsite.mail.incoming.quotes.held import Held
-from chatsite.mail.incoming.threads import is_forwarded
+from chatsite.mail.incoming.quotes.marks import Held
+from chatsite.mail.incoming.reading import is_forwarded
 
 # A program adds a line with "sent", "from", and at its end a device or a program. People write each
 # of these words, too.

@@ -9,7 +9,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from chatsite.accounts.removal import remove_lost_sessions
 from chatsite.conversations.database.versions import require_known_version
-from chatsite.conversations.purge import purge
+from chatsite.conversations.lifecycle import purge
 from chatsite.errors import ChatsiteError
 from chatsite.kv_cache.saved_sessions import session_files
 from chatsite.kv_cache.session_files import SessionFolder

@@ -9,12 +9,12 @@ import uvicorn
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from chatsite.conversations.database.lock import lock
 from chatsite.errors import Refused
 from chatsite.process_limits import raise_open_files
+from chatsite.storage import lock
 from chatsite.web.server.static_files import collect_if_changed
-from chatsite.wiring.clock import bring_up_to_date
 from chatsite.wiring.features import FEATURES
+from chatsite.wiring.maintenance import bring_up_to_date
 
 DRAIN_SECONDS = 30
 # A page with its socket takes two or three.
@@ -84,12 +84,12 @@ class Command(BaseCommand):
             reload=reload,
             reload_dirs=[str(settings.BASE_DIR / "chatsite")] if reload else None,
             lifespan="on",
-            http="chatsite.web.server.http_protocol:BoundedHttp",
+            http="chatsite.web.server.protocols:BoundedHttp",
             # uvicorn would believe any proxy on this machine.
             proxy_headers=bool(settings.TRUSTED_PROXIES),
             forwarded_allow_ips=settings.TRUSTED_PROXIES,
             # The sansio protocol pauses for slow readers; frames above the limit close with 1009.
-            ws="chatsite.web.server.websocket_protocol:LingeringWebSocket",
+            ws="chatsite.web.server.protocols:LingeringWebSocket",
             ws_max_size=settings.MAX_FRAME_BYTES,
             # Compression doubles an idle socket's memory and saves nothing on frames of 30 bytes.
             ws_per_message_deflate=False,

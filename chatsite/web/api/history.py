@@ -1,0 +1,259 @@
+"""Addresses that show and change what the model sees: summaries, the comparison, resuming."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from django.conf import settings as configured
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.views.decorators.http import require_http_methods, require_POST
+
+from chatsite.conversations.files.export_format import SavedSettings
+from chatsite.conversations.owners import Owner
+from chatsite.conversations.path.queries import agent_of, receipt_of
+from chatsite.conversations.summaries.queries import summary_versions
+from chatsite.errors import BadCommand, ChatsiteError, NotFound
+from chatsite.history import POLICIES, URL_NAMES, Settings, may_use_url, resolve
+from chatsite.history.policies.base import Terms
+from chatsite.history.settings.choosers import Choice
+from chatsite.history.settings.offers import TOKENS, choosable
+from chatsite.history.settings.row import Setting
+from chatsite.kv_cache.cleanup import resolve_cleanup
+from chatsite.turns.context.drafts import Draft
+from chatsite.turns.context.turn_context import PageRequest
+from chatsite.web.api.requests import (
+    MAX_QUERY,
+    answers_errors,
+    json_fields,
+    model_name,
+    storable,
+    upload_ids,
+)
+from chatsite.web.people import is_staff, read_for, reading_owner, request_owner, site_of
+from chatsite.wiring.site import Site
+from chatsite.wording import say
+
+MAX_CHARACTERS = 50_000
+
+
+@require_http_methods(["GET", "POST"])
+@answers_errors
+async def summary(request: HttpRequest, id: UUID) -> HttpResponse:
+    """GET: the versions. POST `{"version": 3, "text": "..."}`: a new version with this text and the
+    coverage of version 3; without a text it has the text of version 3, too. `query` is the page's
+    query string, which determines how long a summary may be."""
+    site, owner, conversation = site_of(request), await request_owner(request), str(id)
+    if request.method == "POST":
+        body = json_fields(request)
+        version, text = _edit(body)
+        page = site.page_request(
+            owner=owner,
+            staff=await is_staff(request),
+            conversation=conversation,
+            agent=await agent_of(owner=owner, conversation=conversation),
+            query=_query(body),
+        )
+        context = await site.drafts.context(page)
+        await site.summariser.rewrite(context, version=version, text=text)
+    else:
+        owner = await reading_owner(request, conversation)
+    found = await summary_versions(owner=owner, conversation=conversation)
+    return JsonResponse(found.to_dict())
+
+
+@require_POST
+@answers_errors
+async def switch(request: HttpRequest, id: UUID) -> HttpResponse:
+    """POST `{"on": false}`."""
+    on = json_fields(request).get("on")
+    if not isinstance(on, bool):
+        raise BadCommand(say("on is true or false."))
+    site, owner, conversation = site_of(request), await request_owner(request), str(id)
+    await site.summariser.switch(owner=owner, conversation=conversation, on=on)
+    found = await summary_versions(owner=owner, conversation=conversation)
+    return JsonResponse(found.to_dict())
+
+
+def _query(body: dict[str, object]) -> str:
+    query = body.get("query", "")
+    if not isinstance(query, str) or len(query) > MAX_QUERY:
+        raise BadCommand(
+            say("query is the page's own, at most {max_query:,} characters.", max_query=MAX_QUERY)
+        )
+    return storable(query)
+
+
+def _edit(body: dict[str, object]) -> tuple[int, str | None]:
+    version, text = body.get("version"), body.get("text")
+    # In Python true is a number, too.
+    if not isinstance(version, int) or isinstance(version, bool) or not 0 < version < 10**9:
+        raise BadCommand(say("version is the number of the version that is edited."))
+    if text is None:
+        return version, None
+    if not isinstance(text, str) or not text.strip():
+        raise BadCommand(say("A summary needs some words. To send none, switch it off."))
+    if len(text) > MAX_CHARACTERS:
+        raise BadCommand(
+            say(
+                "This summary has {text:,} characters; {max_characters:,} are allowed. Your "
+                "text is kept; shorten it.",
+                text=len(text),
+                max_characters=MAX_CHARACTERS,
+            )
+        )
+    return version, storable(text.strip())
+
+
+@require_POST
+@answers_errors
+async def compare_draft(request: HttpRequest, id: UUID) -> HttpResponse:
+    """The next message, from the page's `{query, draft, reply_to, attachments, model}`. A POST, so
+    that drafts don't get into addresses and logs."""
+    body = json_fields(request)
+    owner = await reading_owner(request, str(id))
+    page = await _page_request(request, body, owner=owner, conversation=str(id))
+    reply_to = body.get("reply_to")
+    try:
+        reply_to = str(UUID(reply_to)) if reply_to else None
+    except (ValueError, AttributeError, TypeError):
+        raise BadCommand(say("reply_to is the id of a message.")) from None
+    site, text = site_of(request), _text(body, "draft")
+    attached = await site.drafts.attachments(page, upload_ids(body.get("attachments", [])))
+    draft = Draft(text=text, reply_to=reply_to, attachments=attached)
+    return JsonResponse(await site.comparison.of_draft(page, draft))
+
+
+@require_POST
+@answers_errors
+async def compare_turn(request: HttpRequest, id: UUID) -> HttpResponse:
+    """An answered turn, with the page's `{query}`."""
+    site = site_of(request)
+    owner, _ = await read_for(request, lambda owner: receipt_of(owner=owner, turn=str(id)))
+    room = site.rooms.owned_by(owner)
+    page = await _page_request(
+        request, json_fields(request), owner=owner, conversation=room.conversation if room else ""
+    )
+    return JsonResponse(await site.comparison.of_turn(page, str(id)))
+
+
+async def _page_request(
+    request: HttpRequest, body: dict[str, object], *, owner: Owner, conversation: str
+) -> PageRequest:
+    site, staff = site_of(request), await is_staff(request)
+    if not site.may_debug(staff=staff):
+        raise NotFound(say("There is no such conversation."))
+    query = _text(body, "query")
+    if len(query) > MAX_QUERY:
+        raise BadCommand(say("The page's address is too long."))
+    return site.page_request(
+        owner=owner,
+        staff=staff,
+        conversation=conversation,
+        agent="",
+        query=query,
+        model=model_name(body.get("model", "")),
+    )
+
+
+def _text(body: dict[str, object], name: str) -> str:
+    value = body.get(name, "")
+    if not isinstance(value, str):
+        raise BadCommand(say("{name} is not a text.", name=name))
+    return storable(value)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResumedSettings:
+    """`history` is the choice to keep with the conversation; `note` is a sentence where other
+    settings apply nevertheless, or ""."""
+
+    history: Choice
+    note: str = ""
+
+
+def resume_settings(
+    saved: SavedSettings | None,
+    kept: Choice,
+    template: Mapping[str, object],
+    *,
+    staff: bool,
+) -> ResumedSettings:
+    """What was `kept`, the part of `saved` that a person may choose here where that says nothing,
+    and a note about the rest."""
+    kept = {name: value for name, value in kept.items() if name in URL_NAMES}
+    if saved is None:
+        return ResumedSettings(history=kept)
+    environment = configured.HISTORY_ENVIRONMENT
+    allowed = may_use_url(environment, staff=staff)
+
+    def resolve_with(choice: Choice) -> Settings:
+        return resolve(
+            environment=environment,
+            url={},
+            conversation=choice,
+            template=template,
+            url_allowed=allowed,
+        )
+
+    wanted = {**_saved_choice(saved), **kept}
+    without, chosen = _choosable(resolve_with({})), _choosable(resolve_with(wanted))
+    choice = kept | {
+        name: value
+        for name, value in wanted.items()
+        if chosen[name].source == "conversation" and str(without[name].value) != value
+    }
+    here = resolve_with(choice)
+    applied = _choosable(here)
+    missed = any(str(applied[name].value) != value for name, value in wanted.items())
+    if not missed and (TOKENS in wanted or here.tokens.value is None):
+        return ResumedSettings(history=choice)
+    said = say(
+        "Its last answer was decided under {policy}. Here “{words}” applies.",
+        policy=_describe(saved),
+        words=here.words,
+    )
+    return ResumedSettings(
+        history=choice,
+        note=" ".join([said, say(here.lock_reason)] if here.lock_reason else [said]),
+    )
+
+
+def cleanup_strategy(site: Site, agent: str) -> str:
+    """The cache's cleanup strategy that applies to the agent, for an exported file. Where the agent
+    is gone: the environment's or the built-in one."""
+    try:
+        template: Mapping[str, object] = site.catalogue.get(agent).chat_settings
+    except ChatsiteError:
+        template = {}
+    return resolve_cleanup(environment=configured.CACHE_CLEANUP, template=template).value
+
+
+def _choosable(settings: Settings) -> dict[str, Setting[Any]]:
+    """The settings that a person may choose, by name."""
+    return {row.url: setting for row, setting in choosable(settings) if row.url}
+
+
+def _saved_choice(saved: SavedSettings) -> dict[str, str]:
+    """The choice that makes `saved` apply, without what its policy ignores."""
+    policy = POLICIES.get(saved.policy, saved.selector)
+    wanted = {"historyPolicy": saved.policy}
+    if policy is not None and policy.uses_length:
+        wanted["historyLength"] = str(saved.length)
+    if saved.tokens is not None:
+        wanted["historyTokens"] = str(saved.tokens)
+    if policy is not None and policy.selector and saved.selector:
+        wanted["historySelector"] = saved.selector
+    return wanted
+
+
+def _describe(saved: SavedSettings) -> str:
+    policy = POLICIES.get(saved.policy, saved.selector)
+    if policy is None:
+        return say("the policy '{policy}', which isn't known here", policy=saved.policy)
+    words = policy.words(Terms(length=saved.length))
+    if saved.tokens is None:
+        return say("“{words}”", words=words)
+    return say("“{words}, up to {tokens:,} tokens”", words=words, tokens=saved.tokens)
