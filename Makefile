@@ -50,6 +50,7 @@ lint: ## check style and types
 	@$(INSTALL) app dev
 	$(PY) -m ruff check
 	$(PY) -m ruff format --check
+	.venv/bin/djlint --check --quiet templates
 	.venv/bin/lint-imports
 	$(PY) -m mypy
 	sh scripts/lint_js.sh
