@@ -7,9 +7,12 @@ import gc
 import subprocess
 import sys
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from functools import cache
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
+
+import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 PROGRAM = ROOT / "chatsite"
@@ -37,6 +40,10 @@ def part_of(path: Path) -> str:
     return path.relative_to(PROGRAM).parts[0].removesuffix(".py")
 
 
+def name_of(path: Path) -> str:
+    return ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+
+
 def pure_modules() -> list[Path]:
     return [
         path for path in MODULES if part_of(path) in PURE or path == PROGRAM / "agents/template.py"
@@ -61,11 +68,7 @@ def test_pure_parts_import_the_standard_library_only() -> None:
 
 def test_pure_parts_import_without_any_third_party_package() -> None:
     """In an interpreter without site-packages, environment and user folder."""
-    names = [
-        ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
-        for path in pure_modules()
-        if part_of(path) != "agents"
-    ]
+    names = [name_of(path) for path in pure_modules() if part_of(path) != "agents"]
     # chatsite.agents itself may do more than its template: the module is loaded by its path.
     program = f"""
 import importlib, importlib.util, sys
@@ -94,6 +97,25 @@ def test_the_conformance_kit_is_loaded_only_when_it_is_called() -> None:
         if isinstance(node, ast.ImportFrom) and f"{node.module}".startswith("conformance_kit")
     ]
     assert at_the_top == []
+
+
+def test_no_modules_import_each_other_in_a_circle() -> None:
+    """Whether such a circle can be loaded would depend on which of its modules comes first."""
+    names = {name_of(path): tree for path, tree in trees().items()}
+    graph = {name: set(modules_at_the_top(tree, names)) - {name} for name, tree in names.items()}
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        pytest.fail(" -> ".join(error.args[1]))
+
+
+def modules_at_the_top(tree: ast.Module, names: Collection[str]) -> Iterator[str]:
+    """What a module imports while it is loaded."""
+    for node in tree.body:
+        if isinstance(node, ast.ImportFrom) and node.module:
+            for alias in node.names:
+                module = f"{node.module}.{alias.name}"
+                yield from {module if module in names else node.module} & set(names)
 
 
 def test_only_the_settings_read_the_environment() -> None:
