@@ -18,6 +18,8 @@ LONGEST_ENDING = 16
 NAMELESS = "file"
 # Blanks of all kinds, line ends among them: a prompt has the name on one line.
 BLANKS = re.compile(r"\s+")
+# Categories of Unicode: control and direction marks, half characters, unassigned ones.
+HIDDEN = ("Cc", "Cf", "Cs", "Cn")
 
 
 def safe_name(name: str) -> str:
@@ -26,10 +28,10 @@ def safe_name(name: str) -> str:
     A right-to-left override makes `exe.gpj` of `jpg.exe`; a slash or a backslash is a path on some
     machine; half characters can't be stored.
     """
-    composed = unicodedata.normalize("NFC", BLANKS.sub(" ", name))
-    last = re.split(r"[/\\]", composed)[-1]
-    shown = "".join(c for c in last if unicodedata.category(c) not in ("Cc", "Cf", "Cs", "Cn"))
-    name = shown.strip(" .")
+    last = re.split(r"[/\\]", name)[-1]
+    # First, since a removed mark may have stood between two blanks or a letter and its accent.
+    shown = "".join(c for c in last if c.isspace() or unicodedata.category(c) not in HIDDEN)
+    name = unicodedata.normalize("NFC", BLANKS.sub(" ", shown)).strip(" .")
     if len(name) > LONGEST:
         stem, dot, ending = name.rpartition(".")
         ending = dot + ending if stem and len(ending) < LONGEST_ENDING else ""

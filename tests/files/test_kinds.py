@@ -5,9 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
 
 from chatsite.files.folder import safe_name
 from chatsite.files.kinds import ALLOWED, NotTaken, kind_of
+from tests.examples import some
 from tests.files.sample_files import ACCEPTED, NOT_ACCEPTED
 
 
@@ -61,3 +64,12 @@ def test_a_text_is_read_to_its_end(tmp_path: Path) -> None:
 )
 def test_a_name_is_one_plain_line(sent: str, shown: str) -> None:
     assert safe_name(sent) == shown
+
+
+@given(st.text(max_size=200))
+@example("0\r\x1b 0")  # a control character between two blanks
+@example("e\u200d\u0301.txt")  # a mark between a letter and its accent
+@settings(max_examples=some(500))
+def test_a_name_that_was_made_plain_stays_the_same(sent: str) -> None:
+    """An export holds the plain name, and an import makes it plain once more."""
+    assert safe_name(safe_name(sent)) == safe_name(sent)
