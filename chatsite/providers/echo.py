@@ -27,7 +27,7 @@ from chatsite.wording import say
 
 WINDOW = 4096
 _WORD = re.compile(r"\s*\S+")
-# Words between two pauses: a page is updated every 35 ms, so single words wouldn't be seen anyway.
+# Words in a piece: a page is updated every 35 ms, so single words wouldn't be seen anyway.
 _AT_ONCE = 2
 
 
@@ -79,10 +79,10 @@ class EchoProvider:
         words = _WORD.findall(echo_answer(request.messages))
         reply = words[: max(request.max_tokens, 0)]
         prompt = sum(each.count for each in await self._words.count(request.messages))
-        for position, word in enumerate(reply):
-            if position and self._delay and position % _AT_ONCE == 0:
+        for start in range(0, len(reply), _AT_ONCE):
+            if start and self._delay:
                 await asyncio.sleep(self._delay * _AT_ONCE)
-            yield TextPiece(word)
+            yield TextPiece("".join(reply[start : start + _AT_ONCE]))
         yield Finished(
             reason="stop" if len(reply) == len(words) else "length",
             usage=Usage(prompt=prompt, completion=len(reply)),

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from chatsite.providers.base.bounds import LONGEST_TOKEN
+from chatsite.providers.base.thoughts import LONGEST_TOKEN
 from tests.fakes.openai_server import FakeOpenAI
 from tests.person import Page, Person
 from tests.running import Server

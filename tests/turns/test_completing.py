@@ -10,8 +10,8 @@ import pytest
 from chatsite.agents.template_file import parse_template
 from chatsite.errors import ProviderError
 from chatsite.messages import Message
-from chatsite.providers.base.bounds import SHORTEST_BOUND
 from chatsite.providers.base.provider import Provider, Usage
+from chatsite.providers.base.thoughts import SHORTEST_BOUND
 from chatsite.providers.echo import EchoProvider
 from chatsite.providers.openai.provider import OpenAIProvider
 from chatsite.turns.agents.resolved_agent import ResolvedAgent, resolve_agent

@@ -12,8 +12,8 @@ from chatsite.conversations.models import Message as StoredMessage
 from chatsite.errors import ProviderError, TooMany, TurnRunning
 from chatsite.events import Delta, Snapshot
 from chatsite.messages import Message, TokenCount
-from chatsite.providers.base.bounds import LONGEST_ANSWER, SHORTEST_BOUND
 from chatsite.providers.base.provider import Chunk, Finished, ReasoningPiece, Request, TextPiece
+from chatsite.providers.base.thoughts import LONGEST_ANSWER, SHORTEST_BOUND
 from chatsite.providers.echo import WordCounter
 from chatsite.turns.agents.resolved_agent import ResolvedAgent
 from chatsite.turns.context.turn_context import PageRequest

@@ -1,24 +1,15 @@
-"""How long an answer may be. No model writes as much as this; a server that goes on without end
-would fill the disk, and every page that opens the conversation."""
+"""How much of an answer is kept besides its text. No model writes as much as this; a server that
+goes on without end would fill the disk, and every page that opens the conversation."""
 
 from __future__ import annotations
 
 import json
 import secrets
 from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import Self
 
 from chatsite.messages import UNSOUND
-from chatsite.providers.base.provider import Chunk, ReasoningPiece, TextPiece
 
-# Of one request's answer, text and reasoning together. The text has a bound by the tokens that were
-# asked for, too: a token of ordinary text has four characters, one of code with deep indents up to
-# twenty. Reasoning has none: not every server counts it.
-LONGEST_ANSWER = 1_000_000
-LONGEST_TOKEN = 20
-SHORTEST_BOUND = 10_000
-# Of all that is kept of it besides: calls, and what its server wants back.
+# Characters of calls, and of what its server wants back.
 LONGEST_KEPT = 1_000_000
 # What an empty part of it counts for: a block, a call, a detail.
 PART = 100
@@ -83,30 +74,3 @@ def token_count(value: object) -> int | None:
     if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= MOST_TOKENS:
         return value
     return None
-
-
-@dataclass(slots=True)
-class AnswerRoom:
-    """How many characters an answer may still have, its text and all of it."""
-
-    text: int
-    all: int = LONGEST_ANSWER
-
-    @classmethod
-    def of(cls, max_tokens: int) -> Self:
-        """For a request of so many tokens; not every server ends at them."""
-        return cls(text=max(SHORTEST_BOUND, max_tokens * LONGEST_TOKEN))
-
-    def is_over(self, chunk: Chunk) -> bool:
-        """Whether the chunk is too long."""
-        if isinstance(chunk, TextPiece):
-            self.text -= len(chunk.text)
-            self.all -= len(chunk.text)
-            return self.text < 0 or self.all < 0
-        if isinstance(chunk, ReasoningPiece):
-            self.all -= len(chunk.text)
-        return self.all < 0
-
-    def fitting(self, chunk: Chunk) -> str:
-        """The text of the chunk that was too long, as far as it fits."""
-        return chunk.text[: min(self.text, self.all)] if isinstance(chunk, TextPiece) else ""

@@ -39,6 +39,13 @@ from chatsite.providers.base.thought_tags import (
     unwrapped,
 )
 
+# A server that goes on without end would fill the disk, and every page that opens the conversation.
+# So many characters are read of one answer, text and reasoning together. The text has a bound by
+# the tokens that were asked for, too: a token of ordinary text has four characters, one of code
+# with deep indents up to twenty. Reasoning has none: not every server counts it.
+LONGEST_ANSWER = 1_000_000
+LONGEST_TOKEN = 20
+SHORTEST_BOUND = 10_000
 # What stands between a pair of tags that is only shown.
 _DOTS = frozenset(("...", "…"))
 
@@ -156,7 +163,29 @@ def _split(raw: str) -> tuple[str, str]:
 
 
 async def answer_of(provider: Provider, request: Request) -> AsyncGenerator[Chunk, None]:
-    """A provider's answer with its thoughts apart, whoever separated them."""
+    """A provider's answer with its thoughts apart, whoever separated them.
+
+    An answer that is too long ends as one that reached its limit; the rest is left unread.
+    """
+    left = LONGEST_ANSWER
+    text_left = max(SHORTEST_BOUND, request.max_tokens * LONGEST_TOKEN)
+    async with aclosing(_with_thoughts_apart(provider, request)) as chunks:
+        async for chunk in chunks:
+            fits = left
+            if isinstance(chunk, TextPiece):
+                fits = min(left, text_left)
+                text_left -= len(chunk.text)
+            if isinstance(chunk, TextPiece | ReasoningPiece):
+                left -= len(chunk.text)
+                if len(chunk.text) > fits:
+                    if isinstance(chunk, TextPiece) and fits:
+                        yield TextPiece(chunk.text[:fits])
+                    yield Finished(reason="length")
+                    return
+            yield chunk
+
+
+async def _with_thoughts_apart(provider: Provider, request: Request) -> AsyncGenerator[Chunk, None]:
     splitter = ThoughtSplitter()
     reasoning: list[str] = []
     async with aclosing(provider.stream(request)) as chunks:

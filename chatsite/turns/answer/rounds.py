@@ -11,7 +11,6 @@ from chatsite.errors import ProviderError
 from chatsite.events import Calling, Reading, Waiting
 from chatsite.history import Decision
 from chatsite.messages import UNSOUND
-from chatsite.providers.base.bounds import AnswerRoom
 from chatsite.providers.base.provider import (
     CallBegun,
     Chunk,
@@ -135,24 +134,13 @@ class Rounds:
             if self._publishing is not None:  # the page gets the decision first
                 await self._publishing
             self._note_first_token(started)
-            room = AnswerRoom.of(request.max_tokens)
-            if room.is_over(first):
-                return self._cut_off(room.fitting(first))
             finished = self._take(first)
             async for chunk in chunks:
-                if room.is_over(chunk):
-                    return self._cut_off(room.fitting(chunk))
                 if isinstance(chunk, TextPiece) and not UNSOUND.search(chunk.text):
                     feed.write(chunk.text)  # nearly every chunk
                 else:
                     finished = self._take(chunk) or finished
         return finished
-
-    def _cut_off(self, rest: str) -> Finished:
-        """Write the last that fits; the stream is left."""
-        if rest:
-            self.turn.feed.write(repair_text(rest))
-        return Finished(reason="length")
 
     def _take(self, chunk: Chunk) -> Finished | None:
         """Write or note a chunk; returned is the last one."""

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 
 from chatsite.errors import ProviderError
 from chatsite.messages import Message
-from chatsite.providers.base.bounds import AnswerRoom
 from chatsite.providers.base.model import Model
 from chatsite.providers.base.provider import (
     Chunk,
@@ -101,22 +100,19 @@ async def _asked(provider: Provider, request: Request) -> tuple[str, Finished | 
     """Asked once more where the server refused fields of the request: it goes without them then."""
     try:
         async with aclosing(answer_of(provider, request)) as chunks:
-            return await _read(chunks, AnswerRoom.of(request.max_tokens))
+            return await _read(chunks)
     except ProviderError as error:
         if not error.again or error.code == "too_large":
             raise
     async with aclosing(answer_of(provider, request)) as chunks:
-        return await _read(chunks, AnswerRoom.of(request.max_tokens))
+        return await _read(chunks)
 
 
-async def _read(chunks: AsyncIterable[Chunk], room: AnswerRoom) -> tuple[str, Finished | None]:
-    """The text, and how it ended; what has no room is left unread."""
+async def _read(chunks: AsyncIterable[Chunk]) -> tuple[str, Finished | None]:
+    """The text, and how it ended."""
     pieces: list[str] = []
     finished: Finished | None = None
     async for chunk in chunks:
-        if room.is_over(chunk):
-            pieces.append(room.fitting(chunk))
-            return "".join(pieces), Finished(reason="length")
         if isinstance(chunk, TextPiece):
             pieces.append(chunk.text)
         elif isinstance(chunk, Divided):
