@@ -8,17 +8,17 @@ from __future__ import annotations
 
 import os
 import re
+import stat
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
 
-from chatsite.agents.file_stamp import FileStamp, file_stamp
-from chatsite.agents.strategy.file import StrategyFile, find_strategy
+from chatsite.agents.strategy.file import STRATEGY_FILE, StrategyFile, read_strategy
 from chatsite.agents.template import BrokenTemplate, Template
 from chatsite.agents.template_file import parse_template
-from chatsite.checked_file import on_one_line, parse_json, read_file, system_reason
+from chatsite.checked_file import LARGEST_FILE, on_one_line, parse_json, read_file, system_reason
 from chatsite.errors import BadFile, NotFound
 from chatsite.wording import say
 
@@ -29,12 +29,24 @@ _SLUG = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 
 
 @dataclass(frozen=True, slots=True)
+class FileStamp:
+    """Changes whenever the content does; its size and its times alone can stay the same."""
+
+    path: str
+    inode: int
+    size: int
+    modified: int
+    changed: int
+
+
+@dataclass(frozen=True, slots=True)
 class _CachedFolder:
-    """A folder as it was read. Without a stamp it couldn't be read, so the next look reads it
+    """A folder as it was read. A file without a stamp couldn't be read, so the next look reads it
     again."""
 
     stamp: FileStamp | None
     agent: Template | BrokenTemplate
+    strategy_stamp: FileStamp | None = None
     strategy: StrategyFile | None = None
 
 
@@ -99,32 +111,74 @@ class Catalogue:
             return
         root = os.path.realpath(self._folder)
         for name in names:
-            shown = on_one_line(name)
-            known = self._read_folder(root, name, shown)
-            if isinstance(known.agent, Template):
-                known = replace(known, strategy=find_strategy(root, name, known=known.strategy))
-            yield shown, known
-
-    def _read_folder(self, root: str, name: str, shown: str) -> _CachedFolder:
-        """The cached folder where its template has not changed, else the folder read again."""
-        there: FileStamp | None = None
-        try:
-            if not _SLUG.fullmatch(name):
-                raise BadFile(
-                    "the folder's name becomes part of links: 1 to 64 of a-z, 0-9, - and _, "
-                    "a letter or digit first"
-                )
-            there = file_stamp(root, name, TEMPLATE_FILE)
-            if there is None:
-                raise BadFile("there is no such file")
+            shown = name if _SLUG.fullmatch(name) else on_one_line(name)
             known = self._known.get(shown)
-            if known is not None and known.stamp == there:
-                return known
-            return _CachedFolder(there, parse_template(name, parse_json(read_file(there.path))))
-        except BadFile as error:
-            file = f"{shown}/{TEMPLATE_FILE}"
-            broken = BrokenTemplate(slug=shown, file=file, key=error.key, reason=error.message)
-            return _CachedFolder(there, broken)
+            stamp, agent = _find_template(root, name, shown, known)
+            if isinstance(agent, Template):
+                yield shown, _CachedFolder(stamp, agent, *_find_strategy(root, name, known))
+            else:
+                yield shown, _CachedFolder(stamp, agent)
+
+
+def _find_template(
+    root: str, name: str, shown: str, known: _CachedFolder | None
+) -> tuple[FileStamp | None, Template | BrokenTemplate]:
+    """The template in that folder and its stamp; the known one where its file hasn't changed."""
+    there: FileStamp | None = None
+    try:
+        if not _SLUG.fullmatch(name):
+            raise BadFile(
+                "the folder's name becomes part of links: 1 to 64 of a-z, 0-9, - and _, "
+                "a letter or digit first"
+            )
+        there = file_stamp(root, name, TEMPLATE_FILE)
+        if there is None:
+            raise BadFile("there is no such file")
+        if known is not None and known.stamp == there:
+            return there, known.agent
+        return there, parse_template(name, parse_json(read_file(there.path)))
+    except BadFile as error:
+        file = f"{shown}/{TEMPLATE_FILE}"
+        return there, BrokenTemplate(slug=shown, file=file, key=error.key, reason=error.message)
+
+
+def _find_strategy(
+    root: str, name: str, known: _CachedFolder | None
+) -> tuple[FileStamp | None, StrategyFile | None]:
+    """The strategy in that folder and its stamp, likewise; None where there is none."""
+    shown = f"{name}/{STRATEGY_FILE}"
+    there: FileStamp | None = None
+    try:
+        there = file_stamp(root, name, STRATEGY_FILE)
+        if there is None:
+            return None, None
+        if known is not None and known.strategy_stamp == there:
+            return there, known.strategy
+        return there, read_strategy(there.path, shown=shown)
+    except BadFile as error:
+        return there, StrategyFile(path="", shown=shown, fault=f"it {error.message}")
+
+
+def file_stamp(root: str, name: str, file: str) -> FileStamp | None:
+    """The stamp of the file, None where there is no file. `root` is a real path.
+
+    Links are followed, but not out of the root. Raises BadFile for what isn't a file of
+    sensible size.
+    """
+    try:
+        path = os.path.realpath(os.path.join(root, name, file), strict=True)
+        found = os.stat(path)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise BadFile(f"can't be read: {system_reason(error)}") from None
+    if not Path(path).is_relative_to(root):
+        raise BadFile("is a link that leads out of the folder of agents")
+    if not stat.S_ISREG(found.st_mode):
+        raise BadFile("is not a file")
+    if found.st_size > LARGEST_FILE:
+        raise BadFile("is larger than 1 MiB")
+    return FileStamp(path, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)
 
 
 def describe_broken(broken: BrokenTemplate) -> str:

@@ -6,10 +6,8 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from chatsite.agents.file_stamp import FileStamp, file_stamp
 from chatsite.agents.template import Template
 from chatsite.checked_file import read_file
-from chatsite.errors import BadFile
 from chatsite.history.policies.table import POLICIES
 from chatsite.wording import say
 
@@ -26,26 +24,14 @@ class StrategyFile:
 
     path: str
     shown: str
-    stamp: FileStamp | None = None
     fault: str = ""
     line: int | None = None
 
 
-def find_strategy(root: str, name: str, *, known: StrategyFile | None) -> StrategyFile | None:
-    """The strategy in that folder, None where there is none; `known` while the file hasn't
-    changed."""
-    shown = f"{name}/{STRATEGY_FILE}"
-    there: FileStamp | None = None
-    try:
-        there = file_stamp(root, name, STRATEGY_FILE)
-        if there is None:
-            return None
-        if known is not None and known.stamp == there:
-            return known
-        fault, line = _fault(read_file(there.path))
-        return StrategyFile(path=there.path, shown=shown, stamp=there, fault=fault, line=line)
-    except BadFile as error:
-        return StrategyFile(path="", shown=shown, stamp=there, fault=f"it {error.message}")
+def read_strategy(path: str, *, shown: str) -> StrategyFile:
+    """The strategy in that file, with its fault. Raises BadFile where it can't be read."""
+    fault, line = _fault(read_file(path))
+    return StrategyFile(path=path, shown=shown, fault=fault, line=line)
 
 
 def describe_strategy_fault(

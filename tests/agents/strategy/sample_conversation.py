@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from chatsite.agents.strategy.file import StrategyFile, find_strategy
+from chatsite.agents.strategy.file import StrategyFile, read_strategy
 from chatsite.agents.strategy.protocol import StrategyFailure, StrategyInput
 from chatsite.agents.strategy.worker import StrategyResult
 from chatsite.history import StrategySlot
@@ -47,10 +47,9 @@ SAMPLE_INPUT = StrategyInput(
 
 def write(folder: Path, source: str) -> StrategyFile:
     (folder / "ada").mkdir(exist_ok=True)
-    (folder / "ada" / "strategy.py").write_text(source)
-    found = find_strategy(str(folder.resolve()), "ada", known=None)
-    assert found is not None
-    return found
+    file = folder.resolve() / "ada" / "strategy.py"
+    file.write_text(source)
+    return read_strategy(str(file), shown="ada/strategy.py")
 
 
 def slots(built: StrategyResult | StrategyFailure) -> tuple[StrategySlot, ...]:
