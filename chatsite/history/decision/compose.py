@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from chatsite.history.path.overflow import FittedPath
 from chatsite.history.path.policy_choice import StrategyText, TextPlace
 from chatsite.history.path.quotes import Quotes
+from chatsite.history.path.turn_verdicts import TurnVerdict
 from chatsite.history.values.layout import AddedMessage, LayoutItem, StoredRun
 from chatsite.history.values.transcript import Entry, Transcript
 from chatsite.history.values.window import Head
@@ -44,14 +45,14 @@ def compose(
 ) -> ComposedRequest:
     """Head, instructions, then from what changes least to what changes most: a prompt's
     beginning that stays the same costs a tenth where the provider keeps it."""
-    places = _Places(transcript)
+    places, sent = _Places(transcript), fitted.verdict.sent
     first = [places.section(instructions), _added(texts, "system")]
     before, after = _added(texts, "before"), _added(texts, "after")
     quoted = _quoted(fitted.quotes)
     rest = [
         _summary(fitted),
         before,
-        *_history(fitted, places),
+        *_history(sent, fitted.earlier_quotes, places),
         after,
         quoted,
         places.section(fitted.verdict.current.entries),
@@ -59,18 +60,20 @@ def compose(
     return ComposedRequest(
         request=(*head.system, *_messages(first), *head.examples, *_messages(rest)),
         layout=tuple(item for section in (*first, *rest) for item in section.items),
-        history=tuple(m for turn in fitted.verdict.sent for m in turn.messages),
+        history=tuple(entry.message for turn in sent for entry in turn.entries),
         texts=(*first[1].messages, *before.messages, *after.messages),
         quoted=(*_messages(map(_quoted, fitted.earlier_quotes)), *quoted.messages),
     )
 
 
-def _history(fitted: FittedPath, places: _Places) -> Iterator[_Section]:
+def _history(
+    sent: Sequence[TurnVerdict], earlier_quotes: Iterable[Quotes], places: _Places
+) -> Iterator[_Section]:
     """The older turns in their places, each with what is quoted before it."""
-    shortened = _shortened(fitted, places)
-    quotes = {quotes.before: quotes for quotes in fitted.earlier_quotes}
+    shortened = _shortened(sent, places)
+    quotes = {quotes.before: quotes for quotes in earlier_quotes}
     neighbours: list[Entry] = []
-    for turn in fitted.verdict.sent:
+    for turn in sent:
         if turn.first in quotes:
             yield places.section(neighbours, shortened=shortened)
             yield _quoted(quotes[turn.first])
@@ -106,11 +109,11 @@ def _quoted(quotes: Quotes) -> _Section:
     return _Section((message,), (item,))
 
 
-def _shortened(fitted: FittedPath, places: _Places) -> dict[int, int]:
+def _shortened(sent: Sequence[TurnVerdict], places: _Places) -> dict[int, int]:
     """The number of characters of each answer that was cut, by its sequence number."""
     return {
         entry.seq: turn.limit
-        for turn in fitted.verdict.sent
+        for turn in sent
         if turn.limit
         for entry in turn.entries
         if entry is not places.entry(entry.seq)

@@ -11,11 +11,10 @@ from chatsite.history.path.room import RequestRoom
 from chatsite.history.path.turn_verdicts import PathVerdict
 from chatsite.history.policies.base import Policy, Reach, Tokens
 from chatsite.history.settings.turn_settings import Settings
-from chatsite.history.values.counts import known_tokens
 from chatsite.history.values.evidence import Evidence
 from chatsite.history.values.reasons import Reason
 from chatsite.history.values.transcript import NotLoaded, Transcript
-from chatsite.history.values.window import Head, Window
+from chatsite.history.values.window import Head, Window, known_counts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,11 +31,9 @@ class DecisionInput:
 
     def require_valid(self) -> None:
         """ValueError for a message without tokens, and for sequence numbers out of order."""
-        for message in self.head.messages:
-            known_tokens(message)
+        known_counts([*self.head.messages, *(e.message for e in self.transcript.entries)])
         last = 0
         for entry in self.transcript.entries:
-            known_tokens(entry.message)
             if entry.seq <= last:
                 raise ValueError(f"sequence number {entry.seq} does not come after {last}")
             last = entry.seq

@@ -7,12 +7,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from chatsite.history.values.counts import known_tokens, sum_tokens
 from chatsite.history.values.evidence import Previous
 from chatsite.history.values.layout import AddedMessage, LayoutItem, StoredRun
 from chatsite.history.values.shortened import shorten_answer
 from chatsite.history.values.transcript import Entry, Transcript
-from chatsite.history.values.window import Head
+from chatsite.history.values.window import Head, known_counts, sum_tokens
 
 
 class _Unit(NamedTuple):
@@ -51,10 +50,12 @@ def leading_tokens(
     return total + sum(unit.tokens for unit in rest_now[: _common(rest_now, rest_before)])
 
 
-def _unit(entry: Entry, shortened: int = 0) -> _Unit:
-    message = entry.message
-    key = ("stored", entry.seq, shortened)
-    return _Unit(key, known_tokens(message).count, message.role == "system")
+def _units(entries: Sequence[Entry], shortened: int = 0) -> list[_Unit]:
+    counts = known_counts([entry.message for entry in entries])
+    return [
+        _Unit(("stored", entry.seq, shortened), counted.count, entry.message.role == "system")
+        for entry, counted in zip(entries, counts, strict=True)
+    ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +73,7 @@ class _Loaded:
         return cls(
             entries=entries,
             seqs=[entry.seq for entry in entries],
-            whole=[_unit(entry) for entry in entries],
+            whole=_units(entries),
             last_not_loaded=transcript.not_loaded.last,
         )
 
@@ -97,8 +98,8 @@ class _Loaded:
             # Among what was not loaded only whole marked turns are: the next one is no neighbour.
             end = self._turn_end(begin, end)
         if run.shortened:
-            for entry in self.entries[begin:end]:
-                yield _unit(shorten_answer(entry, run.shortened), run.shortened)
+            cut = [shorten_answer(entry, run.shortened) for entry in self.entries[begin:end]]
+            yield from _units(cut, run.shortened)
         else:
             yield from self.whole[begin:end]
         if self.seqs[end - 1] != run.last:

@@ -8,12 +8,11 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from chatsite.history.path.overflow import FittedPath
-from chatsite.history.values.counts import known_tokens, weakest
 from chatsite.history.values.reasons import SENT, Reason
 from chatsite.history.values.sendable import is_background
 from chatsite.history.values.transcript import Transcript
-from chatsite.history.values.window import Head
-from chatsite.messages import Basis, Message, Role
+from chatsite.history.values.window import Head, known_counts, weakest
+from chatsite.messages import Basis, Role, TokenCount
 
 # What a run with this reason has for a role, unless it says another.
 ROLES: Mapping[str, Role] = {"system": "system", "current": "user"}
@@ -83,10 +82,9 @@ def verdicts(findings: Findings, head: Head, transcript: Transcript) -> tuple[Ve
     not neighbours of each other.
     """
     runs: list[_VerdictRun] = []
-    for message in head.system:
-        _extend(runs, _RunKey("system"), 0, message)
-    for message in head.examples:
-        _extend(runs, _RunKey("prefilled"), 0, message)
+    for kind, messages in ((_RunKey("system"), head.system), (_RunKey("prefilled"), head.examples)):
+        for message, counted in zip(messages, known_counts(messages), strict=True):
+            _extend(runs, kind, 0, message.role, counted)
     rest = transcript.not_loaded
     if rest.messages:
         kind = _RunKey(findings.not_loaded_reason)
@@ -94,12 +92,14 @@ def verdicts(findings: Findings, head: Head, transcript: Transcript) -> tuple[Ve
         # The totals may come from several tokenizers.
         runs[-1].bases.add("estimated")
     before = 0
-    for entry in transcript.entries:
+    counts = known_counts([entry.message for entry in transcript.entries])
+    for entry, counted in zip(transcript.entries, counts, strict=True):
         reason = findings.reasons[entry.seq]
         kind = _RunKey(reason, findings.whys.get(entry.seq, ""), findings.quoted.get(entry.seq, 0))
-        begins = entry.message.role in ("user", "system")
+        role = entry.message.role
+        begins = role in ("user", "system")
         apart = begins and (entry.seq < rest.last or 0 < before <= rest.last)
-        _extend(runs, kind, entry.seq, entry.message, apart=apart)
+        _extend(runs, kind, entry.seq, role, counted, apart=apart)
         before = entry.seq
     return tuple(run.verdict() for run in runs)
 
@@ -142,17 +142,22 @@ class _VerdictRun:
 
 
 def _extend(
-    runs: list[_VerdictRun], kind: _RunKey, seq: int, message: Message, *, apart: bool = False
+    runs: list[_VerdictRun],
+    kind: _RunKey,
+    seq: int,
+    role: Role,
+    counted: TokenCount,
+    *,
+    apart: bool = False,
 ) -> None:
     run = runs[-1] if runs else None
     if run is None or apart or run.kind != kind or (run.first == 0) != (seq == 0):
         run = _VerdictRun(kind, seq, seq)
         runs.append(run)
-    counted = known_tokens(message)
     run.last = max(run.last, seq)
     run.messages += 1
     run.tokens += counted.count
-    run.roles.add(message.role)
+    run.roles.add(role)
     run.bases.add(counted.basis)
 
 

@@ -8,9 +8,8 @@ from typing import Literal, get_args
 
 from chatsite.encoding import Record
 from chatsite.errors import PromptTooLarge
-from chatsite.history.values.counts import sum_counts, weakest
 from chatsite.history.values.reasons import Reason
-from chatsite.history.values.window import Head, Window
+from chatsite.history.values.window import Head, Window, sum_counts, weakest
 from chatsite.messages import Basis, Message
 from chatsite.wording import later, say
 

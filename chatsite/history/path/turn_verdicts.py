@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 
 from chatsite.history.path.path_context import PathContext
 from chatsite.history.path.policy_choice import PolicyChoice, TurnRule
-from chatsite.history.values.counts import sum_tokens
 from chatsite.history.values.reasons import SENT, Reason
 from chatsite.history.values.sendable import (
     background_answers,
@@ -14,12 +13,12 @@ from chatsite.history.values.sendable import (
     is_background,
     is_excluded,
     is_pinned,
-    is_unanswered,
-    is_unloaded,
+    unless_asked_for,
     unsendable,
 )
 from chatsite.history.values.shortened import shorten_answer
 from chatsite.history.values.transcript import Entry, Turn
+from chatsite.history.values.window import sum_tokens
 from chatsite.messages import Message
 from chatsite.wording import later
 
@@ -71,7 +70,7 @@ class TurnVerdict:
             kept_for=kept_for,
             apart=apart | lost,
             entries=entries,
-            tokens=sum_tokens(entry.message for entry in entries),
+            tokens=sum_tokens([entry.message for entry in entries]),
             why=why,
             limit=limit,
         )
@@ -179,8 +178,8 @@ def _judge(turn: Turn, rule: TurnRule, context: PathContext) -> TurnVerdict:
         reason = "above_marker"
     elif is_excluded(turn):
         reason = "excluded"
-    elif passed_over := _passed_over(turn):
-        reason = kept_for or passed_over
+    elif unasked := unless_asked_for(turn):
+        reason = kept_for or unasked
     elif kept_for and (rule.reason not in SENT or rule.apart):
         reason = kept_for
     else:
@@ -190,15 +189,6 @@ def _judge(turn: Turn, rule: TurnRule, context: PathContext) -> TurnVerdict:
         apart = rule.apart | apart
     limit = rule.limit if of_policy and reason in SENT else 0
     return TurnVerdict.of(turn, reason=reason, kept_for=kept_for, apart=apart, why=why, limit=limit)
-
-
-def _passed_over(turn: Turn) -> Reason | None:
-    """Why the turn isn't sent unless somebody asks for it; None where it may be."""
-    if is_background(turn):
-        return "background"
-    if is_unloaded(turn):
-        return "unloaded"
-    return "unanswered" if is_unanswered(turn) else None
 
 
 def _unbroken_tail(older: tuple[TurnVerdict, ...], current: int, last_not_loaded: int) -> int:

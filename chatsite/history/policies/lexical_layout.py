@@ -16,8 +16,8 @@ from chatsite.history.path.overflow import Overflow
 from chatsite.history.path.quotes import Quotes
 from chatsite.history.path.turn_verdicts import TurnVerdict
 from chatsite.history.policies.lexical_quotes import QuotableMessages, QuotedHits, quote_hits
-from chatsite.history.values.counts import known_tokens
 from chatsite.history.values.layout import AddedMessage
+from chatsite.history.values.window import known_tokens
 
 # Percent of the room for older turns and quotes that the newest turns may take.
 TAIL = 50

@@ -12,11 +12,11 @@ from chatsite.history.path.policy_choice import PolicyChoice, StrategyText, Text
 from chatsite.history.path.turn_verdicts import judge_path
 from chatsite.history.policies.base import DecisionContext, Policy, Users
 from chatsite.history.policies.cuts import choose_every_turn
-from chatsite.history.values.counts import known_tokens
 from chatsite.history.values.evidence import StrategyChoice, StrategySlot
 from chatsite.history.values.reasons import Reason
 from chatsite.history.values.sendable import unsendable
 from chatsite.history.values.transcript import Turn
+from chatsite.history.values.window import known_tokens
 from chatsite.messages import Message
 from chatsite.wording import later, say
 

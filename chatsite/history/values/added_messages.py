@@ -9,14 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from chatsite.history.values.counts import (
-    TOKENS_PER_MESSAGE,
-    estimate,
-    estimate_message,
-    known_tokens,
-)
+from chatsite.history.values.counts import TOKENS_PER_MESSAGE, estimate, estimate_message
 from chatsite.history.values.sendable import BACKGROUND
 from chatsite.history.values.transcript import Entry
+from chatsite.history.values.window import known_tokens
 from chatsite.messages import Message, TokenCount
 
 SUMMARY_ID = "summary"

@@ -1,13 +1,12 @@
-"""Token counts: sums of them, and an estimate where there is no count."""
+"""An estimate of the tokens of a text, for where nobody counted them."""
 
 from __future__ import annotations
 
 import json
 import re
 import string
-from collections.abc import Iterable
 
-from chatsite.messages import Basis, Message, Modality, TokenCount
+from chatsite.messages import Message, Modality
 
 # The frame that chat formats put around a message: OpenAI's recipe has three, and one for the role.
 TOKENS_PER_MESSAGE = 4
@@ -225,29 +224,3 @@ def estimate_message(message: Message) -> int:
 def tokens_of(message: Message) -> int:
     """The count that the message carries, else an estimate."""
     return message.tokens.count if message.tokens else estimate_message(message)
-
-
-def known_tokens(message: Message) -> TokenCount:
-    """The count that a message must carry before a decision; ValueError where there is none."""
-    if message.tokens is None:
-        raise ValueError(f"message {message.id} has no token count")
-    return message.tokens
-
-
-def sum_tokens(messages: Iterable[Message]) -> int:
-    """The sum of their counts; ValueError where a message has none."""
-    return sum(known_tokens(message).count for message in messages)
-
-
-def sum_counts(messages: Iterable[Message]) -> tuple[int, Basis]:
-    """The sum of their counts and its basis; ValueError where a message has none."""
-    counts = [known_tokens(message) for message in messages]
-    return sum(one.count for one in counts), weakest(one.basis for one in counts)
-
-
-def weakest(bases: Iterable[Basis]) -> Basis:
-    """A sum is only as good as its weakest part."""
-    found = set(bases)
-    if "estimated" in found:
-        return "estimated"
-    return "reported" if found == {"reported"} else "counted"

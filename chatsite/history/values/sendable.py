@@ -77,6 +77,15 @@ def background_answers(turn: Turn) -> dict[int, Reason]:
     return {entry.seq: "background" for entry in turn.entries if entry.message.source in BACKGROUND}
 
 
+def unless_asked_for(turn: Turn) -> Reason | None:
+    """Why the turn isn't sent unless it is pinned or replied to; None where it may be."""
+    if is_background(turn):
+        return "background"
+    if is_unloaded(turn):
+        return "unloaded"
+    return "unanswered" if is_unanswered(turn) else None
+
+
 def unanswered_notes(entries: Sequence[Entry]) -> list[Entry]:
     """What background tasks wrote since the last message of anybody else, oldest first.
 
@@ -183,7 +192,7 @@ def _offered(turn: Turn, reply_to: AbstractSet[str]) -> Iterator[Entry]:
     kept = is_pinned(turn) or holds_any(turn, reply_to)
     if is_excluded(turn):
         return
-    if not kept and (is_background(turn) or is_unloaded(turn) or is_unanswered(turn)):
+    if not kept and unless_asked_for(turn):
         return
     apart = excluded_answers(turn) | ({} if kept else background_answers(turn))
     rest = [entry for entry in turn.entries if entry.seq not in apart]

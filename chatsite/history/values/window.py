@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from chatsite.messages import Message, TokenCount
+from chatsite.messages import Basis, Message, TokenCount
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,3 +61,35 @@ class Head:
     def examples(self) -> tuple[Message, ...]:
         """The prefilled turns."""
         return self.messages[len(self.messages) - self.prefilled :]
+
+
+# ---- counts of messages ------------------------------------------------------------------
+def known_tokens(message: Message) -> TokenCount:
+    """The count that a message must carry before a decision; ValueError where there is none."""
+    if message.tokens is None:
+        raise ValueError(f"message {message.id} has no token count")
+    return message.tokens
+
+
+def known_counts(messages: Iterable[Message]) -> list[TokenCount]:
+    """The counts of these, in order; ValueError where a message has none."""
+    return [known_tokens(message) for message in messages]
+
+
+def sum_tokens(messages: Iterable[Message]) -> int:
+    """The sum of their counts; ValueError where a message has none."""
+    return sum(one.count for one in known_counts(messages))
+
+
+def sum_counts(messages: Iterable[Message]) -> tuple[int, Basis]:
+    """The sum of their counts and its basis; ValueError where a message has none."""
+    counts = known_counts(messages)
+    return sum(one.count for one in counts), weakest(one.basis for one in counts)
+
+
+def weakest(bases: Iterable[Basis]) -> Basis:
+    """A sum is only as good as its weakest part."""
+    found = set(bases)
+    if "estimated" in found:
+        return "estimated"
+    return "reported" if found == {"reported"} else "counted"

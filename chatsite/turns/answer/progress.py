@@ -10,7 +10,7 @@ from chatsite.conversations.owners import Owner
 from chatsite.conversations.records import StartedTurn
 from chatsite.errors import ProviderError
 from chatsite.history import Decision, tokens_of
-from chatsite.history.values.counts import weakest
+from chatsite.history.values.window import weakest
 from chatsite.kv_cache.books import Account
 from chatsite.providers.base.model import Model, Price
 from chatsite.providers.base.provider import Finished, Usage

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chatsite.history import estimate, estimate_message, tokens_of
-from chatsite.history.values.counts import known_tokens, weakest
+from chatsite.history.values.window import known_tokens, weakest
 from chatsite.messages import Attachment, Message, ToolCall
 from conformance_kit.cases import with_tokens
 from tests.examples import some
