@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -177,3 +177,8 @@ class Message:
         lines = [f"{self.role}: {self.content or ''}"]
         lines += [f"File: {attachment.name}" for attachment in self.attachments]
         return "\n".join(lines)
+
+
+def messages_as_read(messages: Iterable[Message]) -> tuple[Message, ...]:
+    """The same messages as a model reads them."""
+    return tuple([message.as_read() for message in messages])

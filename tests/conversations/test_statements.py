@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from django.db import IntegrityError, connection, transaction
 from django.db.models import Model
+from django.test.utils import CaptureQueriesContext
 
 from chatsite.conversations.database.columns import Columns, execute, fetch, key, moment
 from chatsite.conversations.database.statements import CONVERSATIONS, MESSAGES, TURNS
@@ -18,7 +19,7 @@ from chatsite.conversations.turn.begin import begin_turn
 from chatsite.conversations.turn.end import end_turn
 from chatsite.conversations.turn.rounds import save_checkpoints
 from chatsite.storage import flush_write_log, writing
-from tests.conversations.builders import new_id, talk
+from tests.conversations.builders import begin, end, new_id, talk
 
 pytestmark = pytest.mark.django_db
 THEN = datetime(2026, 11, 22, 7, 47, 3, 120, tzinfo=UTC)
@@ -125,6 +126,14 @@ class TestUnitsOfWork:
     def test_a_unit_of_work_that_writes_is_marked_as_a_write(self) -> None:
         assert begin_turn.writes and end_turn.writes and save_checkpoints.writes
         assert not loading.load_path.writes
+
+    def test_the_end_of_a_turn_reads_its_rows_once(self) -> None:
+        """A column that isn't among those read is fetched by itself, in another query."""
+        started = begin(new_id())
+        with CaptureQueriesContext(connection) as made:
+            end(started)
+        read = [one["sql"] for one in made if one["sql"].startswith("SELECT")]
+        assert len(read) == 2  # its turn, and its messages
 
     def test_a_unit_of_work_is_stored_whole_or_not_at_all(self) -> None:
         @writing

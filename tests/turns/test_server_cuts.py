@@ -10,7 +10,8 @@ import pytest
 from chatsite.messages import Attachment, Basis, Message, TokenCount
 from chatsite.providers.base.model import Model
 from chatsite.providers.tokens.tokenizers import Estimate, O200k
-from chatsite.turns.answer.server_cuts import ReportedPrompt, has_media, server_cut, unsure_of
+from chatsite.turns.answer.server_cuts import ReportedPrompt, server_cut, unsure_of
+from chatsite.turns.context.file_forms import has_media
 from tests.providers.test_tokenizers import SCRIPTS
 
 ROOT = Path(__file__).resolve().parents[2]

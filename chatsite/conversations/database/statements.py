@@ -125,7 +125,9 @@ RUNNING_TURNS = Columns(Turn, "id", "conversation", "mode", "asked", "problem_co
 # Turn.
 STILL_RUNNING = "id = %s AND state = 'running'"
 MESSAGES_OF_TURN = Columns(
-    Message, *ENTRY_FIELDS, "finish_reason", "conversation", "parent", "turn"
+    Message,
+    *ENTRY_FIELDS,
+    *("finish_reason", "conversation", "parent", "turn", "bookmarked", "edited"),
 )
 # Turn.
 RUNNING_IN_TURN = "turn_id = %s AND state = 'running'"

@@ -63,7 +63,7 @@ def begin_turn(
     message replied to isn't on the path, a file is missing or the owner's quota is full,
     TurnRunning while an answer is written.
     """
-    row = _conversation_for_turn(owner, conversation, agent, title=message_title(user))
+    row = _conversation_for_turn(owner, conversation, agent, user)
     new = row._state.adding
     if new:
         row.history = dict(history)
@@ -72,8 +72,9 @@ def begin_turn(
         return resent_turn(row, known)
     if user.reply_to is not None:
         _require_replied(row, user.reply_to)
-    require_words(owner, characters_of(user))
-    row.characters += characters_of(user)
+    characters = characters_of(user)
+    require_words(owner, characters)
+    row.characters += characters
     turn = new_turn(row, client_id, now=timezone.now(), model=model)
     messages, answer_seq = _place_messages(row, turn, greeting, user, answer)
     if new:
@@ -82,7 +83,8 @@ def begin_turn(
         CONVERSATION_TOTALS.update(row)
     TURNS.insert([turn])
     MESSAGES.insert(messages)
-    uploads.claim_uploads(row, [attachment.id for attachment in user.attachments])
+    if user.attachments:
+        uploads.claim_uploads(row, [attachment.id for attachment in user.attachments])
     return StartedTurn(
         turn=str(turn.id),
         number=turn.number,
@@ -178,7 +180,7 @@ def _require_replied(row: Conversation, id: str) -> None:
         )
 
 
-def _conversation_for_turn(owner: Owner, id: str, agent: str, *, title: str) -> Conversation:
+def _conversation_for_turn(owner: Owner, id: str, agent: str, user: DomainMessage) -> Conversation:
     """The stored conversation, locked, or a new one, which the caller saves."""
     row = free_or_owned(owner, id, locked=True)
     if row is None:
@@ -188,7 +190,7 @@ def _conversation_for_turn(owner: Owner, id: str, agent: str, *, title: str) -> 
             user_id=owner.user,
             guest=owner.guest,
             agent=agent,
-            title=title,
+            title=message_title(user),
             created=now,
             updated=now,
         )

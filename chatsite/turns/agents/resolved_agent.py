@@ -257,18 +257,19 @@ def _wanted(
 def _settings(template: Template, llm: str) -> ModelSettings:
     """The template's settings for that provider. Where it has none, those for another provider
     apply, except for the model's name and what only the engine here can do."""
-    elsewhere = [name for name in template.llms if LLM + name in template.configurations]
     if LLM + llm in template.configurations or llm in FALLBACKS:
         return template.model_settings(llm)
+    elsewhere = [name for name in template.llms if LLM + name in template.configurations]
     like = next((name for name in elsewhere if name != EMBEDDED), llm)
     return replace(template.model_settings(like), model=None)
 
 
 def _replacement_note(template: Template, name: str) -> str:
     """Why a fallback answers in place of every provider that the template names."""
-    if not template.llms or {name, *FALLBACKS} & {*template.llms}:
+    llms = template.llms
+    if not llms or {name, *FALLBACKS} & {*llms}:
         return ""
-    wanted = template.llms[0]
+    wanted = llms[0]
     server = SERVERS.get(wanted)
     label = server.label if server else wanted
     if server and server.key:

@@ -22,11 +22,11 @@ from chatsite.turns.answer.retries import CircuitBreaker
 from chatsite.turns.answer.server_cuts import (
     ReportedPrompt,
     ServerCut,
-    has_media,
     server_cut,
     unsure_of,
 )
 from chatsite.turns.context.decider import Decider
+from chatsite.turns.context.file_forms import has_media
 from chatsite.turns.context.turn_context import TurnContext
 from chatsite.wording import later
 

@@ -19,9 +19,8 @@ from chatsite.messages import Message
 from chatsite.providers.base.provider import Request
 from chatsite.turns.answer.progress import Round, TurnProgress, TurnServices
 from chatsite.turns.answer.sent_requests import fingerprint_in_thread
-from chatsite.turns.answer.server_cuts import has_media
 from chatsite.turns.context.decider import RoundDecision
-from chatsite.turns.context.file_forms import RenderedRequest, file_notes
+from chatsite.turns.context.file_forms import RenderedRequest, file_notes, has_media
 from chatsite.wording import later, say
 
 logger = logging.getLogger("chatsite.history")

@@ -14,7 +14,7 @@ from pydantic_core import to_json
 
 from chatsite.history import Head
 from chatsite.history.records.replay import StoredRequest, rebuild_messages
-from chatsite.messages import Message
+from chatsite.messages import Message, messages_as_read
 from chatsite.providers.base.files import Files
 from chatsite.providers.base.media import FileForm
 from chatsite.providers.base.role_order import order_roles
@@ -89,12 +89,11 @@ def _with_file_names(message: Message) -> dict[str, Any]:
     return said
 
 
-def chat_message(message: Message) -> dict[str, Any]:
+def _chat_message(message: Message) -> dict[str, Any]:
     """A message in the form of chat completions, which most providers share; its files are named.
 
     The same for every provider: a receipt can be compared whoever answered.
     """
-    message = message.as_read()
     text = "\n".join(
         [
             *([message.content] if message.content else []),
@@ -129,7 +128,7 @@ def _calls(message: Message) -> list[dict[str, Any]]:
 def request_fingerprint(messages: Sequence[Message]) -> dict[str, str]:
     """What a receipt keeps to notice a text that was changed in storage: the sha256 of the whole
     request, and the beginning of each message's, one after the other."""
-    each = [_sha256(chat_message(message)) for message in messages]
+    each = [_sha256(_chat_message(message)) for message in messages_as_read(messages)]
     whole = hashlib.sha256("".join(each).encode()).hexdigest()[:WHOLE]
     marks = "".join(one[:MARK] for one in each) if len(each) <= MARKED else ""
     return {"whole": whole, "each": marks}
@@ -160,7 +159,7 @@ async def rebuild_request(kept: StoredRequest, head: Head, files: Files) -> Rebu
     Raises KeyError, TypeError or ValueError for what is no receipt.
     """
     messages, differences = rebuild_messages(kept, head)
-    messages = tuple(message.as_read() for message in messages)
+    messages = messages_as_read(messages)
     if not differences:
         differences = _changed_texts(kept, messages)
     if any(message.attachments for message in messages):

@@ -30,9 +30,8 @@ from typing import Any
 
 from chatsite.history import TOKENS_PER_MESSAGE
 from chatsite.messages import Basis, Message
-from chatsite.providers.base.media import choose_form
 from chatsite.providers.base.model import Model
-from chatsite.turns.context.file_forms import MEDIA
+from chatsite.turns.context.file_forms import has_media
 from chatsite.wording import later, say
 
 # What an honest server reports at least, and usually, of a token that was sent.
@@ -156,23 +155,12 @@ def unsure_of(messages: Iterable[Message], model: Model) -> int:
 def _unsure(message: Message, model: Model) -> int:
     if message.tokens is None:
         return 0
-    if _message_has_media(message, model) or _has_thinking(message):
+    if has_media([message], model) or _has_thinking(message):
         return message.tokens.count
     if message.tokens.basis != "estimated":
         return 0
     size = len((message.content or "").encode("utf-8", "replace"))
     return max(message.tokens.count - TOKENS_PER_MESSAGE - math.ceil(size * _SURE_OF_A_BYTE), 0)
-
-
-def has_media(messages: Iterable[Message], model: Model) -> bool:
-    """Whether pictures or the like went along, so that its size says nothing of another request."""
-    return any(_message_has_media(message, model) for message in messages)
-
-
-def _message_has_media(message: Message, model: Model) -> bool:
-    if not message.attachments:
-        return False
-    return any(choose_form(attachment, model) in MEDIA for attachment in message.attachments)
 
 
 def _has_thinking(message: Message) -> bool:

@@ -185,17 +185,18 @@ class AnswerWriter:
 
     async def _store_end(self, state: State, problem: Problem | None) -> FinishedTurn | None:
         generation, finished = self.turn.generation, self.turn.finished
+        text, reasoning = generation.text, generation.reasoning
         answer = Message.assistant(
-            generation.text,
+            text,
             id=self.turn.answer,
-            reasoning=generation.reasoning or None,
+            reasoning=reasoning or None,
             metadata=finished.metadata if finished else "",
         )
         return await end_turn(
             turn=self.turn.id,
             state=state,
-            text=generation.text,
-            reasoning=generation.reasoning,
+            text=text,
+            reasoning=reasoning,
             tokens=await self._count(answer),
             finish_reason=finished.reason if finished else "",
             metadata=answer.metadata,

@@ -194,6 +194,13 @@ class _Lesser:
     gave_way: bool
 
 
+def has_media(messages: Iterable[Message], model: Model) -> bool:
+    """Whether pictures or the like went along, so that its size says nothing of another request."""
+    return any(
+        choose_form(file, model) in MEDIA for message in messages for file in message.attachments
+    )
+
+
 def file_notes(request: Sequence[Message], model: Model) -> tuple[str, ...]:
     """What the person should know of its files: which the model doesn't get as they are, in one
     sentence for all that have the same reason. A text file in its text is as it is."""

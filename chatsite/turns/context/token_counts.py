@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from chatsite.history import Head, Transcript
 from chatsite.history.values.window import weakest
-from chatsite.messages import Attachment, Message, TokenCount
+from chatsite.messages import Attachment, Message, TokenCount, messages_as_read
 from chatsite.providers.base.files import NO_FILES, Files
 from chatsite.providers.base.media import choose_form
 from chatsite.providers.base.provider import Tokenizer
@@ -68,7 +68,7 @@ class TokenCounter:
         """Each message's count, with the tokenizer's name and basis; one batch, and one for each
         file that wasn't counted yet."""
         tokenizer = self.agent.provider.tokenizer(self.agent.model)
-        read = [m.as_read() for m in messages]
+        read = messages_as_read(messages)
         texts = [m.to_text_only() if m.attachments else m for m in read]
         counts = await tokenizer.count(texts) if texts else []
         return [
@@ -108,7 +108,7 @@ class TokenCounter:
 
     async def as_sent(self, request: Sequence[Message]) -> RenderedRequest:
         """The request with its speakers' names, and its files in the form in which they go."""
-        read = tuple(message.as_read() for message in request)
+        read = messages_as_read(request)
         if not any(message.attachments for message in read):
             return RenderedRequest(read)
         return await render_files(read, forms_of(read, self.agent.model), self.files)
