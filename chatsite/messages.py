@@ -182,3 +182,25 @@ class Message:
 def messages_as_read(messages: Iterable[Message]) -> tuple[Message, ...]:
     """The same messages as a model reads them."""
     return tuple([message.as_read() for message in messages])
+
+
+def plain_text(message: Message) -> str:
+    """The text, and a line for each attached file that the text doesn't name."""
+    text = message.content or ""
+    if not message.attachments:
+        return text
+    lines = [text] if text else []
+    for attachment in message.attachments:
+        line = f"File: {attachment.name}"
+        if line not in text:
+            lines.append(line)
+    return "\n".join(lines)
+
+
+def repair_text(text: str) -> str:
+    """Text without NUL and without halves of surrogate pairs: databases can't store them, and
+    halves can't be sent. Neighbouring halves are joined; the rest becomes U+FFFD."""
+    if not UNSOUND.search(text):
+        return text
+    whole = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    return whole.replace("\0", "\ufffd")

@@ -9,10 +9,10 @@ from chatsite.history.policies.base import Everything, Reach, Tokens, Users
 from chatsite.history.policies.cuts import apply_history_policy
 from chatsite.history.policies.table import POLICIES
 from chatsite.history.selection import Selection
-from chatsite.history.settings.resolve import first_values, may_use_url, reach, resolve
+from chatsite.history.settings.resolve import first_values, may_use_url, resolve
 from chatsite.history.settings.row import Setting, SourceValue
 from chatsite.history.settings.table import ENVIRONMENT_NAMES, URL_NAMES
-from chatsite.history.settings.turn_settings import Settings
+from chatsite.history.settings.turn_settings import Settings, reach
 from chatsite.history.values.counts import TOKENS_PER_MESSAGE, estimate, estimate_message, tokens_of
 from chatsite.history.values.evidence import (
     NO_EVIDENCE,

@@ -10,7 +10,7 @@ import asyncio
 import re
 from collections.abc import AsyncGenerator, Sequence
 
-from chatsite.messages import Basis, Message, TokenCount
+from chatsite.messages import Basis, Message, TokenCount, plain_text
 from chatsite.providers.base.model import Model
 from chatsite.providers.base.provider import (
     Chunk,
@@ -22,7 +22,6 @@ from chatsite.providers.base.provider import (
     Usage,
     wanted_parameters,
 )
-from chatsite.providers.base.text import plain_text
 from chatsite.wording import say
 
 WINDOW = 4096

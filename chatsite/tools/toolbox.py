@@ -205,7 +205,8 @@ class Toolbox:
 
     async def ready(self, nodes: Sequence[str]) -> None:
         """Wait, a few seconds at most, for tool servers that are still starting."""
-        await self._servers.ready(server for server, _ in map(_split_node, nodes) if server)
+        if servers := [server for server, _ in map(_split_node, nodes) if server]:
+            await self._servers.ready(servers)
 
     def for_nodes(
         self, nodes: Sequence[str], configurations: Mapping[str, Mapping[str, object]]

@@ -152,6 +152,14 @@ def _versions(rows: Iterable[Message]) -> dict[uuid.UUID, Version]:
     return found
 
 
+def versions_beside(row: Message) -> tuple[Version, ...]:
+    """The versions of the answer that begins with `row`, of a running turn; fetch the turn with
+    the row. A new message has a single answer, so that no query is made for it."""
+    if row.turn is None or not row.turn.mode:
+        return ()
+    return versions_of([row]).get(str(row.id), ())
+
+
 def model_label(provider: Mapping[str, Any] | None) -> str:
     """What a receipt calls the model that answered, "" where it doesn't say."""
     told = provider or {}

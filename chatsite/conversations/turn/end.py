@@ -25,12 +25,16 @@ from chatsite.conversations.models import UNANSWERED, Message, Turn
 from chatsite.conversations.ownership import messages_on_path
 from chatsite.conversations.path.active_path import estimated_tokens
 from chatsite.conversations.path.queries import message_views
-from chatsite.conversations.path.tree import model_label, user_message_of, versions_of
+from chatsite.conversations.path.tree import (
+    model_label,
+    user_message_of,
+    versions_beside,
+    versions_of,
+)
 from chatsite.conversations.records import FinishedTurn
 from chatsite.conversations.versions.versions import (
     put_rests,
     restore_previous_answer,
-    versions_beside,
 )
 from chatsite.history import BACKGROUND
 from chatsite.messages import TokenCount

@@ -15,9 +15,8 @@ from chatsite.conversations.files.uploads import characters_of, require_words
 from chatsite.conversations.models import Conversation, Message, Turn
 from chatsite.conversations.owners import Owner
 from chatsite.conversations.path.active_path import add_to_totals, place_at_end, with_token_count
-from chatsite.conversations.path.tree import user_message_of
+from chatsite.conversations.path.tree import user_message_of, versions_beside
 from chatsite.conversations.records import Answer, Checkpoint
-from chatsite.conversations.versions.versions import versions_beside
 from chatsite.errors import Refused
 from chatsite.messages import Message as DomainMessage
 from chatsite.storage import reading, writing

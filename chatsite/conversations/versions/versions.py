@@ -22,24 +22,16 @@ from chatsite.conversations.path.active_path import (
     return_marker,
 )
 from chatsite.conversations.path.queries import path_views
-from chatsite.conversations.path.tree import below, newest_branch, versions_of
+from chatsite.conversations.path.tree import below, newest_branch
 from chatsite.conversations.titles import path_title
 from chatsite.errors import NotFound, TurnRunning
 from chatsite.storage import Pieces, in_pieces
-from chatsite.views import MessageView, Version
+from chatsite.views import MessageView
 from chatsite.wording import later, say
 
 GONE = later("There is no such version here.")
 # Messages that one piece of a long branch puts on the path: 30 ms.
 PIECE = 3_000
-
-
-def versions_beside(row: Message) -> tuple[Version, ...]:
-    """The versions of the answer that begins with `row`, of a running turn; fetch the turn with
-    the row. A new message has a single answer, so that no query is made for it."""
-    if row.turn is None or not row.turn.mode:
-        return ()
-    return versions_of([row]).get(str(row.id), ())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,7 +9,6 @@ from functools import partial
 from typing import Any
 from urllib.parse import parse_qsl
 
-from chatsite.history.policies.base import Everything, Reach, Tokens
 from chatsite.history.settings.choosers import KEPT, LINK, NO_CHOICE, PAGE, Chooser
 from chatsite.history.settings.claim_words import Origin
 from chatsite.history.settings.row import Setting, SettingRow, SourceValue
@@ -77,18 +76,6 @@ def resolve(
         lock_reason=rules.lock_reason,
         in_room=room is not None,
     )
-
-
-def reach(settings: Settings, *, room: int) -> Reach:
-    """What the store must load for these settings; `room` is what the model's window has for a
-    prompt, in tokens."""
-    wanted = settings.active_policy.reach(settings.terms)
-    if isinstance(wanted, Tokens) and settings.longest_answer.value is not None:
-        # Storage would count the answers that aren't sent, and stop too early.
-        return Everything()
-    if wanted == Tokens():
-        return Tokens(max(1, min(room, settings.tokens.value or room)))
-    return wanted
 
 
 def why_closed(environment: Mapping[str, str], *, url_allowed: bool) -> str:

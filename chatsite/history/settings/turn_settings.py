@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, fields, replace
 from functools import cache
 from typing import Any
 
-from chatsite.history.policies.base import Policy, Terms, TriageTerms
+from chatsite.history.policies.base import Everything, Policy, Reach, Terms, Tokens, TriageTerms
 from chatsite.history.policies.none import SWITCHED_OFF
 from chatsite.history.policies.table import POLICIES
 from chatsite.history.settings.row import Setting
@@ -107,3 +107,15 @@ def sources_in_words(
     """The source of the policy, and that of the length where it counts and is another."""
     told = active is not None and active.uses_length and length != policy
     return both.format(policy=policy, length=length) if told else policy
+
+
+def reach(settings: Settings, *, room: int) -> Reach:
+    """What the store must load for these settings; `room` is what the model's window has for a
+    prompt, in tokens."""
+    wanted = settings.active_policy.reach(settings.terms)
+    if isinstance(wanted, Tokens) and settings.longest_answer.value is not None:
+        # Storage would count the answers that aren't sent, and stop too early.
+        return Everything()
+    if wanted == Tokens():
+        return Tokens(max(1, min(room, settings.tokens.value or room)))
+    return wanted

@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from chatsite.messages import repair_text
 from chatsite.providers.anthropic.request import MessagesRequest
 from chatsite.providers.anthropic.thinking import pack_thinking
 from chatsite.providers.base.bounds import (
@@ -24,7 +25,7 @@ from chatsite.providers.base.provider import (
     Usage,
     WrittenCall,
 )
-from chatsite.providers.base.text import called_name, repair_text, string_of
+from chatsite.providers.base.text import called_name, string_of
 from chatsite.providers.http.odd_lines import AnswerReader
 
 _CACHE = ("cache_read_input_tokens", "cache_creation_input_tokens")

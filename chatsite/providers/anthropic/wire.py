@@ -8,10 +8,9 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from chatsite.messages import Message, ToolCall
+from chatsite.messages import Message, ToolCall, plain_text
 from chatsite.providers.anthropic.thinking import PrefixDigest, unpack_thinking
 from chatsite.providers.base.role_order import SameRole
-from chatsite.providers.base.text import plain_text
 
 Block = dict[str, Any]
 # The source of each file's block, by the file's id: its bytes, or the id of an upload.

@@ -1,26 +1,13 @@
-"""A message as plain text, and text made fit to be stored and sent."""
+"""What a server sent, made fit to be stored and sent on."""
 
 from __future__ import annotations
 
 import re
 from typing import Any
 
-from chatsite.messages import UNSOUND, Message
+from chatsite.messages import repair_text
 
 _NAMESPACE = re.compile(r"^(?:functions?|tools?|default_api)\s*\.\s*")
-
-
-def plain_text(message: Message) -> str:
-    """The text, and a line for each attached file that the text doesn't name."""
-    text = message.content or ""
-    if not message.attachments:
-        return text
-    lines = [text] if text else []
-    for attachment in message.attachments:
-        line = f"File: {attachment.name}"
-        if line not in text:
-            lines.append(line)
-    return "\n".join(lines)
 
 
 def string_of(value: object) -> str:
@@ -52,15 +39,6 @@ class TextJoiner:
         text = self._half + piece
         self._half = text[-1] if "\ud800" <= text[-1:] <= "\udbff" else ""
         return repair_text(text[:-1] if self._half else text)
-
-
-def repair_text(text: str) -> str:
-    """Text without NUL and without halves of surrogate pairs: databases can't store them, and
-    halves can't be sent. Neighbouring halves are joined; the rest becomes U+FFFD."""
-    if not UNSOUND.search(text):
-        return text
-    whole = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-    return whole.replace("\0", "\ufffd")
 
 
 def repair_json(value: Any) -> Any:

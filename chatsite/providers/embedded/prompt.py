@@ -14,9 +14,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from chatsite.kv_cache.books import Book
-from chatsite.messages import Message
+from chatsite.messages import Message, plain_text
 from chatsite.providers.base.role_order import join_texts, order_roles
-from chatsite.providers.base.text import plain_text
 from chatsite.providers.embedded.client import EngineClient, EngineRefused
 from chatsite.providers.embedded.template import Frame, Ids, Speaker
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from chatsite.messages import repair_text
 from chatsite.providers.base.bounds import (
     LONGEST_KEPT,
     LONGEST_NAME,
@@ -17,7 +18,7 @@ from chatsite.providers.base.bounds import (
     size_of,
 )
 from chatsite.providers.base.provider import CallBegun, WrittenCall
-from chatsite.providers.base.text import called_name, repair_text, string_of
+from chatsite.providers.base.text import called_name, string_of
 
 
 # ---- text ------------------------------------------------------------------------------------

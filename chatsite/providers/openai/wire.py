@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from chatsite.messages import Message
+from chatsite.messages import Message, plain_text
 from chatsite.providers.base.provider import (
     Request,
     SentParameters,
@@ -18,7 +18,6 @@ from chatsite.providers.base.provider import (
 )
 from chatsite.providers.base.provider_metadata import returned_fields
 from chatsite.providers.base.role_order import join_texts, order_roles
-from chatsite.providers.base.text import plain_text
 from chatsite.providers.known.models import ModelFacts
 from chatsite.wording import say
 

@@ -18,10 +18,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from chatsite.history import TOKENS_PER_MESSAGE, estimate
-from chatsite.messages import Attachment, Basis, Message, TokenCount
+from chatsite.messages import Attachment, Basis, Message, TokenCount, plain_text
 from chatsite.providers.base.media import media_tokens
 from chatsite.providers.base.provider_metadata import stored_reasoning
-from chatsite.providers.base.text import plain_text
 
 if TYPE_CHECKING:
     from tiktoken import Encoding

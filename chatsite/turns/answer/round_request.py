@@ -7,6 +7,7 @@ import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import takewhile
+from typing import Any
 
 from chatsite.conversations.path.cache_places import mark_turns
 from chatsite.conversations.path.loading import load_path
@@ -16,6 +17,7 @@ from chatsite.events import CacheChanged, Decided
 from chatsite.history import AddedMessage, Decision, Entry, Head, StoredRun
 from chatsite.history.values.added_messages import continue_message
 from chatsite.messages import Message
+from chatsite.providers.base.model import Model
 from chatsite.providers.base.provider import Request
 from chatsite.turns.answer.progress import Round, TurnProgress, TurnServices
 from chatsite.turns.answer.sent_requests import fingerprint_in_thread
@@ -153,14 +155,22 @@ async def publish_decision(turn: TurnProgress, request: RoundRequest) -> None:
         **turn.context.agent.asked,
         "fingerprint": await fingerprint_in_thread(decision.request),
     }
-    if files := file_notes(decision.request, model):
-        receipt["files"] = list(files)
-    if request.rendered.given:
-        receipt["given"] = [file.to_dict() for file in request.rendered.given]
-    if has_media(decision.request, model):
-        receipt["media"] = True
+    if any(message.attachments for message in decision.request):
+        receipt |= _files_in(request, model)
     turn.receipt = receipt
     turn.feed.publish(Decided(turn=turn.id, receipt=receipt | turn.names))
+
+
+def _files_in(request: RoundRequest, model: Model) -> dict[str, Any]:
+    """What the receipt says of the files that went along."""
+    found: dict[str, Any] = {}
+    if files := file_notes(request.decision.request, model):
+        found["files"] = list(files)
+    if request.rendered.given:
+        found["given"] = [file.to_dict() for file in request.rendered.given]
+    if has_media(request.decision.request, model):
+        found["media"] = True
+    return found
 
 
 def log_decision(decision: Decision) -> None:

@@ -10,7 +10,7 @@ from chatsite.conversations.path.queries import current_owner
 from chatsite.errors import ProviderError
 from chatsite.events import Calling, Reading, Waiting
 from chatsite.history import Decision
-from chatsite.messages import UNSOUND
+from chatsite.messages import UNSOUND, repair_text
 from chatsite.providers.base.provider import (
     CallBegun,
     Chunk,
@@ -22,7 +22,6 @@ from chatsite.providers.base.provider import (
     Request,
     TextPiece,
 )
-from chatsite.providers.base.text import repair_text
 from chatsite.turns.answer.feed import Part
 from chatsite.turns.answer.progress import TurnProgress, TurnServices
 from chatsite.turns.answer.retries import open_answer

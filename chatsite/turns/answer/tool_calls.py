@@ -13,10 +13,9 @@ from typing import Any, TypeVar
 from chatsite.conversations.turn.rounds import begin_calls, end_call
 from chatsite.errors import ProviderError
 from chatsite.events import CallEnded, CallsStarted
-from chatsite.messages import Message, ToolCall
+from chatsite.messages import Message, ToolCall, repair_text
 from chatsite.providers.base.bounds import LONGEST_ID
 from chatsite.providers.base.provider import Finished, WrittenCall
-from chatsite.providers.base.text import repair_text
 from chatsite.tools.tool import ToolContext, ToolError, parse_arguments
 from chatsite.tools.toolbox import call_tool, content_within, error_content
 from chatsite.turns.answer.progress import TurnProgress, TurnServices
