@@ -75,7 +75,7 @@ EXCEPTED = {
     "history/live_list.py": AUTHOR,
     "history/policies/triage_question.py": MODEL,
     "history/summary_plan.py": MODEL,
-    "history/values/added_messages.py": MODEL,
+    "history/path/added_messages.py": MODEL,
     "kv_cache/books.py::Book.faults": LOG,
     "mail/account.py::_bad_address": ADMIN,
     "process_limits.py": LOG,

@@ -2,33 +2,44 @@
 
 from chatsite.history.decision.decide import decide
 from chatsite.history.decision.receipt import Decision, show_receipt
-from chatsite.history.live_list import History
-from chatsite.history.path.cleaner import Cleaner
-from chatsite.history.path.room import RequestRoom
-from chatsite.history.policies.base import Everything, Reach, Tokens, Users
-from chatsite.history.policies.cuts import apply_history_policy
-from chatsite.history.policies.table import POLICIES
-from chatsite.history.selection import Selection
-from chatsite.history.settings.resolve import first_values, may_use_url, resolve
-from chatsite.history.settings.row import Setting, SourceValue
-from chatsite.history.settings.table import ENVIRONMENT_NAMES, URL_NAMES
-from chatsite.history.settings.turn_settings import Settings, reach
-from chatsite.history.values.counts import TOKENS_PER_MESSAGE, estimate, estimate_message, tokens_of
-from chatsite.history.values.evidence import (
+from chatsite.history.evidence import (
     NO_EVIDENCE,
+    AddedMessage,
     Evidence,
     Hit,
     Previous,
     Recall,
     RunningSummary,
+    StoredRun,
     StrategyChoice,
     StrategySlot,
     TriageChoice,
 )
-from chatsite.history.values.layout import AddedMessage, StoredRun
-from chatsite.history.values.sendable import BACKGROUND
-from chatsite.history.values.transcript import Entry, NotLoaded, Transcript, Turn, split_turns
-from chatsite.history.values.window import Head, Window
+from chatsite.history.live_list import History
+from chatsite.history.path.cleaner import Cleaner
+from chatsite.history.path.transcript import (
+    BACKGROUND,
+    Entry,
+    NotLoaded,
+    Transcript,
+    Turn,
+    split_turns,
+)
+from chatsite.history.policies.base import Everything, Reach, Tokens, Users
+from chatsite.history.policies.cuts import apply_history_policy
+from chatsite.history.policies.table import POLICIES
+from chatsite.history.room import Head, RequestRoom, Window
+from chatsite.history.selection import Selection
+from chatsite.history.settings.resolve import first_values, may_use_url, resolve
+from chatsite.history.settings.row import Setting, SourceValue
+from chatsite.history.settings.table import ENVIRONMENT_NAMES, URL_NAMES
+from chatsite.history.settings.turn_settings import Settings, reach
+from chatsite.history.token_estimate import (
+    TOKENS_PER_MESSAGE,
+    estimate,
+    estimate_message,
+    tokens_of,
+)
 
 __all__ = [
     "BACKGROUND",

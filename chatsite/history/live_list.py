@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 
 from chatsite.errors import BadRestore, TurnRunning
-from chatsite.history.values.sendable import unsendable
-from chatsite.history.values.transcript import Entry
+from chatsite.history.path.marks import unsendable
+from chatsite.history.path.transcript import Entry
 from chatsite.messages import ROLES, Message
 from chatsite.wording import say
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from chatsite.history.values.counts import tokens_of
+from chatsite.history.token_estimate import tokens_of
 from chatsite.messages import Attachment, Message, Role
 
 _LABELS: dict[Role, str] = {

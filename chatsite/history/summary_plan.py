@@ -11,16 +11,16 @@ from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from chatsite.history.values.counts import estimate, tokens_of
-from chatsite.history.values.sendable import (
+from chatsite.history.path.marks import (
     background_answers,
     excluded_answers,
     is_background,
     is_excluded,
     is_unanswered,
 )
-from chatsite.history.values.shortened import actions_line
-from chatsite.history.values.transcript import Entry, Turn, split_turns
+from chatsite.history.path.shortened import actions_line
+from chatsite.history.path.transcript import Entry, Turn, split_turns
+from chatsite.history.token_estimate import estimate, tokens_of
 from chatsite.messages import Message
 
 # Percentages of the limit: a fold begins this early, so that the summary is there before it is

@@ -23,7 +23,7 @@ from chatsite.history import (
     split_turns,
     tokens_of,
 )
-from chatsite.history.values.sendable import is_pinned, selectable_entries
+from chatsite.history.path.marks import is_pinned, selectable_entries
 from chatsite.kv_cache.cleanup import STRATEGIES, Cleanup, OlderTurn, unknown_strategy, unload
 from chatsite.turns.context.drafts import EMPTY, Drafts
 from chatsite.turns.context.turn_context import PageRequest

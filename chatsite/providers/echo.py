@@ -11,10 +11,10 @@ import re
 from collections.abc import AsyncGenerator, Sequence
 
 from chatsite.messages import Basis, Message, TokenCount, plain_text
-from chatsite.providers.base.model import Model
 from chatsite.providers.base.provider import (
     Chunk,
     Finished,
+    Model,
     Request,
     SentParameters,
     Status,

@@ -9,7 +9,7 @@ import uuid
 from dataclasses import dataclass
 from typing import Literal
 
-from chatsite.conversations.owners import Owner
+from chatsite.conversations.ownership import Owner
 from chatsite.messages import Attachment
 
 # What people said; a request to this program; what Talk itself notes; a message that was deleted;

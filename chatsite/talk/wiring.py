@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from django.conf import settings
 
-from chatsite.conversations.owners import Owner
+from chatsite.conversations.ownership import Owner
 from chatsite.conversations.versions.edits import TextChange
 from chatsite.events import Cleared, PathChanged, SummaryChanged
 from chatsite.kv_cache.slots.cache import Cache

@@ -26,7 +26,7 @@ from chatsite.history import (
     decide,
     resolve,
 )
-from chatsite.history.values.shortened import SHORTENED
+from chatsite.history.path.shortened import SHORTENED
 from chatsite.messages import Message
 from conformance_kit.cases import PLENTY, Case, CaseEntry, with_tokens
 from conformance_kit.trials import PolicyRefused, Trial

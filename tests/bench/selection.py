@@ -9,7 +9,7 @@ from functools import partial
 from chatsite.history.lexical.index import Index, Line
 from chatsite.history.lexical.passages import worth
 from chatsite.history.lexical.ranking import SearchQuestion, question_in_chat, rank_messages
-from chatsite.history.values.added_messages import LABEL_TOKENS
+from chatsite.history.path.added_messages import LABEL_TOKENS
 from chatsite.messages import Message
 from chatsite.providers.tokens.passage_vectors import PassageVectors
 from chatsite.providers.tokens.sentence_vectors import SentenceVectors

@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from chatsite.history.values.layout import AddedMessage, LayoutItem, StoredRun
+from chatsite.history.evidence import AddedMessage, LayoutItem, StoredRun
 from tests.bench.dialogues import Dialogue, Question, Spoken
 from tests.bench.sent.bill import Bill, SentRequest, in_time
 from tests.bench.sent.chart import Panel, Series, draw

@@ -9,10 +9,10 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from chatsite.conversations.owners import Owner
+from chatsite.conversations.ownership import Owner
 from chatsite.conversations.turn.receipts import request_parts, turn_owner
 from chatsite.errors import ChatsiteError
-from chatsite.history.records.replay import StoredRequest
+from chatsite.history.receipts.replay import StoredRequest
 from chatsite.turns.answer.sent_requests import RebuiltRequest, rebuild_request
 from chatsite.turns.context.stored_files import StoredFiles
 from chatsite.wiring.site import Site

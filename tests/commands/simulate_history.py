@@ -21,7 +21,7 @@ from chatsite.errors import ChatsiteError, NotFound
 from chatsite.history import POLICIES, Everything, Settings, may_use_url
 from chatsite.history.settings.grammar import LARGEST, Number, Unreadable
 from chatsite.history.settings.offers import SettingSources, alternatives
-from chatsite.providers.base.model import PUBLISHED
+from chatsite.providers.base.provider import PUBLISHED
 from chatsite.turns.context.turn_context import PageRequest
 from chatsite.turns.what_if.past_evidence import PathIndexReader, decider_of_path
 from chatsite.wiring.site import Site

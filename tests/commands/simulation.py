@@ -12,9 +12,9 @@ from typing import Any
 from chatsite.conversations.records import LoadedPath
 from chatsite.errors import PromptTooLarge
 from chatsite.history import BACKGROUND, Entry, NotLoaded, Settings, Transcript, Users, reach
-from chatsite.history.records.figures import DecisionFigures, ToolGroups, figures_of
+from chatsite.history.receipts.figures import DecisionFigures, ToolGroups, figures_of
 from chatsite.kv_cache.books import LOADED, UNLOADED
-from chatsite.providers.base.model import Price, reusable
+from chatsite.providers.base.provider import Price, reusable
 from chatsite.turns.context.decider import Decider
 from chatsite.turns.context.turn_context import TurnContext
 

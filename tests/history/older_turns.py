@@ -5,9 +5,9 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from chatsite.history.path.transcript import Entry, Turn
 from chatsite.history.policies.base import TriageTerms
 from chatsite.history.settings.resolve import resolve
-from chatsite.history.values.transcript import Entry, Turn
 from chatsite.messages import Message, Source
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chatsite.providers.base.learned import Learned
-from chatsite.providers.base.model import Model
+from chatsite.providers.base.provider import Model
 from tests.examples import some
 
 MODEL = Model(provider="p", name="m", label="m", window=8_192, tools=True)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from chatsite.errors import BadFile, BadSetting
-from chatsite.providers.base.model import Price
+from chatsite.providers.base.provider import Price
 from chatsite.providers.known.models import (
     ModelFacts,
     ModelTable,

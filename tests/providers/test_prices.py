@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from chatsite.providers.base.model import Price, reusable
+from chatsite.providers.base.provider import Price, reusable
 from chatsite.providers.known.models import known_facts as facts_of
 
 

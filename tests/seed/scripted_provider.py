@@ -8,10 +8,10 @@ from collections.abc import AsyncGenerator, Mapping
 from dataclasses import dataclass, replace
 
 from chatsite.errors import ProviderError
-from chatsite.providers.base.model import Model
 from chatsite.providers.base.provider import (
     Chunk,
     Finished,
+    Model,
     ReasoningPiece,
     Request,
     TextPiece,

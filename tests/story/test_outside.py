@@ -10,7 +10,7 @@ import aiohttp
 import pytest
 
 from chatsite.history import POLICIES
-from chatsite.history.policies.none import WHY_SWITCHED_OFF
+from chatsite.history.policies.cuts import WHY_SWITCHED_OFF
 from tests.fakes.openai_server import FakeOpenAI
 from tests.person import Person
 from tests.running import Server

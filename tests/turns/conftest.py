@@ -16,10 +16,10 @@ from chatsite.agents.template_file import parse_template
 from chatsite.conversations.path.queries import receipt_of
 from chatsite.events import Event, TurnEnded
 from chatsite.history import Settings, show_receipt
-from chatsite.providers.base.model import Model
 from chatsite.providers.base.provider import (
     Chunk,
     Finished,
+    Model,
     Provider,
     ReasoningPiece,
     Request,

@@ -6,8 +6,7 @@ import pytest
 
 from chatsite.errors import ProviderError
 from chatsite.messages import Message
-from chatsite.providers.base.model import Model
-from chatsite.providers.base.provider import Provider
+from chatsite.providers.base.provider import Model, Provider
 from chatsite.providers.echo import EchoProvider
 from chatsite.turns.agents.resolved_agent import resolve_agent
 from tests.turns.conftest import settings_for, template

@@ -14,7 +14,7 @@ from chatsite.conversations.models import Turn
 from chatsite.errors import NotFound
 from chatsite.history import show_receipt
 from chatsite.messages import Attachment, Basis, Message, TokenCount, ToolCall
-from chatsite.providers.base.model import Model
+from chatsite.providers.base.provider import Model
 from chatsite.turns.agents.resolved_agent import ResolvedAgent
 from chatsite.turns.context.drafts import Draft
 from chatsite.turns.context.turn_context import Contexts, PageRequest

@@ -14,7 +14,7 @@ from chatsite.files import inspector
 from chatsite.messages import Attachment, Message
 from chatsite.providers.base.files import FileContent, NoFiles
 from chatsite.providers.base.media import SENT_BYTES, SENT_SIDE
-from chatsite.providers.base.model import Medium, Model
+from chatsite.providers.base.provider import Medium, Model
 from chatsite.storage import reading
 from chatsite.turns.context.file_forms import (
     best_forms,

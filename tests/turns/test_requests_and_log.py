@@ -19,10 +19,10 @@ from chatsite.conversations.models import Turn
 from chatsite.conversations.turn import receipts
 from chatsite.errors import NotFound
 from chatsite.history import Entry, Head
-from chatsite.history.records.replay import StoredRequest
+from chatsite.history.receipts.replay import StoredRequest
 from chatsite.messages import Attachment, Message, ToolCall
 from chatsite.providers.base.files import NO_FILES, NoFiles
-from chatsite.providers.base.model import Model
+from chatsite.providers.base.provider import Model
 from chatsite.providers.openai.wire import wire_messages
 from chatsite.turns.answer.sent_requests import rebuild_request, request_fingerprint
 from chatsite.turns.context.file_forms import forms_of, render_files

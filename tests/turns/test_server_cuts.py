@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from chatsite.messages import Attachment, Basis, Message, TokenCount
-from chatsite.providers.base.model import Model
+from chatsite.providers.base.provider import Model
 from chatsite.providers.tokens.tokenizers import Estimate, O200k
 from chatsite.turns.answer.server_cuts import ReportedPrompt, server_cut, unsure_of
 from chatsite.turns.context.file_forms import has_media

@@ -11,7 +11,7 @@ from chatsite.conversations.models import Message as Row
 from chatsite.conversations.models import Turn
 from chatsite.conversations.path import loading
 from chatsite.history import Everything, show_receipt
-from chatsite.providers.base.model import Price
+from chatsite.providers.base.provider import Price
 from chatsite.turns.context.turn_context import PageRequest
 from chatsite.turns.evidence.recall import Recaller
 from chatsite.turns.what_if.past_evidence import PathIndexReader, decider_of_path

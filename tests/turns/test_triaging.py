@@ -11,7 +11,7 @@ import pytest
 
 from chatsite.agents.template_file import parse_template
 from chatsite.history import Evidence, Transcript, resolve
-from chatsite.history.values.transcript import Entry
+from chatsite.history.path.transcript import Entry
 from chatsite.messages import Message
 from chatsite.providers.base.provider import Provider
 from chatsite.providers.echo import EchoProvider

@@ -13,10 +13,10 @@ from typing import Any, cast
 
 from chatsite.agents.template import Template
 from chatsite.history import Head, Transcript, Window
-from chatsite.history.path.room import RequestRoom
-from chatsite.history.values.evidence import TEXT_ROLES, StrategySlot
-from chatsite.history.values.sendable import selectable_entries
-from chatsite.history.values.transcript import split_turns
+from chatsite.history.evidence import TEXT_ROLES, StrategySlot
+from chatsite.history.path.marks import selectable_entries
+from chatsite.history.path.transcript import split_turns
+from chatsite.history.room import RequestRoom
 from chatsite.messages import UNSOUND, Attachment, Message, TokenCount, ToolCall
 
 # In an answer: the worker ends with it, since the strategy left threads behind.

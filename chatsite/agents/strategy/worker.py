@@ -23,7 +23,7 @@ from chatsite.agents.strategy.protocol import (
     line_of,
     read_answer,
 )
-from chatsite.history.values.evidence import StrategySlot
+from chatsite.history.evidence import StrategySlot
 from chatsite.process_limits import SUPERVISES, end_children
 
 log = logging.getLogger("chatsite.strategy")

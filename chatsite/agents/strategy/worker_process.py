@@ -23,7 +23,7 @@ from typing import IO, Any
 
 from chatsite.agents.strategy.protocol import LAST, StrategyFailure, StrategyInput, line_of
 from chatsite.history import Selection, estimate
-from chatsite.history.values.evidence import TEXT_ROLES
+from chatsite.history.evidence import TEXT_ROLES
 from chatsite.messages import Message
 from chatsite.process_limits import (
     adopt_orphans,

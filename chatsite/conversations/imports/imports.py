@@ -12,7 +12,7 @@ from chatsite.conversations.database.rows import conversation_view
 from chatsite.conversations.database.statements import CONVERSATION_TOTALS, MESSAGES
 from chatsite.conversations.files.uploads import characters_of, require_words
 from chatsite.conversations.models import UNANSWERED, Conversation
-from chatsite.conversations.owners import Owner
+from chatsite.conversations.ownership import Owner
 from chatsite.conversations.path.active_path import place_at_end, with_token_count
 from chatsite.errors import NotFound
 from chatsite.messages import Message

@@ -11,8 +11,7 @@ from django.db.models import Q, QuerySet
 from chatsite.conversations.database.rows import choice_of, entry_of
 from chatsite.conversations.database.statements import ENTRY_FIELDS
 from chatsite.conversations.models import Conversation, Message, Summary, Turn
-from chatsite.conversations.owners import Owner
-from chatsite.conversations.ownership import owned_conversation, owned_turn
+from chatsite.conversations.ownership import Owner, owned_conversation, owned_turn
 from chatsite.conversations.path.tree import user_message_of
 from chatsite.conversations.records import LoadedPath, PastTurn, StoredConversation
 from chatsite.conversations.summaries.queries import holding_summaries, summary_of
@@ -20,7 +19,7 @@ from chatsite.errors import NotFound
 from chatsite.history import AddedMessage, RunningSummary, StoredRun, Transcript, show_receipt
 from chatsite.history.policies.summary import SUMMARY
 from chatsite.history.policies.table import needed_evidence
-from chatsite.history.records.replay import StoredRequest, layout_of
+from chatsite.history.receipts.replay import StoredRequest, layout_of
 from chatsite.storage import reading
 from chatsite.wording import say
 

@@ -5,27 +5,29 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from chatsite.history.decision.compose import ComposedRequest, compose
+from chatsite.history.decision.compose import ComposedRequest, compose, leading_tokens
 from chatsite.history.decision.fit import DecisionInput, cut_key, fit
-from chatsite.history.decision.prefix import leading_tokens
 from chatsite.history.decision.receipt import Decision, DraftState
 from chatsite.history.decision.verdicts import Exchanges, Findings, verdicts
+from chatsite.history.evidence import NO_EVIDENCE, Evidence
+from chatsite.history.path.added_messages import Quotes, quote_notes
 from chatsite.history.path.cleaner import Cleaner
+from chatsite.history.path.marks import Path, PathContext, remembered_from
 from chatsite.history.path.overflow import FittedPath
-from chatsite.history.path.path_context import Path, PathContext
-from chatsite.history.path.quotes import Quotes, quote_notes
-from chatsite.history.path.room import RequestRoom
-from chatsite.history.path.talk_limit import within_talk_limit
+from chatsite.history.path.transcript import (
+    BACKGROUND,
+    Entry,
+    NotLoaded,
+    Transcript,
+    within_talk_limit,
+)
 from chatsite.history.path.turn_verdicts import PathVerdict, judge_current, judge_path
-from chatsite.history.policies.all import ALL
 from chatsite.history.policies.base import DecisionContext, Policy, Users
+from chatsite.history.policies.cuts import ALL
+from chatsite.history.reasons import SENT, Reason
+from chatsite.history.room import Head, RequestRoom, Window
 from chatsite.history.settings.turn_settings import Settings
-from chatsite.history.values.counts import tokens_of
-from chatsite.history.values.evidence import NO_EVIDENCE, Evidence
-from chatsite.history.values.reasons import SENT, Reason
-from chatsite.history.values.sendable import BACKGROUND, remembered_from
-from chatsite.history.values.transcript import Entry, NotLoaded, Transcript
-from chatsite.history.values.window import Head, Window
+from chatsite.history.token_estimate import tokens_of
 
 
 def decide(

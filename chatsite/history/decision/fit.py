@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from chatsite.history.evidence import Evidence
+from chatsite.history.path.added_messages import Quotes
 from chatsite.history.path.cleaner import Cleaner
 from chatsite.history.path.overflow import FittedPath, Overflow
-from chatsite.history.path.quotes import Quotes
-from chatsite.history.path.room import RequestRoom
+from chatsite.history.path.transcript import NotLoaded, Transcript
 from chatsite.history.path.turn_verdicts import PathVerdict
 from chatsite.history.policies.base import Policy, Reach, Tokens
+from chatsite.history.reasons import Reason
+from chatsite.history.room import Head, RequestRoom, Window, known_counts
 from chatsite.history.settings.turn_settings import Settings
-from chatsite.history.values.evidence import Evidence
-from chatsite.history.values.reasons import Reason
-from chatsite.history.values.transcript import NotLoaded, Transcript
-from chatsite.history.values.window import Head, Window, known_counts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,14 +12,12 @@ from typing import Any, Literal
 
 from chatsite.history.decision.shown_verdicts import Bounds, show_verdicts
 from chatsite.history.decision.verdicts import Exchanges, Verdict
+from chatsite.history.evidence import LayoutItem, Report, read_layout
 from chatsite.history.path.cleaner import CleanupResult
-from chatsite.history.path.room import PART_NAMES, RequestPart, rest_of
+from chatsite.history.room import PART_NAMES, RequestPart, Window, rest_of
 from chatsite.history.settings.rules import LOCK_REASON
 from chatsite.history.settings.stored_settings import ShownSettings, show_settings, store_settings
 from chatsite.history.settings.turn_settings import Settings
-from chatsite.history.values.evidence import Report
-from chatsite.history.values.layout import LayoutItem, read_layout
-from chatsite.history.values.window import Window
 from chatsite.messages import Basis, Message
 from chatsite.wording import say
 

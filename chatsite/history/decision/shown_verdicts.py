@@ -10,8 +10,8 @@ from typing import Any
 
 from chatsite.history.decision.verdicts import ROLES
 from chatsite.history.lexical.sharing import show_why
-from chatsite.history.values.reasons import SENT, SENTENCES
-from chatsite.history.values.window import Window, weakest
+from chatsite.history.reasons import SENT, SENTENCES
+from chatsite.history.room import Window, weakest
 from chatsite.messages import Basis
 from chatsite.wording import say
 

@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from chatsite.history.path.marks import is_background
 from chatsite.history.path.overflow import FittedPath
-from chatsite.history.values.reasons import SENT, Reason
-from chatsite.history.values.sendable import is_background
-from chatsite.history.values.transcript import Transcript
-from chatsite.history.values.window import Head, known_counts, weakest
+from chatsite.history.path.transcript import Transcript
+from chatsite.history.reasons import SENT, Reason
+from chatsite.history.room import Head, known_counts, weakest
 from chatsite.messages import Basis, Role, TokenCount
 
 # What a run with this reason has for a role, unless it says another.

@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from heapq import nlargest
 from typing import Protocol
 
+from chatsite.history.evidence import Hit
 from chatsite.history.lexical.index import ASKS, TELLS_TIME, Index
 from chatsite.history.lexical.scoring import CANDIDATES, Scores, scores
 from chatsite.history.lexical.sharing import Sharing
 from chatsite.history.lexical.words import asks_when, author_meant, spelled
-from chatsite.history.values.evidence import Hit
 from chatsite.wording import later
 
 # All in units of z-scores. Between two people a neighbour's score counts by a fifth, because what

@@ -18,7 +18,7 @@ from chatsite.history.path.turn_verdicts import (
     below_unloaded,
     without_room,
 )
-from chatsite.history.values.reasons import Reason
+from chatsite.history.reasons import Reason
 from chatsite.wording import say_count
 
 

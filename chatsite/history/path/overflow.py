@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from chatsite.history.evidence import Evidence, RunningSummary
+from chatsite.history.path.added_messages import Quotes
 from chatsite.history.path.cleaner import Cleaner, CleanupResult, clean_up
 from chatsite.history.path.guard import GuardCut, TurnSize, guard
-from chatsite.history.path.quotes import Quotes
 from chatsite.history.path.turn_verdicts import MARKS_FILL_IT, PathVerdict, TurnVerdict
-from chatsite.history.values.evidence import Evidence, RunningSummary
-from chatsite.history.values.reasons import Reason
+from chatsite.history.reasons import Reason
 from chatsite.messages import Message
 
 

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Literal
 
-from chatsite.history.values.reasons import Reason
-from chatsite.history.values.transcript import Turn
+from chatsite.history.path.transcript import Turn
+from chatsite.history.reasons import Reason
 from chatsite.messages import Message
 
 TextPlace = Literal["system", "before", "after"]

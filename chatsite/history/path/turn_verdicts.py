@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from chatsite.history.path.path_context import PathContext
-from chatsite.history.path.policy_choice import PolicyChoice, TurnRule
-from chatsite.history.values.reasons import SENT, Reason
-from chatsite.history.values.sendable import (
+from chatsite.history.path.marks import (
+    PathContext,
     background_answers,
     holds_any,
     is_background,
@@ -16,9 +14,11 @@ from chatsite.history.values.sendable import (
     unless_asked_for,
     unsendable,
 )
-from chatsite.history.values.shortened import shorten_answer
-from chatsite.history.values.transcript import Entry, Turn
-from chatsite.history.values.window import sum_tokens
+from chatsite.history.path.policy_choice import PolicyChoice, TurnRule
+from chatsite.history.path.shortened import shorten_answer
+from chatsite.history.path.transcript import Entry, Turn
+from chatsite.history.reasons import SENT, Reason
+from chatsite.history.room import sum_tokens
 from chatsite.messages import Message
 from chatsite.wording import later
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from chatsite.history.evidence import Evidence
+from chatsite.history.path.marks import PathContext, PathTerms
 from chatsite.history.path.overflow import FittedPath, Overflow, clean_or_cut
-from chatsite.history.path.path_context import PathContext, PathTerms
 from chatsite.history.path.policy_choice import PolicyChoice
-from chatsite.history.values.evidence import Evidence
-from chatsite.history.values.reasons import Reason
-from chatsite.history.values.transcript import Turn
+from chatsite.history.path.transcript import Turn
+from chatsite.history.reasons import Reason
 
 
 # ---- how far a policy reaches ----------------------------------------------------------------

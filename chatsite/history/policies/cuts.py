@@ -1,5 +1,6 @@
-"""`apply_history_policy` cuts a list of messages; policies that send the newest turns choose by it.
+"""The policies that only cut, `none`, `lastN`, `all` and `tokens`, and how they cut.
 
+`apply_history_policy` cuts a list of messages; policies that send the newest turns choose by it.
 What a turn sends under `none`, `lastN` and `all` is its result, with the marks and the limit
 applied afterwards.
 """
@@ -7,12 +8,15 @@ applied afterwards.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from operator import index
 
+from chatsite.history.path.overflow import cut_oldest
 from chatsite.history.path.policy_choice import PolicyChoice, TurnRule
-from chatsite.history.policies.base import DecisionContext
-from chatsite.history.values.reasons import Reason
+from chatsite.history.policies.base import DecisionContext, Everything, Policy, Terms, Tokens, Users
+from chatsite.history.reasons import Reason
 from chatsite.messages import Message
+from chatsite.wording import later, say, say_count
 
 Choose = Callable[[DecisionContext], PolicyChoice]
 
@@ -104,3 +108,91 @@ def choose_every_turn(*, sent: Reason) -> Choose:
         return PolicyChoice(rule=lambda turn: is_sent, tail=first, reached=context.reached)
 
     return choose
+
+
+# ---- `none`: the current turn alone ---------------------------------------------------------
+WHY_SWITCHED_OFF = later(
+    "The memory of this agent's conversations is switched off (conversation.enabled is false): "
+    "whatever the policy, only this message is sent."
+)
+choose_current = choose_by_cut("none", sent="within_length", left_out="over_length")
+
+NONE = Policy(
+    name="none",
+    title=later("Only your new message"),
+    about=later("Nothing earlier is sent."),
+    label="none",
+    words=lambda terms: say("only your new message"),
+    scope=lambda terms: say("your new message"),
+    reach=lambda terms: Users(1),
+    choose=choose_current,
+    beyond_reach="over_length",
+    only_current=True,
+)
+
+
+def _choose_switched_off(context: DecisionContext) -> PolicyChoice:
+    return replace(choose_current(context), notes=(WHY_SWITCHED_OFF,))
+
+
+# Acts in place of the chosen policy where `enabled` of the conversation's settings is false.
+SWITCHED_OFF = replace(NONE, choose=_choose_switched_off)
+
+
+# ---- `lastN`: the last turns that the user began --------------------------------------------
+def _last_exchanges(terms: Terms) -> str:
+    """The newest is the one of the current message."""
+    count = acting_length(terms.length)
+    return say_count("this exchange", "your last {count} exchanges", count)
+
+
+def _words(terms: Terms) -> str:
+    most = acting_length(terms.length)
+    if most == 1:
+        return say("only this exchange")
+    step = min(terms.step, most)
+    if step == 1:
+        return _last_exchanges(terms)
+    return say("{exchanges}, moving {step} at a time", exchanges=_last_exchanges(terms), step=step)
+
+
+LAST_N = Policy(
+    name="lastN",
+    title=later("Your last exchanges"),
+    about=later("Each a message and its answer, the new one included."),
+    label="lastN",
+    words=_words,
+    scope=_last_exchanges,
+    reach=lambda terms: Users(acting_length(terms.length)),
+    choose=choose_by_cut("lastN", sent="within_length", left_out="over_length"),
+    beyond_reach="over_length",
+    own_settings=frozenset({"step"}),
+    uses_length=True,
+)
+
+
+# ---- `all`: everything, as far as the model has room; `tokens`: as far as the budget, too ---
+ALL = Policy(
+    name="all",
+    title=later("Everything"),
+    about=later("The whole chat, as far as the model has room."),
+    label="all",
+    words=lambda terms: say("everything"),
+    scope=lambda terms: say("everything"),
+    reach=lambda terms: Everything(),
+    choose=choose_by_cut("all", sent="within_budget", left_out="not_read"),
+    beyond_reach="not_read",
+)
+
+TOKENS = Policy(
+    name="tokens",
+    title=later("As much recent history as fits"),
+    about=later("The newest exchanges, up to the limit below; the oldest drop out."),
+    label="tokens",
+    words=lambda terms: say("as much recent history as fits"),
+    scope=lambda terms: say("the newest turns"),
+    reach=lambda terms: Tokens(),
+    choose=choose_every_turn(sent="within_budget"),
+    beyond_reach="over_budget",
+    make_room=cut_oldest,
+)

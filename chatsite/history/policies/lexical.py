@@ -8,16 +8,15 @@ request keeps its beginning and a provider's cache serves it.
 from __future__ import annotations
 
 from chatsite.history.lexical.words import terms
+from chatsite.history.path.added_messages import Quotes, can_be_quoted
 from chatsite.history.path.guard import GuardCut, TurnSize
 from chatsite.history.path.overflow import FittedPath, Overflow, after_guard
-from chatsite.history.path.quotes import Quotes
 from chatsite.history.path.turn_verdicts import PathVerdict
 from chatsite.history.policies.base import Policy, Tokens
 from chatsite.history.policies.cuts import choose_every_turn
 from chatsite.history.policies.lexical_layout import LexicalLayout, lay_out
 from chatsite.history.policies.lexical_quotes import QuotedHits
-from chatsite.history.values.added_messages import can_be_quoted
-from chatsite.history.values.reasons import Reason
+from chatsite.history.reasons import Reason
 from chatsite.wording import later, say
 
 NOT_SEARCHED = later("Older messages were not searched: the newest turns are sent.")

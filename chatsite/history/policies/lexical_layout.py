@@ -10,14 +10,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from chatsite.history.evidence import AddedMessage
 from chatsite.history.lexical.words import asks_only, is_question
+from chatsite.history.path.added_messages import Quotes
 from chatsite.history.path.guard import FLOOR
 from chatsite.history.path.overflow import Overflow
-from chatsite.history.path.quotes import Quotes
 from chatsite.history.path.turn_verdicts import TurnVerdict
 from chatsite.history.policies.lexical_quotes import QuotableMessages, QuotedHits, quote_hits
-from chatsite.history.values.layout import AddedMessage
-from chatsite.history.values.window import known_tokens
+from chatsite.history.room import known_tokens
 
 # Percent of the room for older turns and quotes that the newest turns may take.
 TAIL = 50

@@ -8,19 +8,18 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from chatsite.history.evidence import Hit
 from chatsite.history.lexical.passages import worth
-from chatsite.history.path.quotes import Quotes
-from chatsite.history.path.turn_verdicts import PathVerdict, TurnVerdict
-from chatsite.history.values.added_messages import (
+from chatsite.history.path.added_messages import (
     BLOCK_TOKENS,
+    Quotes,
     block_tokens,
     can_be_quoted,
     quote_tokens,
 )
-from chatsite.history.values.evidence import Hit
-from chatsite.history.values.reasons import NEVER_QUOTED, Reason
-from chatsite.history.values.sendable import BACKGROUND
-from chatsite.history.values.transcript import Entry
+from chatsite.history.path.transcript import BACKGROUND, Entry
+from chatsite.history.path.turn_verdicts import PathVerdict, TurnVerdict
+from chatsite.history.reasons import NEVER_QUOTED, Reason
 from chatsite.wording import later
 
 STAYS = later("it mattered for an earlier message and stays where it was quoted")

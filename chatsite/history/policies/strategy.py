@@ -6,17 +6,16 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from chatsite.history.evidence import StrategyChoice, StrategySlot
+from chatsite.history.path.marks import Path, unsendable
 from chatsite.history.path.overflow import cut_oldest
-from chatsite.history.path.path_context import Path
 from chatsite.history.path.policy_choice import PolicyChoice, StrategyText, TextPlace, TurnRule
+from chatsite.history.path.transcript import Turn
 from chatsite.history.path.turn_verdicts import judge_path
 from chatsite.history.policies.base import DecisionContext, Policy, Users
 from chatsite.history.policies.cuts import choose_every_turn
-from chatsite.history.values.evidence import StrategyChoice, StrategySlot
-from chatsite.history.values.reasons import Reason
-from chatsite.history.values.sendable import unsendable
-from chatsite.history.values.transcript import Turn
-from chatsite.history.values.window import known_tokens
+from chatsite.history.reasons import Reason
+from chatsite.history.room import known_tokens
 from chatsite.messages import Message
 from chatsite.wording import later, say
 

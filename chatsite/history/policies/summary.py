@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from chatsite.history.evidence import RunningSummary
+from chatsite.history.path.added_messages import summary_message
 from chatsite.history.path.overflow import FittedPath, Overflow, cut_oldest
+from chatsite.history.path.transcript import BACKGROUND
 from chatsite.history.path.turn_verdicts import PathVerdict, TurnVerdict
 from chatsite.history.policies.base import Policy, Tokens
 from chatsite.history.policies.cuts import choose_every_turn
-from chatsite.history.values.added_messages import summary_message
-from chatsite.history.values.evidence import RunningSummary
-from chatsite.history.values.reasons import Reason
-from chatsite.history.values.sendable import BACKGROUND
+from chatsite.history.reasons import Reason
 from chatsite.wording import later, say
 
 ABOVE_SUMMARY = later("above the first message that the running summary holds")

@@ -5,14 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from chatsite.history.policies.all import ALL
 from chatsite.history.policies.base import PolicyTable
-from chatsite.history.policies.last_n import LAST_N
+from chatsite.history.policies.cuts import ALL, LAST_N, NONE, TOKENS
 from chatsite.history.policies.lexical import LEXICAL
-from chatsite.history.policies.none import NONE
 from chatsite.history.policies.strategy import STRATEGY
 from chatsite.history.policies.summary import SUMMARY
-from chatsite.history.policies.tokens import TOKENS
 from chatsite.history.policies.triage import TRIAGE
 
 POLICIES = PolicyTable(

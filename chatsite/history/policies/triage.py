@@ -10,18 +10,17 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, fields
 from datetime import datetime, timedelta
 
-from chatsite.history.path.policy_choice import PolicyChoice, TurnRule
-from chatsite.history.policies.base import DecisionContext, Policy, TriageTerms, Users
-from chatsite.history.values.reasons import Reason
-from chatsite.history.values.sendable import (
-    BACKGROUND,
+from chatsite.history.path.marks import (
     is_background,
     is_excluded,
     is_unanswered,
     is_unloaded,
     remembered_from,
 )
-from chatsite.history.values.transcript import Entry, Turn
+from chatsite.history.path.policy_choice import PolicyChoice, TurnRule
+from chatsite.history.path.transcript import BACKGROUND, Entry, Turn
+from chatsite.history.policies.base import DecisionContext, Policy, TriageTerms, Users
+from chatsite.history.reasons import Reason
 from chatsite.wording import later, say, say_count
 
 CHOSEN = later("chosen by a fast model")

@@ -6,10 +6,10 @@ import json
 from collections.abc import Iterator, Mapping
 from datetime import UTC
 
+from chatsite.history.path.shortened import actions_line, shorten
+from chatsite.history.path.transcript import Turn
 from chatsite.history.policies.triage import TriagePlan, is_of_background, time_of
-from chatsite.history.values.counts import estimate_message
-from chatsite.history.values.shortened import actions_line, shorten
-from chatsite.history.values.transcript import Turn
+from chatsite.history.token_estimate import estimate_message
 from chatsite.messages import Message
 
 KEY = "relevant"

@@ -11,7 +11,7 @@ from typing import Any
 
 from chatsite.encoding import Record
 from chatsite.history.policies.base import Policy
-from chatsite.history.policies.none import WHY_SWITCHED_OFF
+from chatsite.history.policies.cuts import WHY_SWITCHED_OFF
 from chatsite.history.policies.table import POLICIES
 from chatsite.history.settings.choosers import Choice
 from chatsite.history.settings.resolve import resolve, why_closed

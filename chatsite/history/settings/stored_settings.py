@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from chatsite.history.policies.base import Policy, Terms
-from chatsite.history.policies.none import SWITCHED_OFF
+from chatsite.history.policies.cuts import SWITCHED_OFF
 from chatsite.history.policies.table import POLICIES
 from chatsite.history.settings import claim_words
 from chatsite.history.settings.choosers import KEPT, LINK, Chooser

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from chatsite.history.policies.last_n import LAST_N
+from chatsite.history.policies.cuts import LAST_N
 from chatsite.history.policies.lexical import LEXICAL
 from chatsite.history.policies.table import POLICIES
 from chatsite.history.settings.grammar import Decimal, Flag, Name, Number, OneOf

@@ -8,7 +8,7 @@ from functools import cache
 from typing import Any
 
 from chatsite.history.policies.base import Everything, Policy, Reach, Terms, Tokens, TriageTerms
-from chatsite.history.policies.none import SWITCHED_OFF
+from chatsite.history.policies.cuts import SWITCHED_OFF
 from chatsite.history.policies.table import POLICIES
 from chatsite.history.settings.row import Setting
 from chatsite.history.settings.table import CONVERSATION_ROWS, ROWS, HistorySettings

@@ -29,8 +29,7 @@ from chatsite.providers.anthropic.request import (
 )
 from chatsite.providers.base.files import UPLOAD_TIMEOUT, forget_uploads
 from chatsite.providers.base.learned import Learned
-from chatsite.providers.base.model import Model
-from chatsite.providers.base.provider import Chunk, Request, SentParameters
+from chatsite.providers.base.provider import Chunk, Model, Request, SentParameters
 from chatsite.providers.http import failures
 from chatsite.providers.http.sdk_errors import explain_sdk_error
 from chatsite.providers.http.server_provider import ServerProvider

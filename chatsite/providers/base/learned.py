@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 
-from chatsite.providers.base.model import Model
+from chatsite.providers.base.provider import Model
 
 # Where a refusal has no numbers, or its numbers say that the prompt should have fitted.
 SHRINK = 0.8

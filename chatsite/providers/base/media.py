@@ -10,7 +10,7 @@ import math
 from typing import Literal
 
 from chatsite.messages import Attachment, Message
-from chatsite.providers.base.model import Medium, Model
+from chatsite.providers.base.provider import Medium, Model
 
 # "image", "pdf", "audio" and "video" are sent as they are. Of "text" the readable text is put into
 # the message, of "name" only the line `File: name`.

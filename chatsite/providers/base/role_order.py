@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-from chatsite.history.values.added_messages import QUOTED_ID
+from chatsite.history.path.added_messages import QUOTED_ID
 from chatsite.messages import Message, Role
 
 # The first message has to be a user's; a strategy may begin with an answer.

@@ -12,10 +12,10 @@ from chatsite.kv_cache.books import Book, Reuse
 from chatsite.kv_cache.slots.cache import Cache
 from chatsite.kv_cache.slots.lease import Lease
 from chatsite.messages import Basis, Message, TokenCount
-from chatsite.providers.base.model import Model
 from chatsite.providers.base.provider import (
     Chunk,
     Finished,
+    Model,
     PromptProgress,
     PromptRead,
     Request,

@@ -8,8 +8,7 @@ from collections.abc import Sequence
 from chatsite.errors import ProviderError
 from chatsite.history import estimate, tokens_of
 from chatsite.providers.base.learned import Learned, Lesson
-from chatsite.providers.base.model import Model
-from chatsite.providers.base.provider import Request, SentParameters, Status, not_sent
+from chatsite.providers.base.provider import Model, Request, SentParameters, Status, not_sent
 from chatsite.providers.http.refusals import Refusal, Sizes
 from chatsite.providers.known.models import ASSUMED_WINDOW, ModelFacts, ModelTable
 from chatsite.providers.known.servers import Server

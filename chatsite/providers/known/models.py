@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import cast, get_args
 
 from chatsite.checked_file import Node
-from chatsite.providers.base.model import Medium, Price
+from chatsite.providers.base.provider import Medium, Price
 
 _MOST_TOKENS = 100_000_000
 

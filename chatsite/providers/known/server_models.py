@@ -16,7 +16,7 @@ from typing import Any
 
 import aiohttp
 
-from chatsite.providers.base.model import Medium
+from chatsite.providers.base.provider import Medium
 from chatsite.providers.known.chat_models import is_chat_model
 from chatsite.providers.known.models import ReportedModel
 from chatsite.providers.known.servers import Server

@@ -19,10 +19,9 @@ from pydantic_core import to_json
 
 from chatsite.providers.base.files import forget_uploads
 from chatsite.providers.base.learned import Learned
-from chatsite.providers.base.model import Model
-from chatsite.providers.base.provider import Chunk, Request, SentParameters
-from chatsite.providers.http.sdk_errors import explain_sdk_error
+from chatsite.providers.base.provider import Chunk, Model, Request, SentParameters
 from chatsite.providers.http.refusals import A_TOOL, BOUNDS
+from chatsite.providers.http.sdk_errors import explain_sdk_error
 from chatsite.providers.http.server_provider import ServerProvider
 from chatsite.providers.http.streaming import DEFAULT_TIMEOUTS, Timeouts, relay
 from chatsite.providers.known.models import ModelFacts, ModelTable

@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from chatsite.agents.template import Template
-from chatsite.providers.base.model import Price
-from chatsite.providers.base.provider import Provider
+from chatsite.providers.base.provider import Price, Provider
 from chatsite.providers.known.models import ModelFacts, ReportedModel
 from chatsite.providers.known.servers import LOCAL, Server
 from chatsite.turns.agents.resolved_agent import ResolvedAgent

@@ -13,8 +13,7 @@ from chatsite.errors import ProviderError
 from chatsite.history import Head, Window, estimate
 from chatsite.messages import Message
 from chatsite.providers.base.files import NO_FILES, Files
-from chatsite.providers.base.model import Model
-from chatsite.providers.base.provider import Provider, Request, ToolSpec
+from chatsite.providers.base.provider import Model, Provider, Request, ToolSpec
 from chatsite.providers.known.servers import SERVERS
 from chatsite.tools.tool import Tool
 from chatsite.wording import say

@@ -6,14 +6,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from chatsite.conversations.owners import Owner
+from chatsite.conversations.ownership import Owner
 from chatsite.conversations.records import StartedTurn
 from chatsite.errors import ProviderError
 from chatsite.history import Decision, tokens_of
-from chatsite.history.values.window import weakest
+from chatsite.history.room import weakest
 from chatsite.kv_cache.books import Account
-from chatsite.providers.base.model import Model, Price
-from chatsite.providers.base.provider import Finished, Usage
+from chatsite.providers.base.provider import Finished, Model, Price, Usage
 from chatsite.providers.known.servers import SERVERS
 from chatsite.turns.agents.resolved_agent import FALLBACKS
 from chatsite.turns.answer.checkpoints import CheckpointSaver

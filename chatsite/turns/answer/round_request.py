@@ -15,10 +15,9 @@ from chatsite.conversations.records import LoadedPath
 from chatsite.errors import PromptTooLarge
 from chatsite.events import CacheChanged, Decided
 from chatsite.history import AddedMessage, Decision, Entry, Head, StoredRun
-from chatsite.history.values.added_messages import continue_message
+from chatsite.history.path.added_messages import continue_message
 from chatsite.messages import Message
-from chatsite.providers.base.model import Model
-from chatsite.providers.base.provider import Request
+from chatsite.providers.base.provider import Model, Request
 from chatsite.turns.answer.progress import Round, TurnProgress, TurnServices
 from chatsite.turns.answer.sent_requests import fingerprint_in_thread
 from chatsite.turns.context.decider import RoundDecision

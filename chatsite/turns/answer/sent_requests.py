@@ -13,7 +13,7 @@ from typing import Any, get_args
 from pydantic_core import to_json
 
 from chatsite.history import Head
-from chatsite.history.records.replay import StoredRequest, rebuild_messages
+from chatsite.history.receipts.replay import StoredRequest, rebuild_messages
 from chatsite.messages import Message, messages_as_read
 from chatsite.providers.base.files import Files
 from chatsite.providers.base.media import FileForm

@@ -30,7 +30,7 @@ from typing import Any
 
 from chatsite.history import TOKENS_PER_MESSAGE
 from chatsite.messages import Basis, Message
-from chatsite.providers.base.model import Model
+from chatsite.providers.base.provider import Model
 from chatsite.turns.context.file_forms import has_media
 from chatsite.wording import later, say
 

@@ -24,7 +24,7 @@ from chatsite.history import (
     Transcript,
     decide,
 )
-from chatsite.history.path.talk_limit import within_talk_limit
+from chatsite.history.path.transcript import within_talk_limit
 from chatsite.kv_cache.cleanup import Cleanup, make_room, resolve_cleanup
 from chatsite.messages import Message
 from chatsite.turns.agents.resolved_agent import ResolvedAgent

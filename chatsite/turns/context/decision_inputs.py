@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from chatsite.history import Evidence, Head, Transcript
-from chatsite.history.values.added_messages import block_tokens
-from chatsite.history.values.sendable import unanswered_notes
+from chatsite.history.path.added_messages import block_tokens
+from chatsite.history.path.marks import unanswered_notes
 from chatsite.messages import Message
 from chatsite.providers.base.provider import Tokenizer
 from chatsite.turns.context.turn_context import TurnContext

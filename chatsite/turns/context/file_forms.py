@@ -12,7 +12,7 @@ from chatsite.errors import NotFound
 from chatsite.messages import Attachment, Message
 from chatsite.providers.base.files import Files
 from chatsite.providers.base.media import LARGEST_TOGETHER, FileForm, choose_form, sent_bytes
-from chatsite.providers.base.model import Model
+from chatsite.providers.base.provider import Model
 from chatsite.wording import later, say
 
 FENCES = re.compile("`{3,}")

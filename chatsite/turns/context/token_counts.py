@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from chatsite.history import Head, Transcript
-from chatsite.history.values.window import weakest
+from chatsite.history.room import weakest
 from chatsite.messages import Attachment, Message, TokenCount, messages_as_read
 from chatsite.providers.base.files import NO_FILES, Files
 from chatsite.providers.base.media import choose_form

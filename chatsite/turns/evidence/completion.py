@@ -10,11 +10,11 @@ from dataclasses import dataclass
 
 from chatsite.errors import ProviderError
 from chatsite.messages import Message
-from chatsite.providers.base.model import Model
 from chatsite.providers.base.provider import (
     Chunk,
     Divided,
     Finished,
+    Model,
     Provider,
     Request,
     TextPiece,

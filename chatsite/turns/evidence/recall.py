@@ -9,23 +9,23 @@ from collections.abc import Coroutine, Sequence
 from functools import partial
 from typing import Any, Protocol
 
-from chatsite.conversations.owners import Owner
+from chatsite.conversations.ownership import Owner
 from chatsite.conversations.records import IndexLines, IndexProgress
 from chatsite.conversations.search import stored_indexes as search_index
 from chatsite.conversations.search.stored_indexes import load_index, save_index_part
 from chatsite.errors import Refused
 from chatsite.history import Evidence
+from chatsite.history.evidence import Hit, Recall
 from chatsite.history.lexical.ranking import question_in_chat, recall_messages
-from chatsite.history.policies.lexical import LEXICAL
-from chatsite.history.values.evidence import Hit, Recall
-from chatsite.history.values.sendable import (
+from chatsite.history.path.marks import (
     excluded_answers,
     is_excluded,
     is_unanswered,
     is_unloaded,
     remembered_from,
 )
-from chatsite.history.values.transcript import Entry, split_turns
+from chatsite.history.path.transcript import Entry, split_turns
+from chatsite.history.policies.lexical import LEXICAL
 from chatsite.providers.tokens.sentence_vectors import SentenceVectors
 from chatsite.turns.context.decision_inputs import DecisionInputs
 from chatsite.turns.evidence.index_cache import CHUNK, MEMORY, CachedIndex, IndexCache

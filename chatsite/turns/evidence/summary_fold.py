@@ -22,7 +22,7 @@ from chatsite.history.summary_plan import (
     split_into_pieces,
     turns_to_fold,
 )
-from chatsite.providers.base.model import Model
+from chatsite.providers.base.provider import Model
 from chatsite.turns.context.turn_context import TurnContext
 from chatsite.turns.evidence.completion import side_model
 from chatsite.turns.evidence.summary_writer import Outdated, SummaryDraft, SummaryWriter, room_of

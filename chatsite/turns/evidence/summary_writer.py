@@ -9,6 +9,7 @@ from typing import Any
 
 from chatsite.errors import ProviderError
 from chatsite.history import estimate_message
+from chatsite.history.path.added_messages import summary_text
 from chatsite.history.summary_plan import (
     SummaryPiece,
     cut_at_sentence,
@@ -16,10 +17,8 @@ from chatsite.history.summary_plan import (
     summary_question,
     words_for_tokens,
 )
-from chatsite.history.values.added_messages import summary_text
 from chatsite.messages import UNSOUND, Message, TokenCount
-from chatsite.providers.base.model import Model
-from chatsite.providers.base.provider import Tokenizer, Usage
+from chatsite.providers.base.provider import Model, Tokenizer, Usage
 from chatsite.turns.agents.resolved_agent import ResolvedAgent
 from chatsite.turns.evidence.completion import Unfinished, complete
 from chatsite.wording import say

@@ -9,14 +9,13 @@ from typing import Literal
 
 from chatsite.errors import ProviderError
 from chatsite.history import Evidence
+from chatsite.history.evidence import TriageChoice
+from chatsite.history.path.marks import remembered_from
+from chatsite.history.path.transcript import Turn, split_turns
 from chatsite.history.policies.triage import TRIAGE, TriagePlan, plan_triage
 from chatsite.history.policies.triage_question import read_reply, triage_prompt
-from chatsite.history.values.counts import estimate_message
-from chatsite.history.values.evidence import TriageChoice
-from chatsite.history.values.sendable import remembered_from
-from chatsite.history.values.transcript import Turn, split_turns
-from chatsite.providers.base.model import Model
-from chatsite.providers.base.provider import Usage
+from chatsite.history.token_estimate import estimate_message
+from chatsite.providers.base.provider import Model, Usage
 from chatsite.turns.context.decision_inputs import DecisionInputs
 from chatsite.turns.evidence.completion import FAST, Unfinished, complete, side_model
 from chatsite.wording import later, say

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from chatsite.conversations.owners import Owner
+from chatsite.conversations.ownership import Owner
 from chatsite.conversations.records import IndexLines, IndexProgress, PastTurn
 from chatsite.history import BACKGROUND, Entry, Evidence, RunningSummary, split_turns
 from chatsite.history.lexical.index import Line

@@ -12,7 +12,7 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.views.decorators.http import require_http_methods, require_POST
 
 from chatsite.conversations.files.export_format import SavedSettings
-from chatsite.conversations.owners import Owner
+from chatsite.conversations.ownership import Owner
 from chatsite.conversations.path.queries import agent_of, receipt_of
 from chatsite.conversations.summaries.queries import summary_versions
 from chatsite.errors import BadCommand, ChatsiteError, NotFound

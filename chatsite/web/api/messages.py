@@ -9,7 +9,7 @@ from django.http.response import HttpResponseBase
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from chatsite.conversations.copies import copy_path, read_for_copy
-from chatsite.conversations.owners import Owner
+from chatsite.conversations.ownership import Owner
 from chatsite.conversations.path.forgetting_trace import questions_since, trace_message
 from chatsite.conversations.path.marks import (
     bookmark_message,
@@ -23,7 +23,7 @@ from chatsite.conversations.versions.edits import version_text
 from chatsite.conversations.versions.versions import show_version
 from chatsite.errors import BadCommand, ChatsiteError
 from chatsite.events import CacheChanged, MessagesChanged, PathChanged, SummaryChanged
-from chatsite.history.records.forgetting import explain_forgetting
+from chatsite.history.receipts.forgetting import explain_forgetting
 from chatsite.web.api.requests import (
     MAX_QUERY,
     answers_errors,

@@ -24,11 +24,10 @@ from chatsite.history import (
     reach,
     resolve,
 )
+from chatsite.history.evidence import AddedMessage, Hit, LayoutItem
 from chatsite.history.lexical.index import Index, Line
 from chatsite.history.lexical.ranking import question_in_chat, recall_messages
 from chatsite.history.policies.lexical import LEXICAL
-from chatsite.history.values.evidence import Hit
-from chatsite.history.values.layout import AddedMessage, LayoutItem
 from chatsite.providers.tokens.passage_vectors import PassageVectors
 from chatsite.providers.tokens.sentence_vectors import SentenceVectors
 from chatsite.turns.context.loaded_path import as_storage_loads

@@ -14,7 +14,7 @@ from typing import Any
 
 import aiohttp
 
-from chatsite.history.values.layout import read_layout
+from chatsite.history.evidence import read_layout
 from tests.bench.dialogues import Dialogue
 from tests.bench.processes import application, fake_provider
 from tests.bench.sent.bill import Bill, SentRequest

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from chatsite.history import BACKGROUND, AddedMessage
-from chatsite.history.values.added_messages import BLOCK_TOKENS, LABEL_TOKENS, can_be_quoted
+from chatsite.history.path.added_messages import BLOCK_TOKENS, LABEL_TOKENS, can_be_quoted
 from chatsite.kv_cache.cleanup import DEFAULT
 from conformance_kit.cases import CaseEntry, total_tokens
 from conformance_kit.strategies.adapter import PolicyTrial

@@ -8,9 +8,9 @@ from collections.abc import Mapping
 
 from chatsite.history import AddedMessage
 from chatsite.history.lexical.words import is_question
+from chatsite.history.path.added_messages import BLOCK_TOKENS, quote_tokens
 from chatsite.history.policies.lexical_quotes import NO_ROOM
-from chatsite.history.records.replay import StoredRequest, rebuild_messages
-from chatsite.history.values.added_messages import BLOCK_TOKENS, quote_tokens
+from chatsite.history.receipts.replay import StoredRequest, rebuild_messages
 from chatsite.messages import Message
 from conformance_kit.strategies.adapter import PolicyTrial, stored_entries
 from tests.conformance.built_in.growth_checks import grown

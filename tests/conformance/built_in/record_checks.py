@@ -6,7 +6,7 @@ import json
 from dataclasses import replace
 
 from chatsite.history import AddedMessage, Evidence
-from chatsite.history.values.layout import message_digest
+from chatsite.history.evidence import message_digest
 from chatsite.messages import Message
 from conformance_kit.cases import total_tokens
 from conformance_kit.strategies.adapter import PolicyTrial

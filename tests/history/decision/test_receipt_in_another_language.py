@@ -9,9 +9,9 @@ import pytest
 
 from chatsite.history.decision.receipt import show_receipt
 from chatsite.history.lexical.sharing import NEAR, SHARES, show_why
+from chatsite.history.policies.cuts import WHY_SWITCHED_OFF
 from chatsite.history.policies.lexical import NOT_SEARCHED
-from chatsite.history.policies.none import WHY_SWITCHED_OFF
-from chatsite.history.records.replay import StoredRequest, rebuild_messages
+from chatsite.history.receipts.replay import StoredRequest, rebuild_messages
 from chatsite.history.settings.offers import SettingSources, offers
 from chatsite.history.settings.table import ENVIRONMENT_NAMES
 from conformance_kit.strategies.adapter import counted_head

@@ -9,6 +9,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from chatsite.history.evidence import Hit
 from chatsite.history.lexical.index import Index, Line
 from chatsite.history.lexical.passages import LONG, passages
 from chatsite.history.lexical.ranking import (
@@ -26,7 +27,6 @@ from chatsite.history.lexical.words import (
     tells_time,
     terms,
 )
-from chatsite.history.values.evidence import Hit
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 SMALL_TALK = (

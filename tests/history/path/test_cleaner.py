@@ -20,9 +20,9 @@ from chatsite.history import (
     decide,
     resolve,
 )
+from chatsite.history.path.marks import selectable_entries
 from chatsite.history.policies.triage import plan_triage
-from chatsite.history.records.forgetting import MessageTrail, TrailMessage, explain_forgetting
-from chatsite.history.values.sendable import selectable_entries
+from chatsite.history.receipts.forgetting import MessageTrail, TrailMessage, explain_forgetting
 from tests.conformance.built_in.variants import cleaner
 from tests.history.decision.test_decide import HEAD, WIDE, answer, reasons, sent, user
 from tests.history.older_turns import firsts, triage_terms, turn

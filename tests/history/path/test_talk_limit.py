@@ -9,9 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chatsite.history import Entry, Head, NotLoaded, Transcript, Window, decide, resolve
-from chatsite.history.path.talk_limit import within_talk_limit
+from chatsite.history.path.transcript import split_turns, within_talk_limit
 from chatsite.history.policies.table import POLICIES
-from chatsite.history.values.transcript import split_turns
 from chatsite.messages import Message, TokenCount, ToolCall
 
 TOKENS = TokenCount(count=10, tokenizer="t", basis="counted")

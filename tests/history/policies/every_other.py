@@ -6,8 +6,8 @@ No policy of the program has its name, so that the test can't hide a real one.
 from __future__ import annotations
 
 from chatsite.history.path.policy_choice import PolicyChoice, TurnRule
+from chatsite.history.path.transcript import Turn
 from chatsite.history.policies.base import DecisionContext, Everything, Policy
-from chatsite.history.values.transcript import Turn
 
 SENT, LEFT_OUT = TurnRule(reason="within_length"), TurnRule(reason="over_length")
 

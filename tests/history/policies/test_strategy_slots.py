@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from chatsite.history.evidence import StrategySlot
 from chatsite.history.policies.strategy import SlotLayout, fit_slots
-from chatsite.history.values.evidence import StrategySlot
 from chatsite.messages import Message, Role, TokenCount
 
 TEN = dict.fromkeys(range(1, 30), 10)

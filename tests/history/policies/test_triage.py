@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
+from chatsite.history.path.shortened import shorten, shorten_answer
+from chatsite.history.path.transcript import Entry, Turn
 from chatsite.history.policies.triage import TriagePlan, plan_triage, triage_reasons
-from chatsite.history.values.shortened import shorten, shorten_answer
-from chatsite.history.values.transcript import Entry, Turn
 from chatsite.messages import Message, TokenCount, ToolCall
 from tests.history.older_turns import firsts, triage_terms, turn, turns_of
 

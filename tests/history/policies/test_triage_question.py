@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from chatsite.history.path.transcript import Entry, Turn
 from chatsite.history.policies.triage import plan_triage
 from chatsite.history.policies.triage_question import read_reply, triage_prompt
-from chatsite.history.values.counts import estimate_message
-from chatsite.history.values.transcript import Entry, Turn
+from chatsite.history.token_estimate import estimate_message
 from chatsite.messages import Attachment, Message, ToolCall
 from tests.history.older_turns import NOON, triage_terms, turn, turns_of
 

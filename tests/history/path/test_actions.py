@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from chatsite.history.values.shortened import actions_line
+from chatsite.history.path.shortened import actions_line
 from chatsite.messages import Message, ToolCall
 
 

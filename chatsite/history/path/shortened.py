@@ -1,5 +1,6 @@
 """Messages made shorter for a reader who sees only text: answers cut to a number of characters
-(the setting `context_truncation`), and what the assistant did with its tools as one line."""
+(the setting `context_truncation`), and what the assistant did with its tools as one line.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +8,8 @@ import json
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from chatsite.history.values.counts import estimate_message
-from chatsite.history.values.transcript import Entry
+from chatsite.history.path.transcript import Entry
+from chatsite.history.token_estimate import estimate_message
 from chatsite.messages import Message, TokenCount, ToolCall
 
 SHORTENED = " […shortened]"

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from chatsite.history.records.forgetting import (
+from chatsite.history.receipts.forgetting import (
     MessageTrail,
     TrailMessage,
     explain_forgetting,

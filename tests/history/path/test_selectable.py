@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from chatsite.history import Entry, Transcript
-from chatsite.history.values.sendable import selectable_entries
+from chatsite.history.path.marks import selectable_entries
 from chatsite.messages import Message, ToolCall
 
 PATH = (

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from chatsite.history.decision.receipt import Decision
-from chatsite.history.values.transcript import Entry
-from chatsite.history.values.window import weakest
+from chatsite.history.path.transcript import Entry
+from chatsite.history.room import weakest
 from chatsite.messages import Basis
 
 

@@ -25,12 +25,12 @@ from chatsite.history import (
     decide,
     resolve,
 )
-from chatsite.history.records.replay import StoredRequest, rebuild_messages
-from chatsite.history.values.added_messages import (
+from chatsite.history.path.added_messages import (
     CONTINUE_TEXT,
     continue_message,
     unfinished_message,
 )
+from chatsite.history.receipts.replay import StoredRequest, rebuild_messages
 from chatsite.messages import Message, TokenCount, ToolCall
 
 COUNT = TokenCount(count=100, tokenizer="words", basis="counted")

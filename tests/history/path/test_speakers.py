@@ -6,12 +6,12 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from chatsite.history import Selection, estimate_message
+from chatsite.history.evidence import message_digest
+from chatsite.history.path.added_messages import quoted_message
+from chatsite.history.path.transcript import Entry, Turn
 from chatsite.history.policies.triage import plan_triage
 from chatsite.history.policies.triage_question import triage_prompt
 from chatsite.history.summary_plan import _line
-from chatsite.history.values.added_messages import quoted_message
-from chatsite.history.values.layout import message_digest
-from chatsite.history.values.transcript import Entry, Turn
 from chatsite.messages import Message, TokenCount
 from tests.history.older_turns import triage_terms
 

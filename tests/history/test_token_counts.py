@@ -11,12 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chatsite.history import estimate, estimate_message, tokens_of
-from chatsite.history.values.window import known_tokens, weakest
+from chatsite.history.room import known_tokens, weakest
 from chatsite.messages import Attachment, Message, ToolCall
 from conformance_kit.cases import with_tokens
 from tests.examples import some
 
-DATA = Path(__file__).parents[2] / "data"
+DATA = Path(__file__).parents[1] / "data"
 
 # Texts of many kinds, with what three tokenizers make of them; the file says where both are from.
 MEASURED = json.loads((DATA / "token_counts.json").read_text("utf-8"))["texts"]

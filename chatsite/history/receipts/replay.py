@@ -6,22 +6,22 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from chatsite.history.values.added_messages import (
-    continue_message,
-    quoted_message,
-    summary_message,
-    unfinished_message,
-)
-from chatsite.history.values.layout import (
+from chatsite.history.evidence import (
     AddedMessage,
     LayoutItem,
     StoredRun,
     message_digest,
     read_layout,
 )
-from chatsite.history.values.shortened import shorten_answer
-from chatsite.history.values.transcript import Entry
-from chatsite.history.values.window import Head
+from chatsite.history.path.added_messages import (
+    continue_message,
+    quoted_message,
+    summary_message,
+    unfinished_message,
+)
+from chatsite.history.path.shortened import shorten_answer
+from chatsite.history.path.transcript import Entry
+from chatsite.history.room import Head
 from chatsite.messages import Message, TokenCount
 from chatsite.wording import later, say
 

@@ -1,21 +1,20 @@
-"""Which stored messages may be sent: what their marks say, which tool calls are whole, and what a
-strategy may select of them."""
+"""The turns of a path, and which of their messages may be sent: marks, whole groups of tool calls,
+and the settings that act under every policy."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
 
-from chatsite.history.values.reasons import Reason
-from chatsite.history.values.transcript import Entry, Transcript, Turn, split_turns
+from chatsite.history.path.transcript import BACKGROUND, Entry, Transcript, Turn, split_turns
+from chatsite.history.reasons import Reason
 from chatsite.messages import Message
+
 
 # ---- marks: forget what is above, leave out, pin; replies and background tasks ---------------
 # Each of these is asked of every turn. They loop: `any` over a generator takes three times as long,
 # which was a fifth of a decision on 200 messages.
-BACKGROUND = frozenset({"scheduled", "briefing"})
-
-
 def remembered_from(entries: Sequence[Entry]) -> int:
     """The sequence number from which things are remembered; 0 without a marker."""
     return max((entry.seq for entry in entries if entry.forgets_above), default=0)
@@ -198,3 +197,78 @@ def _offered(turn: Turn, reply_to: AbstractSet[str]) -> Iterator[Entry]:
     rest = [entry for entry in turn.entries if entry.seq not in apart]
     lost = unsendable(rest)
     yield from (entry for entry in rest if entry.seq not in lost)
+
+
+# ---- the path, and what decides about it besides the policy ---------------------------------
+@dataclass(frozen=True, slots=True)
+class Path:
+    """The loaded path: system messages, messages before the first user message, and turns."""
+
+    system: tuple[Entry, ...]
+    opening: tuple[Entry, ...]
+    older: tuple[Turn, ...]
+    current: Turn
+
+    @classmethod
+    def of(cls, transcript: Transcript) -> Path:
+        """Raises ValueError when there is no current user message."""
+        entries = transcript.entries
+        found = split_turns([entry for entry in entries if entry.message.role != "system"])
+        opening = found.pop(0).entries if found and found[0].user is None else ()
+        if not found:
+            raise ValueError("a transcript needs a user message: that of the current turn")
+        return cls(
+            system=tuple(entry for entry in entries if entry.message.role == "system"),
+            opening=opening,
+            older=tuple(found[:-1]),
+            current=found[-1],
+        )
+
+    @property
+    def counted(self) -> list[Turn]:
+        """The turns that a length counts: not those of background tasks; the current one last."""
+        return [turn for turn in self.older if not is_background(turn)] + [self.current]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PathTerms:
+    """The settings that act on a path under every policy, as plain values."""
+
+    previous_tasks_count: int = 3
+    longest_answer: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PathContext:
+    """What decides about a path besides the policy.
+
+    `marker` is the sequence number from which things are remembered, `reply_to` holds the ids of
+    messages that are replied to, and `last_not_loaded` is the last sequence number that was not
+    read from storage.
+    """
+
+    path: Path
+    terms: PathTerms
+    marker: int
+    reply_to: AbstractSet[str]
+    last_not_loaded: int
+
+    def left_out(self, turn: Turn, *, spared: bool) -> dict[int, Reason]:
+        """The answers that are left out of a turn, by seq; `spared`: somebody pinned the turn or
+        replies to it."""
+        apart = excluded_answers(turn)
+        if spared:
+            return apart
+        return self._long_answers(turn) | apart | background_answers(turn)
+
+    def _long_answers(self, turn: Turn) -> dict[int, Reason]:
+        longest = self.terms.longest_answer
+        if longest is None:
+            return {}
+        return {
+            entry.seq: "too_long"
+            for entry in turn.entries
+            if entry.message.role == "assistant"
+            and not entry.message.calls
+            and len(entry.message.content or "") > longest
+        }
