@@ -12,6 +12,8 @@ Modality = Literal["document", "image", "audio", "video"]
 Source = Literal["web", "api", "talk", "email", "scheduled", "briefing"]
 Basis = Literal["estimated", "counted", "reported"]
 
+# The weakest first: a sum is only as good as its weakest part.
+BASES: tuple[Basis, ...] = ("estimated", "counted", "reported")
 ROLES: tuple[Role, ...] = ("system", "user", "assistant", "tool")
 MODALITIES: tuple[Modality, ...] = ("document", "image", "audio", "video")
 # Half a character can't be sent or stored anywhere, and PostgreSQL refuses NUL.

@@ -12,7 +12,7 @@ from typing import Literal, get_args
 from chatsite.encoding import Record
 from chatsite.errors import PromptTooLarge
 from chatsite.history.reasons import Reason
-from chatsite.messages import Basis, Message, TokenCount
+from chatsite.messages import BASES, Basis, Message, TokenCount
 from chatsite.wording import later, say
 
 
@@ -94,11 +94,8 @@ def sum_counts(messages: Iterable[Message]) -> tuple[int, Basis]:
 
 
 def weakest(bases: Iterable[Basis]) -> Basis:
-    """A sum is only as good as its weakest part."""
-    found = set(bases)
-    if "estimated" in found:
-        return "estimated"
-    return "reported" if found == {"reported"} else "counted"
+    """The basis of a sum of these."""
+    return min(bases, key=BASES.index, default="counted")
 
 
 RequestPartName = Literal[

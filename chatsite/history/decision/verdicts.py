@@ -11,8 +11,8 @@ from chatsite.history.path.marks import is_background
 from chatsite.history.path.overflow import FittedPath
 from chatsite.history.path.transcript import Transcript
 from chatsite.history.reasons import SENT, Reason
-from chatsite.history.room import Head, known_counts, weakest
-from chatsite.messages import Basis, Role, TokenCount
+from chatsite.history.room import Head
+from chatsite.messages import BASES, Basis, Message, Role
 
 # What a run with this reason has for a role, unless it says another.
 ROLES: Mapping[str, Role] = {"system": "system", "current": "user"}
@@ -83,8 +83,8 @@ def verdicts(findings: Findings, head: Head, transcript: Transcript) -> tuple[Ve
     """
     runs: list[_VerdictRun] = []
     for kind, messages in ((_RunKey("system"), head.system), (_RunKey("prefilled"), head.examples)):
-        for message, counted in zip(messages, known_counts(messages), strict=True):
-            _extend(runs, kind, 0, message.role, counted)
+        for message in messages:
+            _extend(runs, kind, 0, message)
     rest = transcript.not_loaded
     if rest.messages:
         kind = _RunKey(findings.not_loaded_reason)
@@ -92,14 +92,12 @@ def verdicts(findings: Findings, head: Head, transcript: Transcript) -> tuple[Ve
         # The totals may come from several tokenizers.
         runs[-1].bases.add("estimated")
     before = 0
-    counts = known_counts([entry.message for entry in transcript.entries])
-    for entry, counted in zip(transcript.entries, counts, strict=True):
+    for entry in transcript.entries:
         reason = findings.reasons[entry.seq]
         kind = _RunKey(reason, findings.whys.get(entry.seq, ""), findings.quoted.get(entry.seq, 0))
-        role = entry.message.role
-        begins = role in ("user", "system")
+        begins = entry.message.role in ("user", "system")
         apart = begins and (entry.seq < rest.last or 0 < before <= rest.last)
-        _extend(runs, kind, entry.seq, role, counted, apart=apart)
+        _extend(runs, kind, entry.seq, entry.message, apart=apart)
         before = entry.seq
     return tuple(run.verdict() for run in runs)
 
@@ -137,27 +135,23 @@ class _VerdictRun:
             reason=self.kind.reason,
             why=self.kind.why,
             tokens=self.tokens,
-            basis=weakest(self.bases),
+            basis=min(self.bases, key=BASES.index),
         )
 
 
 def _extend(
-    runs: list[_VerdictRun],
-    kind: _RunKey,
-    seq: int,
-    role: Role,
-    counted: TokenCount,
-    *,
-    apart: bool = False,
+    runs: list[_VerdictRun], kind: _RunKey, seq: int, message: Message, *, apart: bool = False
 ) -> None:
     run = runs[-1] if runs else None
     if run is None or apart or run.kind != kind or (run.first == 0) != (seq == 0):
         run = _VerdictRun(kind, seq, seq)
         runs.append(run)
+    counted = message.tokens
+    assert counted is not None  # see `DecisionInput.require_valid`
     run.last = max(run.last, seq)
     run.messages += 1
     run.tokens += counted.count
-    run.roles.add(role)
+    run.roles.add(message.role)
     run.bases.add(counted.basis)
 
 

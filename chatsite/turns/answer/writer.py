@@ -113,7 +113,6 @@ class AnswerWriter:
 
     def _outcome(self, work: asyncio.Task[None]) -> tuple[State, Problem | None]:
         """The turn's last state: complete only with a finish reason and a text."""
-        written = self.turn.has_written
         if self._refused is not None:
             return "interrupted", Problem(code=self._refused.code, message=self._refused.message)
         if work.cancelled():
@@ -125,7 +124,7 @@ class AnswerWriter:
             return self._whole(self.turn.finished)
         if error is None:
             error = ProviderError(say("The answer broke off."), code="interrupted")
-        state: State = "interrupted" if written else "failed"
+        state: State = "interrupted" if self.turn.has_written else "failed"
         if not isinstance(error, ChatsiteError):
             logger.error("turn %s failed", self.turn.id, exc_info=error)
             return state, Problem(
