@@ -37,8 +37,12 @@ class WordCounter:
     basis: Basis = "estimated"
 
     async def count(self, messages: Sequence[Message]) -> list[TokenCount]:
-        words = [1 + len(plain_text(message).split()) for message in messages]
-        return [TokenCount(count=count, tokenizer=self.name, basis=self.basis) for count in words]
+        return [
+            TokenCount(
+                count=1 + len(plain_text(message).split()), tokenizer=self.name, basis=self.basis
+            )
+            for message in messages
+        ]
 
 
 class EchoProvider:
