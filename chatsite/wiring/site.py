@@ -43,8 +43,7 @@ from chatsite.tools.mcp.connections import ToolServers
 from chatsite.turns.agents.agents import Agents
 from chatsite.turns.agents.model_choice import ModelChoice
 from chatsite.turns.answer.feed import ConversationFeeds
-from chatsite.turns.context.decider import Decider
-from chatsite.turns.context.decision_inputs import Gatherer
+from chatsite.turns.context.decider import Decider, Gatherer
 from chatsite.turns.context.turn_context import Contexts, PageRequest, TurnContext, TurnHooks
 from chatsite.turns.evidence.recall import Recaller
 from chatsite.turns.evidence.running_summary import Summariser

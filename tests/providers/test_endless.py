@@ -14,7 +14,6 @@ import pytest
 from chatsite.errors import ProviderError
 from chatsite.messages import Message
 from chatsite.providers.anthropic.provider import AnthropicProvider
-from chatsite.providers.base.bounds import LONGEST_ID, LONGEST_NAME, MOST_CALLS
 from chatsite.providers.base.provider import (
     CallBegun,
     Chunk,
@@ -24,6 +23,7 @@ from chatsite.providers.base.provider import (
     TextPiece,
     Usage,
 )
+from chatsite.providers.base.received import LONGEST_ID, LONGEST_NAME, MOST_CALLS
 from chatsite.providers.http import transport
 from chatsite.providers.http.streaming import Timeouts
 from chatsite.providers.openai.provider import OpenAIProvider

@@ -19,7 +19,7 @@ from chatsite.conversations.search import stored_indexes as search_index
 from chatsite.conversations.versions import deletions, edits
 from chatsite.history import Entry, Evidence, Users
 from chatsite.messages import Message
-from chatsite.turns.context.decision_inputs import DecisionInputs
+from chatsite.turns.context.decider import DecisionInputs
 from chatsite.turns.evidence import recall as recalling
 from chatsite.turns.evidence.recall import Recaller
 from tests.conversations.builders import ADA, begin, end, messages, new_id, row

@@ -15,7 +15,7 @@ from chatsite.history import Entry, Evidence, Transcript, decide, resolve
 from chatsite.messages import Attachment, Message, TokenCount
 from chatsite.providers.echo import EchoProvider
 from chatsite.turns.agents.resolved_agent import resolve_agent
-from chatsite.turns.context.decision_inputs import DecisionInputs
+from chatsite.turns.context.decider import DecisionInputs
 from chatsite.turns.evidence.strategy import StrategyGatherer
 from tests.story.agents import write_agent
 from tests.turns.conftest import context_of

@@ -16,7 +16,7 @@ from chatsite.messages import Message
 from chatsite.providers.base.provider import Provider
 from chatsite.providers.echo import EchoProvider
 from chatsite.turns.agents.resolved_agent import resolve_agent
-from chatsite.turns.context.decision_inputs import DecisionInputs
+from chatsite.turns.context.decider import DecisionInputs
 from chatsite.turns.evidence.triage import Triager
 from tests.fakes.openai_provider import provider_at
 from tests.fakes.openai_server import FakeOpenAI

@@ -10,10 +10,9 @@ from typing import NamedTuple
 from chatsite.history.evidence import AddedMessage, LayoutItem, Previous, StoredRun
 from chatsite.history.path.added_messages import Quotes
 from chatsite.history.path.overflow import FittedPath
-from chatsite.history.path.policy_choice import StrategyText, TextPlace
 from chatsite.history.path.shortened import shorten_answer
 from chatsite.history.path.transcript import Entry, Transcript
-from chatsite.history.path.turn_verdicts import TurnVerdict
+from chatsite.history.path.turn_verdicts import StrategyText, TextPlace, TurnVerdict
 from chatsite.history.room import Head, known_counts, sum_tokens
 from chatsite.messages import Message
 

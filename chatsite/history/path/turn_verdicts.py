@@ -1,8 +1,11 @@
-"""What becomes of every turn of a path before the limit is looked at: the policy, then marks."""
+"""What becomes of every turn of a path before the limit is looked at: what the policy chose, then
+marks."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Literal
 
 from chatsite.history.path.marks import (
     PathContext,
@@ -14,13 +17,59 @@ from chatsite.history.path.marks import (
     unless_asked_for,
     unsendable,
 )
-from chatsite.history.path.policy_choice import PolicyChoice, TurnRule
 from chatsite.history.path.shortened import shorten_answer
 from chatsite.history.path.transcript import Entry, Turn
 from chatsite.history.reasons import SENT, Reason
 from chatsite.history.room import sum_tokens
 from chatsite.messages import Message
 from chatsite.wording import later
+
+TextPlace = Literal["system", "before", "after"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnRule:
+    """What a policy says of one turn.
+
+    `apart` holds the messages of the turn that have a reason of their own, by seq; `why` is a
+    sentence of its own for the verdict, "" for the reason's sentence. `limit` cuts answers to so
+    many characters, 0 cuts none.
+    """
+
+    reason: Reason
+    why: str = ""
+    apart: dict[int, Reason] = field(default_factory=dict)
+    limit: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StrategyText:
+    """A text of a strategy's own that is sent; `slot` is the name of the slot that holds it.
+
+    `place` says where: "system" after the head's system messages, "before" the history, or
+    "after" it, directly before the current message.
+    """
+
+    slot: str
+    message: Message
+    place: TextPlace
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PolicyChoice:
+    """A policy applied to one path.
+
+    `tail` is the seq from which every turn may be sent, None where the policy chooses turn by
+    turn. `reached`: as many turns were loaded as the policy may send. `texts` are added to the
+    request; `notes` tell the reader what the reasons don't, a sentence each.
+    """
+
+    rule: Callable[[Turn], TurnRule]
+    tail: int | None
+    reached: bool = False
+    texts: tuple[StrategyText, ...] = ()
+    notes: tuple[str, ...] = ()
+
 
 MARKS_FILL_IT = later("left out because turns that are pinned or replied to fill the room")
 

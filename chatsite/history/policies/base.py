@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from chatsite.history.evidence import Evidence
 from chatsite.history.path.marks import PathContext, PathTerms
 from chatsite.history.path.overflow import FittedPath, Overflow, clean_or_cut
-from chatsite.history.path.policy_choice import PolicyChoice
 from chatsite.history.path.transcript import Turn
+from chatsite.history.path.turn_verdicts import PolicyChoice
 from chatsite.history.reasons import Reason
 
 

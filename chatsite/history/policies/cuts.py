@@ -12,7 +12,7 @@ from dataclasses import replace
 from operator import index
 
 from chatsite.history.path.overflow import cut_oldest
-from chatsite.history.path.policy_choice import PolicyChoice, TurnRule
+from chatsite.history.path.turn_verdicts import PolicyChoice, TurnRule
 from chatsite.history.policies.base import DecisionContext, Everything, Policy, Terms, Tokens, Users
 from chatsite.history.reasons import Reason
 from chatsite.messages import Message

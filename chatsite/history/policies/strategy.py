@@ -9,9 +9,14 @@ from dataclasses import dataclass, field, replace
 from chatsite.history.evidence import StrategyChoice, StrategySlot
 from chatsite.history.path.marks import Path, unsendable
 from chatsite.history.path.overflow import cut_oldest
-from chatsite.history.path.policy_choice import PolicyChoice, StrategyText, TextPlace, TurnRule
 from chatsite.history.path.transcript import Turn
-from chatsite.history.path.turn_verdicts import judge_path
+from chatsite.history.path.turn_verdicts import (
+    PolicyChoice,
+    StrategyText,
+    TextPlace,
+    TurnRule,
+    judge_path,
+)
 from chatsite.history.policies.base import DecisionContext, Policy, Users
 from chatsite.history.policies.cuts import choose_every_turn
 from chatsite.history.reasons import Reason

@@ -17,8 +17,8 @@ from chatsite.history.path.marks import (
     is_unloaded,
     remembered_from,
 )
-from chatsite.history.path.policy_choice import PolicyChoice, TurnRule
 from chatsite.history.path.transcript import BACKGROUND, Entry, Turn
+from chatsite.history.path.turn_verdicts import PolicyChoice, TurnRule
 from chatsite.history.policies.base import DecisionContext, Policy, TriageTerms, Users
 from chatsite.history.reasons import Reason
 from chatsite.wording import later, say, say_count

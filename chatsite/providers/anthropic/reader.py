@@ -9,13 +9,6 @@ from typing import Any
 from chatsite.messages import repair_text
 from chatsite.providers.anthropic.request import MessagesRequest
 from chatsite.providers.anthropic.thinking import pack_thinking
-from chatsite.providers.base.bounds import (
-    LONGEST_NAME,
-    PART,
-    own_ids,
-    size_of,
-    token_count,
-)
 from chatsite.providers.base.provider import (
     CallBegun,
     Chunk,
@@ -25,7 +18,15 @@ from chatsite.providers.base.provider import (
     Usage,
     WrittenCall,
 )
-from chatsite.providers.base.text import called_name, string_of
+from chatsite.providers.base.received import (
+    LONGEST_NAME,
+    PART,
+    called_name,
+    own_ids,
+    size_of,
+    string_of,
+    token_count,
+)
 from chatsite.providers.http.odd_lines import AnswerReader
 
 _CACHE = ("cache_read_input_tokens", "cache_creation_input_tokens")

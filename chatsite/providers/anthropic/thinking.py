@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from chatsite.messages import Message
-from chatsite.providers.base.text import repair_json
+from chatsite.providers.base.received import repair_json
 
 DIALECT = "anthropic"
 THINKING = frozenset({"thinking", "redacted_thinking"})

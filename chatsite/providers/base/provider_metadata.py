@@ -12,8 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from chatsite.messages import Message
-from chatsite.providers.base.bounds import PART, Allowance, size_of
-from chatsite.providers.base.text import repair_json
+from chatsite.providers.base.received import PART, Allowance, repair_json, size_of
 
 # DeepSeek, llama-server, LM Studio and vLLM before 0.11; OpenRouter, Ollama, Groq and vLLM after.
 _FIELDS = ("reasoning_content", "reasoning")

@@ -15,8 +15,8 @@ from typing import Any
 from pydantic_core import from_json
 
 from chatsite.errors import ProviderError
-from chatsite.providers.base.bounds import Allowance, TooLong
 from chatsite.providers.base.provider import Chunk, Finished, FinishReason
+from chatsite.providers.base.received import Allowance, TooLong
 from chatsite.providers.http import failures
 from chatsite.providers.http.error_events import ending_of, may_explain, stated_error
 

@@ -8,17 +8,18 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from chatsite.messages import repair_text
-from chatsite.providers.base.bounds import (
+from chatsite.providers.base.provider import CallBegun, WrittenCall
+from chatsite.providers.base.received import (
     LONGEST_KEPT,
     LONGEST_NAME,
     MOST_CALLS,
     Allowance,
     TooLong,
+    called_name,
     own_ids,
     size_of,
+    string_of,
 )
-from chatsite.providers.base.provider import CallBegun, WrittenCall
-from chatsite.providers.base.text import called_name, string_of
 
 
 # ---- text ------------------------------------------------------------------------------------

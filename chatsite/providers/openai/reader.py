@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from chatsite.providers.base.bounds import token_count
 from chatsite.providers.base.provider import (
     Chunk,
     Finished,
@@ -14,7 +13,7 @@ from chatsite.providers.base.provider import (
     Usage,
 )
 from chatsite.providers.base.provider_metadata import MetadataCollector
-from chatsite.providers.base.text import TextJoiner
+from chatsite.providers.base.received import TextJoiner, token_count
 from chatsite.providers.http.odd_lines import AnswerReader
 from chatsite.providers.openai.forms import CallCollector, WholeMessages, parts_of
 

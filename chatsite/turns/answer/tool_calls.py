@@ -14,8 +14,8 @@ from chatsite.conversations.turn.rounds import begin_calls, end_call
 from chatsite.errors import ProviderError
 from chatsite.events import CallEnded, CallsStarted
 from chatsite.messages import Message, ToolCall, repair_text
-from chatsite.providers.base.bounds import LONGEST_ID
 from chatsite.providers.base.provider import Finished, WrittenCall
+from chatsite.providers.base.received import LONGEST_ID
 from chatsite.tools.tool import ToolContext, ToolError, parse_arguments
 from chatsite.tools.toolbox import call_tool, content_within, error_content
 from chatsite.turns.answer.progress import TurnProgress, TurnServices

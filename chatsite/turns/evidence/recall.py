@@ -27,7 +27,7 @@ from chatsite.history.path.marks import (
 from chatsite.history.path.transcript import Entry, split_turns
 from chatsite.history.policies.lexical import LEXICAL
 from chatsite.providers.tokens.sentence_vectors import SentenceVectors
-from chatsite.turns.context.decision_inputs import DecisionInputs
+from chatsite.turns.context.decider import DecisionInputs
 from chatsite.turns.evidence.index_cache import CHUNK, MEMORY, CachedIndex, IndexCache
 from chatsite.wording import later, say
 

@@ -17,7 +17,7 @@ from chatsite.history import Evidence, estimate_message
 from chatsite.history.policies.summary import SUMMARY
 from chatsite.messages import Message, TokenCount
 from chatsite.providers.base.provider import Tokenizer
-from chatsite.turns.context.decision_inputs import DecisionInputs
+from chatsite.turns.context.decider import DecisionInputs
 from chatsite.turns.context.turn_context import TurnContext
 from chatsite.turns.evidence.completion import FAST
 from chatsite.turns.evidence.summary_fold import SummaryFold, writing_model

@@ -12,7 +12,7 @@ from chatsite.history import Evidence, StrategyChoice, StrategySlot
 from chatsite.history.policies.strategy import STRATEGY
 from chatsite.messages import Message
 from chatsite.providers.base.provider import Tokenizer
-from chatsite.turns.context.decision_inputs import DecisionInputs
+from chatsite.turns.context.decider import DecisionInputs
 from chatsite.wording import say
 
 

@@ -15,8 +15,7 @@ from chatsite.history.policies.lexical import LEXICAL
 from chatsite.history.policies.summary import SUMMARY
 from chatsite.history.policies.table import needed_evidence
 from chatsite.providers.tokens.sentence_vectors import SentenceVectors
-from chatsite.turns.context.decider import Decider
-from chatsite.turns.context.decision_inputs import DecisionInputs, Gatherer
+from chatsite.turns.context.decider import Decider, DecisionInputs, Gatherer
 from chatsite.turns.evidence.recall import COLD, Recaller
 from chatsite.turns.evidence.summary_writer import summary_tokens
 from chatsite.wording import later

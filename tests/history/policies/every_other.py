@@ -5,8 +5,8 @@ No policy of the program has its name, so that the test can't hide a real one.
 
 from __future__ import annotations
 
-from chatsite.history.path.policy_choice import PolicyChoice, TurnRule
 from chatsite.history.path.transcript import Turn
+from chatsite.history.path.turn_verdicts import PolicyChoice, TurnRule
 from chatsite.history.policies.base import DecisionContext, Everything, Policy
 
 SENT, LEFT_OUT = TurnRule(reason="within_length"), TurnRule(reason="over_length")
