@@ -11,7 +11,7 @@ import pytest
 from tests.running import ROOT
 
 # Measured 62 and 520. Whoever needs more looks first for a step that can go.
-MOST_FILES = 62
+MOST_FILES = 63
 MOST_CHANGES = 545
 
 
