@@ -12,10 +12,11 @@ import uuid
 from collections import namedtuple
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any, Generic, TypeVar
 
 from django.db import DEFAULT_DB_ALIAS, connections, models
+from django.db.models.base import ModelState
 
 from chatsite.conversations.models import Message
 
@@ -26,6 +27,7 @@ _UNCONVERTED = (models.CharField, models.TextField, models.IntegerField, models.
 _Convert = Callable[[Any, Any, Any], Any]
 # Converts a value of the field to a value of the database: (value, connection, is it prepared).
 _Prepare = Callable[[Any, Any, bool], Any]
+_Make = Callable[[], Any]
 _ID = Message._meta.pk
 # Everywhere below `connections[DEFAULT_DB_ALIAS]` is looked up once per statement: the proxy
 # `django.db.connection` looks it up at every access, which was a tenth of a turn's beginning.
@@ -96,6 +98,32 @@ def to_json(value: object) -> Any:
 def _json(value: str, *others: object) -> Any:
     """Most lists are empty, and a path of 20 turns has 80 of them: those aren't parsed."""
     return [] if value == "[]" else json.loads(value)
+
+
+def new_row(model: type[M], **values: Any) -> M:
+    """A row that isn't stored yet. Django's own way sets all fields one by one, by their names, and
+    takes eight times as long: a turn makes four or five rows."""
+    row = model.__new__(model)
+    row._state = ModelState()
+    constant, made = _defaults(model)
+    vars(row).update(constant)
+    vars(row).update((name, make()) for name, make in made if name not in values)
+    for name, value in values.items():
+        setattr(row, name, value)
+    return row
+
+
+@cache
+def _defaults(model: type[models.Model]) -> tuple[dict[str, Any], list[tuple[str, _Make]]]:
+    """By attribute: the values that all new rows have, and what makes a row's own."""
+    constant: dict[str, Any] = {}
+    made: list[tuple[str, _Make]] = []
+    for field in model._meta.concrete_fields:
+        if field.has_default() and callable(field.default):
+            made.append((field.attname, field.default))
+        else:
+            constant[field.attname] = field.get_default()
+    return constant, made
 
 
 def _prepare_with(field: Any) -> _Prepare:

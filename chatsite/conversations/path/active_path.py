@@ -8,7 +8,7 @@ from datetime import datetime
 
 from django.db.models import Count, Max, Q, QuerySet, Sum
 
-from chatsite.conversations.database.columns import key
+from chatsite.conversations.database.columns import key, new_row
 from chatsite.conversations.database.rows import message_columns
 from chatsite.conversations.database.statements import LAST_ON_PATH, MESSAGE_PLACES, TOTALS
 from chatsite.conversations.models import ON_PATH, Conversation, Message, Turn
@@ -60,7 +60,8 @@ def place_at_end(
     for message in messages:
         seq = row.next_seq
         turn_seq = seq if message.role == "user" else turn_seq
-        last = Message(
+        last = new_row(
+            Message,
             conversation=row,
             parent=last,
             turn=turn,

@@ -9,7 +9,7 @@ from types import MappingProxyType
 
 from django.utils import timezone
 
-from chatsite.conversations.database.columns import key
+from chatsite.conversations.database.columns import key, new_row
 from chatsite.conversations.database.rows import conversation_view
 from chatsite.conversations.database.statements import (
     CONVERSATION_TOTALS,
@@ -138,7 +138,8 @@ def new_turn(
     """A new turn. The caller saves it, and the conversation's row, whose totals change."""
     row.turns += 1
     row.updated, row.model = now, model
-    return Turn(
+    return new_row(
+        Turn,
         conversation=row,
         client_id=client_id,
         number=row.turns,
@@ -184,7 +185,8 @@ def _conversation_for_turn(owner: Owner, id: str, agent: str, user: DomainMessag
     row = free_or_owned(owner, id, locked=True)
     if row is None:
         now = timezone.now()
-        return Conversation(
+        return new_row(
+            Conversation,
             id=uuid.UUID(id),
             user_id=owner.user,
             guest=owner.guest,
