@@ -122,15 +122,19 @@ SAVE_RECEIPT = f"UPDATE {TURNS.table} SET receipt = %s WHERE id = %s AND state =
 # ---- a turn ends -----------------------------------------------------------------------------
 # Without the receipt: that of a checkpoint is loaded only where the turn ends without one.
 RUNNING_TURNS = Columns(Turn, "id", "conversation", "mode", "asked", "problem_code", "problem")
-# Turn.
-STILL_RUNNING = "id = %s AND state = 'running'"
 MESSAGES_OF_TURN = Columns(
     Message,
     *ENTRY_FIELDS,
     *("finish_reason", "conversation", "parent", "turn", "bookmarked", "edited"),
 )
-# Turn.
-RUNNING_IN_TURN = "turn_id = %s AND state = 'running'"
+# A running turn with those of its messages that aren't finished, in order, one in each row; without
+# any, one row without a message: its id.
+RUNNING_TURN = (
+    f"SELECT {RUNNING_TURNS.names('turn')}, {MESSAGES_OF_TURN.names('message')} "
+    f"FROM {RUNNING_TURNS.table} turn LEFT JOIN {MESSAGES_OF_TURN.table} message "
+    "ON message.turn_id = turn.id AND message.state = 'running' "
+    "WHERE turn.id = %s AND turn.state = 'running' ORDER BY message.seq"
+)
 TURN_END = Columns(Turn, "state", "ended", "problem_code", "problem")
 TURN_END_WITH_RECEIPT = Columns(Turn, "state", "ended", "problem_code", "problem", "receipt")
 ANSWER_END = Columns(

@@ -10,6 +10,7 @@ from typing import TypeVar
 from django.db.models import Q
 
 from chatsite.conversations.database.columns import fetch, key, placeholders
+from chatsite.conversations.database.rows import entry_of
 from chatsite.conversations.database.statements import (
     ENTRIES,
     FINISHED,
@@ -17,7 +18,7 @@ from chatsite.conversations.database.statements import (
     IN_TURNS_OF,
     NTH_LAST_USER,
 )
-from chatsite.conversations.models import UNANSWERED, Conversation
+from chatsite.conversations.models import UNANSWERED, Conversation, Message
 from chatsite.conversations.ownership import Owner, free_or_owned, messages_on_path, totals_of_owned
 from chatsite.conversations.path.entry_cache import EntryCache
 from chatsite.conversations.records import LoadedPath
@@ -68,13 +69,22 @@ def load_path(
 
 
 def load_stored_path(
-    row: Conversation, reach: Reach, *, ahead: int = 0, reply_to: str | None = None
+    row: Conversation,
+    reach: Reach,
+    *,
+    ahead: int = 0,
+    reply_to: str | None = None,
+    whole: Sequence[Message] = (),
 ) -> LoadedPath:
-    """The same for a conversation whose row was read in this transaction."""
+    """The same for a conversation whose row was read in this transaction. `whole` is its whole
+    path where the caller has stored it just now."""
     cut = first_wanted(row, reach, ahead=ahead)
-    # Messages stored since the row was read aren't part of its totals.
-    between = (key(row.id), True, cut, row.next_seq)
-    entries = _entries(row, FINISHED_BETWEEN, *between, is_path=True)
+    if whole and not cut:
+        entries = tuple(entry_of(one) for one in whole)
+    else:
+        # Messages stored since the row was read aren't part of its totals.
+        between = (key(row.id), True, cut, row.next_seq)
+        entries = _entries(row, FINISHED_BETWEEN, *between, is_path=True)
     if cut:
         # A query of their own: joined by OR, SQLite would read the whole conversation.
         entries = (*_turns(row, _marked_turns(row, cut, reply_to)), *entries)
@@ -86,12 +96,14 @@ def load_stored_path(
     )
 
 
-def load_at_once(row: Conversation, reach: Reach, *, reply_to: str | None) -> LoadedPath | None:
+def load_at_once(
+    row: Conversation, reach: Reach, *, reply_to: str | None, whole: Sequence[Message] = ()
+) -> LoadedPath | None:
     """The same for a turn that begins; None where it may take long, so that its turn asks for
     it when the writing thread is free again."""
     if row.path_messages > SHORT and not isinstance(reach, Users):
         return None
-    return load_stored_path(row, reach, reply_to=reply_to)
+    return load_stored_path(row, reach, reply_to=reply_to, whole=whole)
 
 
 @reading

@@ -84,6 +84,7 @@ def begin_turn(
     MESSAGES.insert(messages)
     if user.attachments:
         uploads.claim_uploads(row, [attachment.id for attachment in user.attachments])
+    whole = messages[:-1] if new else ()
     return StartedTurn(
         turn=str(turn.id),
         number=turn.number,
@@ -94,7 +95,7 @@ def begin_turn(
         place=answer_seq,
         asked=user.id,
         reply_to=user.reply_to,
-        loaded=loading.load_at_once(row, reach, reply_to=user.reply_to),
+        loaded=loading.load_at_once(row, reach, reply_to=user.reply_to, whole=whole),
     )
 
 

@@ -8,15 +8,14 @@ from typing import Any
 
 from django.utils import timezone
 
-from chatsite.conversations.database.columns import execute, for_update, key, moment
+from chatsite.conversations.database.columns import execute, fetch, for_update, key, moment
 from chatsite.conversations.database.rows import message_of, view_of
 from chatsite.conversations.database.statements import (
     ADD_TO_TOTALS,
     ANSWER_END,
     MESSAGES_OF_TURN,
-    RUNNING_IN_TURN,
+    RUNNING_TURN,
     RUNNING_TURNS,
-    STILL_RUNNING,
     TURN_END,
     TURN_END_WITH_RECEIPT,
 )
@@ -63,11 +62,10 @@ def end_turn(
     Where there is none and nobody stopped the turn, the user message is unanswered. Tool calls that
     haven't ended keep their preliminary result.
     """
-    row = RUNNING_TURNS.first(STILL_RUNNING + for_update(RUNNING_TURNS.table), key(turn))
+    row, messages = _running(turn)
     if row is None:
         return None
     receipt = _store_turn_end(row, state, receipt, problem)
-    messages = _running_messages(row)
     results = [one for one in messages if one.role == "tool"]
     _close_calls(results, "stopped" if state == "stopped" else "interrupted")
     finished, changed = [*results], [view_of(one) for one in results]
@@ -159,12 +157,18 @@ def _add_to_totals(turn: Turn, finished: Sequence[Message], *, has_receipt: bool
     )
 
 
-def _running_messages(turn: Turn) -> Sequence[Message]:
-    """Its messages that aren't finished, in order: results of calls and the answer."""
-    rows = MESSAGES_OF_TURN.where(RUNNING_IN_TURN, key(turn.id))
-    for one in rows:
-        one.turn = turn
-    return sorted(rows, key=lambda one: one.seq)
+def _running(turn: str) -> tuple[Turn | None, Sequence[Message]]:
+    """The turn, locked, None where it has ended; and its messages that aren't finished, in order:
+    results of calls and the answer."""
+    found = fetch(RUNNING_TURN + for_update("turn"), key(turn))
+    if not found:
+        return None, ()
+    width = len(RUNNING_TURNS)
+    row = RUNNING_TURNS.to_model(found[0][:width])
+    messages = [MESSAGES_OF_TURN.to_model(one[width:]) for one in found if one[width] is not None]
+    for one in messages:
+        one.turn = row
+    return row, messages
 
 
 def _close_calls(results: Sequence[Message], state: State) -> None:
