@@ -232,7 +232,8 @@ class Columns(Generic[M]):
         execute(self._update, *self._to_database(row), key(row.pk))
 
     def _to_database(self, row: M) -> list[Any]:
-        values, database = [getattr(row, name) for name in self._names], connections[DEFAULT_DB_ALIAS]
+        database = connections[DEFAULT_DB_ALIAS]
+        values = [getattr(row, name) for name in self._names]
         for place, prepare in self._prepared:
             if values[place] is not None:
                 values[place] = prepare(values[place], database, True)
