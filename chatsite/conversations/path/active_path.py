@@ -62,8 +62,8 @@ def place_at_end(
         turn_seq = seq if message.role == "user" else turn_seq
         last = new_row(
             Message,
-            conversation=row,
-            parent=last,
+            conversation_id=row.id,
+            parent_id=last.id if last is not None else None,
             turn=turn,
             seq=seq,
             turn_seq=turn_seq,

@@ -169,16 +169,26 @@ def _some(rows: Sequence[_Row]) -> Sequence[_Row]:
     return rows
 
 
+def _next_numbers(kind: Kind, owners: Sequence[Owner]) -> dict[Owner, int]:
+    """The next number of each owner, asked in one statement."""
+    if not owners:
+        return {}
+    ranges = [numbers_of(owner, kind) for owner in owners]
+    each = ", ".join([f"({HIGHEST_NUMBER[kind]})"] * len(owners))
+    ends = [end for numbers in ranges for end in (numbers.start, numbers.stop)]
+    (highest,) = fetch(f"SELECT {each}", *ends)
+    return {
+        owner: numbers.start if last is None else last + 1
+        for owner, numbers, last in zip(owners, ranges, highest, strict=True)
+    }
+
+
 def _numbered(kind: Kind, rows: Iterable[_Row]) -> list[tuple[int, str]]:
     """The numbers that these rows get: each the next one of its owner."""
-    next_of: dict[Owner, int] = {}
+    owned = [(id, Owner(user=user, guest=guest)) for id, user, guest, _ in rows]
+    next_of = _next_numbers(kind, list(dict.fromkeys(owner for _, owner in owned)))
     numbered = []
-    for id, user, guest, _ in rows:
-        owner = Owner(user=user, guest=guest)
-        if owner not in next_of:
-            numbers = numbers_of(owner, kind)
-            highest = fetch(HIGHEST_NUMBER[kind], numbers.start, numbers.stop)[0][0]
-            next_of[owner] = numbers.start if highest is None else highest + 1
+    for id, owner in owned:
         numbered.append((next_of[owner], id))
         next_of[owner] += 1
     return numbered
