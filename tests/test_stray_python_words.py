@@ -27,7 +27,7 @@ EXCEPTED = {
     "agents/template_file.py": AUTHOR,
     "agents/template_file.py::": NAMES,
     "asgi.py": ADMIN,
-    "mail/arrivals.py::Arrivals._admitted": LOG,
+    "mail/arrivals.py::Arrivals._admit": LOG,
     "mail/attached.py::AttachedFiles.of": ADMIN,
     "mail/incoming/admission.py": LOG,
     "mail/incoming/contents.py::": NAMES,

@@ -7,7 +7,6 @@ from django.utils import timezone
 
 from chatsite.errors import Refused
 from chatsite.mail.models import MailAddress
-from chatsite.mail.records import AccountAddress
 from chatsite.storage import reading, writing
 from chatsite.wording import say
 
@@ -17,29 +16,24 @@ MOST_ADDRESSES = 10
 
 @reading
 def address_owner(*, address: str) -> int | None:
-    """The account that has verified this address; None for a disabled one."""
-    found = MailAddress.objects.filter(
-        address=address, verified__isnull=False, user__is_active=True
-    )
-    return found.values_list("user", flat=True).first()
+    """Finds the active account that has verified this address."""
+    verified = MailAddress.objects.filter(address=address, verified__isnull=False)
+    return verified.filter(user__is_active=True).values_list("user", flat=True).first()
 
 
 @reading
-def addresses_of(*, user: int) -> list[AccountAddress]:
-    rows = MailAddress.objects.filter(user=user).order_by("address")
-    return [
-        AccountAddress(id=row.pk, address=row.address, verified=row.verified is not None)
-        for row in rows
-    ]
+def addresses_of(*, user: int) -> list[MailAddress]:
+    return list(MailAddress.objects.filter(user=user).order_by("address"))
 
 
 @writing
 def add_address(*, user: int, address: str) -> None:
-    """Raises Refused for too many. Whose it is besides stays unsaid."""
-    there = MailAddress.objects.filter(user=user)
-    if there.filter(address=address).exists():
+    """Adds an address to an account. Raises Refused for too many. Nobody learns whether another
+    account has the address."""
+    own = MailAddress.objects.filter(user=user)
+    if own.filter(address=address).exists():
         return
-    if there.count() >= MOST_ADDRESSES:
+    if own.count() >= MOST_ADDRESSES:
         raise Refused(
             say("An account may have {most} addresses. Remove one first.", most=MOST_ADDRESSES)
         )
@@ -48,7 +42,7 @@ def add_address(*, user: int, address: str) -> None:
 
 @writing
 def verify_address(*, user: int, address: str) -> None:
-    """Raises Refused where the account hasn't it any more, or another account has verified it."""
+    """Raises Refused if the account has removed the address, or another one has verified it."""
     row = MailAddress.objects.filter(user=user, address=address).first()
     if row is None:
         raise Refused(say("This address was removed from your account. Add it again."))

@@ -13,8 +13,7 @@ from django.utils import timezone
 from chatsite.conversations.files.uploads import upload_folder
 from chatsite.conversations.models import Message, Upload
 from chatsite.conversations.path.added_messages import add_message
-from chatsite.mail.models import Mail
-from chatsite.mail.records import MailState
+from chatsite.mail.models import Mail, MailState
 from chatsite.storage import reading, writing
 
 # Its answer was sent, or is on its way.
@@ -26,29 +25,28 @@ MOST_SAME = 10
 
 
 @reading
-def answers_of_hour(*, conversation: str) -> int:
-    """How many answers a thread got within the last hour."""
+def answers_of_hour(mail: Mail) -> int:
+    """Counts the answers that the mail's thread got within the last hour."""
     since = timezone.now() - timedelta(hours=1)
-    return Mail.objects.filter(
-        conversation=uuid.UUID(conversation), state="answered", ended__gte=since
-    ).count()
+    answered = Mail.objects.filter(conversation=mail.conversation_id, state="answered")
+    return answered.filter(ended__gte=since).count()
 
 
 @reading
 def notices_to(*, sender: str, within: timedelta) -> int:
-    """How many answers somebody got without a conversation."""
+    """Counts the answers that somebody got without a conversation."""
     since = timezone.now() - within
     sent = Mail.objects.filter(sender=sender, conversation=None, state__in=ANSWERED)
     return sent.filter(received__gte=since).count()
 
 
 @reading
-def thread_texts(*, conversation: str, besides: str) -> list[str]:
-    """What a conversation holds besides this mail, the newest first: what was said, and its mails
-    as they came, with what was said about their files."""
-    said = Message.objects.filter(conversation=uuid.UUID(conversation)).exclude(id=besides)
-    texts = list(said.order_by("-seq").values_list("content", flat=True)[:MOST_TEXTS])
-    mails = Mail.objects.filter(conversation=uuid.UUID(conversation)).exclude(id=besides)
+def thread_texts(mail: Mail) -> list[str]:
+    """Gives the other texts of the mail's conversation, the newest first: its messages, and its
+    mails as they came, with what was said about their files."""
+    messages = Message.objects.filter(conversation=mail.conversation_id).exclude(id=mail.id)
+    texts = list(messages.order_by("-seq").values_list("content", flat=True)[:MOST_TEXTS])
+    mails = Mail.objects.filter(conversation=mail.conversation_id).exclude(id=mail.id)
     newest = mails.order_by("-received").values_list("text", "refused")[:MOST_TEXTS]
     for text, refused in newest:
         texts += [text, *refused]
@@ -56,9 +54,9 @@ def thread_texts(*, conversation: str, besides: str) -> list[str]:
 
 
 @reading
-def thread_has_file(*, conversation: str, data: bytes) -> bool:
-    """Whether these very bytes came with an earlier message."""
-    same = Upload.objects.filter(conversation=uuid.UUID(conversation), size=len(data))
+def thread_has_file(mail: Mail, data: bytes) -> bool:
+    """Tells whether these very bytes came with an earlier message of the mail's conversation."""
+    same = Upload.objects.filter(conversation=mail.conversation_id, size=len(data))
     for id in same.values_list("id", flat=True)[:MOST_SAME]:
         with contextlib.suppress(FileNotFoundError):
             if upload_folder().path(str(id)).read_bytes() == data:
@@ -67,10 +65,10 @@ def thread_has_file(*, conversation: str, data: bytes) -> bool:
 
 
 @reading
-def replied_message(*, conversation: str, ids: Sequence[str]) -> str | None:
-    """The message of the path that these Message-IDs name; None for the newest one, to which every
-    message replies, and where none is named."""
-    here = uuid.UUID(conversation)
+def replied_message(mail: Mail) -> str | None:
+    """Finds the message of the path that the mail answers; None stands for the newest one, to which
+    every message replies, and for none."""
+    ids, here = mail.ids, mail.conversation_id
     known = Mail.objects.filter(Q(message_id__in=ids) | Q(answer_id__in=ids), conversation=here)
     by_id: dict[str, uuid.UUID | None] = {}
     for row in known.only("id", "message_id", "answer_id", "answer"):
@@ -83,23 +81,23 @@ def replied_message(*, conversation: str, ids: Sequence[str]) -> str | None:
 
 
 @writing
-def keep_mail_files(*, mail: str, files: Sequence[str], refused: Sequence[str]) -> None:
+def keep_mail_files(*, mail: uuid.UUID, files: Sequence[str], refused: Sequence[str]) -> None:
     Mail.objects.filter(id=mail).update(files=list(files), refused=list(refused))
 
 
 @writing
-def leave_unanswered(*, mail: str, conversation: str, text: str, speaker: str) -> None:
-    """Put a mail into the conversation without an answer. Raises TurnRunning, NotFound."""
-    if not Message.objects.filter(id=mail).exists():
+def leave_unanswered(mail: Mail, *, text: str, speaker: str) -> None:
+    """Puts a mail into the conversation without an answer. Raises TurnRunning, NotFound."""
+    if not Message.objects.filter(id=mail.id).exists():
         add_message.here(
-            conversation=conversation, source="email", text=text, speaker=speaker, id=mail
+            conversation=mail.thread, source="email", text=text, speaker=speaker, id=str(mail.id)
         )
-    Mail.objects.filter(id=mail).update(state="over", ended=timezone.now())
+    Mail.objects.filter(id=mail.id).update(state="over", ended=timezone.now())
 
 
 @writing
-def begin_sending(*, mail: str, outgoing: bytes, answer_id: str, answer: str) -> bytes:
-    """Store the answer before it is sent. The bytes to send: those of the first call."""
+def begin_sending(*, mail: uuid.UUID, outgoing: bytes, answer_id: str, answer: str) -> bytes:
+    """Stores the answer before it is sent. Gives the bytes to send: those of the first call."""
     row = Mail.objects.select_for_update().get(id=mail)
     if row.outgoing is None:
         row.state, row.outgoing, row.answer_id = "sending", outgoing, answer_id
@@ -109,5 +107,5 @@ def begin_sending(*, mail: str, outgoing: bytes, answer_id: str, answer: str) ->
 
 
 @writing
-def finish_mail(*, mail: str, state: MailState) -> None:
+def finish_mail(*, mail: uuid.UUID, state: MailState) -> None:
     Mail.objects.filter(id=mail).update(state=state, outgoing=None, ended=timezone.now())

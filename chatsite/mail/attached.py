@@ -15,19 +15,11 @@ from chatsite.files.intake import Intake
 from chatsite.mail.answers import keep_mail_files, thread_has_file
 from chatsite.mail.incoming.contents import AttachedFile
 from chatsite.mail.incoming.contents_reader import ContentsReader, Unreadable
-from chatsite.mail.records import TakenMail
+from chatsite.mail.models import Mail
 from chatsite.messages import MAX_ATTACHMENTS
 from chatsite.wording import say
 
 BLOCK = 1024 * 1024
-
-
-@dataclass(frozen=True, slots=True)
-class MailFiles:
-    """Ids of uploads, and a sentence for each file that wasn't taken."""
-
-    ids: tuple[str, ...]
-    refused: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,10 +30,10 @@ class AttachedFiles:
     folder: Folder
     reader: ContentsReader = field(default_factory=ContentsReader)
 
-    async def of(self, mail: TakenMail, owner: Owner) -> MailFiles:
-        """The mail's files as uploads of the account; the same ones when it is asked again."""
+    async def of(self, mail: Mail, owner: Owner) -> list[str]:
+        """Stores the mail's files as uploads of the account, once, and gives their ids."""
         if mail.files is not None:
-            return MailFiles(mail.files, mail.refused)
+            return list(mail.files)
         ids: list[str] = []
         refused: list[str] = []
         for number, file in enumerate(await self._new_files(mail)):
@@ -55,24 +47,22 @@ class AttachedFiles:
             except ChatsiteError as error:
                 refused.append(say("{name} was not taken: {why}", name=name, why=error.message))
         await keep_mail_files(mail=mail.id, files=ids, refused=refused)
-        await asyncio.to_thread(self.folder.remove, mail.id)
-        return MailFiles(tuple(ids), tuple(refused))
+        await asyncio.to_thread(self.folder.remove, str(mail.id))
+        return ids
 
-    async def _new_files(self, mail: TakenMail) -> list[AttachedFile]:
-        """Without pictures of the text that came before: a logo comes with each mail."""
+    async def _new_files(self, mail: Mail) -> list[AttachedFile]:
+        """Reads the mail's files, without pictures of the text that came before: a logo comes with
+        each mail."""
+        try:
+            data = await asyncio.to_thread(self.folder.path(str(mail.id)).read_bytes)
+            files = (await self.reader.read(data)).files
+        except (FileNotFoundError, Unreadable):
+            return []  # they could be read when the mail came
         return [
             file
-            for file in await self._files(mail.id)
-            if not file.is_shown
-            or not await thread_has_file(conversation=mail.conversation, data=file.data)
+            for file in files
+            if not file.is_shown or not await thread_has_file(mail, file.data)
         ]
-
-    async def _files(self, id: str) -> tuple[AttachedFile, ...]:
-        try:
-            data = await asyncio.to_thread(self.folder.path(id).read_bytes)
-            return (await self.reader.read(data)).files
-        except (FileNotFoundError, Unreadable):
-            return ()  # they could be read when the mail came
 
     async def _upload(self, owner: Owner, name: str, file: AttachedFile) -> str:
         await require_quota(owner, size=len(file.data))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import uuid
 from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -34,9 +35,9 @@ from chatsite.mail.mails import (
     unfinished_mail,
     unfinished_mails,
 )
+from chatsite.mail.models import Mail
 from chatsite.mail.outgoing.replies import answer_reply, remembered_words
 from chatsite.mail.outgoing.sending import Undeliverable, send
-from chatsite.mail.records import MailboxPlace, TakenMail
 from chatsite.turns.context.turn_context import PageRequest
 
 logger = logging.getLogger("chatsite.channels")
@@ -56,7 +57,7 @@ class Ask(Protocol):
 
 @dataclass(slots=True, kw_only=True)
 class MailChannel:
-    """A `Channel` of `TakenMail`; lives as long as the server."""
+    """A `Channel` of `Mail`; lives as long as the server."""
 
     account: MailAccount
     arrivals: Arrivals
@@ -64,21 +65,21 @@ class MailChannel:
     ask: Ask
     idle_seconds: float = IDLE_SECONDS
     poll_seconds: float = POLL_SECONDS
-    _given: set[str] = field(default_factory=set)
+    _given: set[uuid.UUID] = field(default_factory=set)
     _thread: ThreadPoolExecutor | None = None
 
     @property
     def name(self) -> str:
         return "mail"
 
-    def key(self, mail: TakenMail) -> str:
-        return mail.id
+    def key(self, mail: Mail) -> str:
+        return str(mail.id)
 
-    def place(self, mail: TakenMail) -> str:
-        return mail.conversation or f"to {mail.sender}"
+    def place(self, mail: Mail) -> str:
+        return mail.thread or f"to {mail.sender}"
 
     # ---- receiving ---------------------------------------------------------------------------
-    async def receive(self) -> AsyncIterator[TakenMail]:
+    async def receive(self) -> AsyncIterator[Mail]:
         self._given.clear()
         for mail in await self._unfinished():
             yield mail
@@ -96,42 +97,40 @@ class MailChannel:
             self._thread.submit(box.close)
             self._thread.shutdown(wait=False)
 
-    async def _unfinished(self) -> list[TakenMail]:
-        """Those that weren't given yet."""
+    async def _unfinished(self) -> list[Mail]:
+        """Lists the mails that weren't given yet."""
         mails = await unfinished_mails()
         found = [mail for mail in mails if mail.id not in self._given]
         self._given.update(mail.id for mail in found)
         return found
 
-    async def _new(self, box: OpenMailbox) -> AsyncIterator[TakenMail]:
-        """What is new in the mailbox. How far it was read is stored behind each mail; in the first
-        reading at its end, since the unseen ones may be anywhere."""
+    async def _new(self, box: OpenMailbox) -> AsyncIterator[Mail]:
+        """Gives what is new in the mailbox. How far the mailbox was read is stored behind each
+        mail; in the first reading at its end, since the unseen ones may be anywhere."""
         name = f"{self.account.imap.user}@{self.account.imap.host}/{self.account.folder}"
         validity = await self._on_thread(box.validity)
         place = await mailbox_place(name=name)
-        if place is not None and place.validity != validity:
-            place = None
-        found = await self._on_thread(box.new, place)
-        for one in found:
-            head = await self._on_thread(box.fetch_head, one.number)
+        last = place.last if place is not None and place.validity == validity else None
+        sizes = await self._on_thread(box.new, last)
+        newest = max(sizes, default=0)
+        for number, size in sizes.items():
+            head = await self._on_thread(box.fetch_head, number)
             mail = None
             if head is not None:
-                fetch = partial(self._on_thread, box.fetch, one.number)
-                mail = await self.arrivals.take(head, size=one.size, fetch=fetch)
-                await self._on_thread(box.mark_seen, one.number)
-            if place is not None or one is found[-1]:
-                reached = MailboxPlace(validity=validity, last=one.number)
-                await save_mailbox_place(name=name, place=reached)
+                fetch = partial(self._on_thread, box.fetch, number)
+                mail = await self.arrivals.take(head, size=size, fetch=fetch)
+                await self._on_thread(box.mark_seen, number)
+            if last is not None or number == newest:
+                await save_mailbox_place(name=name, validity=validity, last=number)
             if mail is not None:
                 self._given.add(mail.id)
                 yield mail
 
-    async def _waited(self, box: OpenMailbox) -> AsyncIterator[TakenMail]:
-        """Until the mailbox may have something new; meanwhile what an administrator releases."""
-        if box.tells:
-            waiting = asyncio.ensure_future(self._on_thread(box.wait, self.idle_seconds))
-        else:
-            waiting = asyncio.ensure_future(self._polled(box))
+    async def _waited(self, box: OpenMailbox) -> AsyncIterator[Mail]:
+        """Waits until the mailbox may have something new. Meanwhile this gives the mails that an
+        administrator releases."""
+        wait = self._on_thread(box.wait, self.idle_seconds) if box.tells else self._poll(box)
+        waiting = asyncio.ensure_future(wait)
         holds = self.account.strangers == "hold"
         try:
             while not waiting.done():
@@ -142,7 +141,7 @@ class MailChannel:
         finally:
             waiting.cancel()
 
-    async def _polled(self, box: OpenMailbox) -> None:
+    async def _poll(self, box: OpenMailbox) -> None:
         await asyncio.sleep(self.poll_seconds)
         await self._on_thread(box.ask)
 
@@ -151,52 +150,45 @@ class MailChannel:
         return await loop.run_in_executor(self._thread, lambda: work(*args, **kwargs))
 
     # ---- asking ------------------------------------------------------------------------------
-    async def who(self, mail: TakenMail) -> Question | None:
+    async def who(self, mail: Mail) -> Question | None:
         current = await unfinished_mail(mail=mail.id)
         if current is None:
             return None
         if current.outgoing is not None:
-            await self._send(current, current.outgoing)
+            await self._send(current, bytes(current.outgoing))
             return None
-        if current.user is None or await self._is_over(current):
+        user, conversation = current.user_id, current.conversation
+        if user is None or conversation is None or await self._is_over(current):
             return None
-        owner = Owner(user=current.user)
-        files = await self.attached.of(current, owner)
-        sender = current.sender if current.external else ""
+        files = await self.attached.of(current, Owner(user=user))
         return Question(
-            request=self.ask(
-                user=current.user, conversation=current.conversation, agent=current.agent
-            ),
-            client_id=current.id,
+            request=self.ask(user=user, conversation=current.thread, agent=conversation.agent),
+            client_id=str(current.id),
             text=asked_text(current, await self._words(current)),
             source="email",
-            speaker=external_speaker(sender) if sender else "",
-            id=current.id,
-            reply_to=await replied_message(conversation=current.conversation, ids=current.ids),
-            attachments=files.ids,
-            person=f"mail:{sender}" if sender else "",
+            speaker=speaker_of(current),
+            id=str(current.id),
+            reply_to=await replied_message(current),
+            attachments=files,
+            person=f"mail:{current.sender}" if current.external else "",
         )
 
-    async def _words(self, mail: TakenMail) -> str:
-        """What the sender wrote, without what the conversation holds already."""
-        texts = await thread_texts(conversation=mail.conversation, besides=mail.id)
-        footer = (f"{self.account.site}/chat/{mail.conversation}", remembered_words())
+    async def _words(self, mail: Mail) -> str:
+        """Gives what the sender wrote, without what the conversation holds already."""
+        texts = await thread_texts(mail)
+        footer = (f"{self.account.site}/chat/{mail.thread}", remembered_words())
         return await asyncio.to_thread(
             lambda: own_words(mail.text, Held(texts, footer=footer), subject=mail.subject)
         )
 
-    async def _is_over(self, mail: TakenMail) -> bool:
-        """Whether the thread has got its hour's answers: two robots would go on for ever."""
-        count = await answers_of_hour(conversation=mail.conversation)
+    async def _is_over(self, mail: Mail) -> bool:
+        """Tells whether the thread has got its hour's answers: two robots would go on for ever."""
+        count = await answers_of_hour(mail)
         if count < self.account.hourly:
             return False
         try:
-            await leave_unanswered(
-                mail=mail.id,
-                conversation=mail.conversation,
-                text=asked_text(mail, await self._words(mail)) or mail.subject or "-",
-                speaker=external_speaker(mail.sender) if mail.external else "",
-            )
+            text = asked_text(mail, await self._words(mail)) or mail.subject or "-"
+            await leave_unanswered(mail, text=text, speaker=speaker_of(mail))
         except TurnRunning:
             raise Trouble("a mail's thread is busy", seconds=BUSY_SECONDS) from None
         except NotFound:
@@ -208,11 +200,11 @@ class MailChannel:
         )
         return True
 
-    async def acknowledge(self, mail: TakenMail, turn: str) -> None:
+    async def acknowledge(self, mail: Mail, turn: str) -> None:
         """Nobody waits in front of a mailbox: a second mail would only be a nuisance."""
 
     # ---- answering ---------------------------------------------------------------------------
-    async def say(self, mail: TakenMail, answer: Answer) -> None:
+    async def say(self, mail: Mail, answer: Answer) -> None:
         current = await unfinished_mail(mail=mail.id)
         if current is None:
             return  # the thread was deleted
@@ -230,7 +222,7 @@ class MailChannel:
         )
         await self._send(current, data)
 
-    async def _send(self, mail: TakenMail, data: bytes) -> None:
+    async def _send(self, mail: Mail, data: bytes) -> None:
         try:
             await send(self.account.smtp, data, sender=self.account.address, to=mail.sender)
         except Undeliverable as error:
@@ -244,11 +236,13 @@ class MailChannel:
             await asyncio.to_thread(self._thread.shutdown)
 
 
-def asked_text(mail: TakenMail, words: str) -> str:
-    """What the model reads: a thread's first mail with its subject, which may be the question."""
+def asked_text(mail: Mail, words: str) -> str:
+    """Writes what the model reads: a thread's first mail has its subject, which may be the
+    question."""
     head = f"Subject: {mail.subject}" if mail.first and mail.subject else ""
     return "\n\n".join(part for part in (head, words) if part)
 
 
-def external_speaker(sender: str) -> str:
-    return f"External sender <{sender}>"
+def speaker_of(mail: Mail) -> str:
+    """Names an external sender; "" stands for the conversation's owner."""
+    return f"External sender <{mail.sender}>" if mail.external else ""

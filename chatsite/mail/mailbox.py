@@ -9,7 +9,6 @@ import socket
 import ssl
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from imap_tools import BaseMailBox, ImapToolsError, MailBox, MailBoxUnencrypted
@@ -17,7 +16,6 @@ from imap_tools.errors import MailboxFolderSelectError, MailboxLoginError
 
 from chatsite.channels.channel import Trouble
 from chatsite.mail.account import MailAccount
-from chatsite.mail.records import MailboxPlace
 
 SECONDS = 30.0
 # Below the 29 minutes after which a server may cut the connection; a lost one is noticed then.
@@ -29,14 +27,6 @@ PASSWORD_SECONDS = 300.0
 FIRST_DAYS = 3
 LONGEST_HEADERS = 1024 * 1024
 _SIZE = re.compile(rb"UID (\d+).*?RFC822\.SIZE (\d+)|RFC822\.SIZE (\d+).*?UID (\d+)", re.DOTALL)
-
-
-@dataclass(frozen=True, slots=True)
-class FoundMail:
-    """A mail in the mailbox, by its number there, with its size in bytes."""
-
-    number: int
-    size: int
 
 
 class OpenMailbox:
@@ -64,7 +54,7 @@ class OpenMailbox:
 
     @property
     def tells(self) -> bool:
-        """Whether the server says by itself what is new (IDLE)."""
+        """Tells whether the server says by itself what is new (IDLE)."""
         return "IDLE" in self.box.client.capabilities
 
     def validity(self) -> int:
@@ -72,34 +62,34 @@ class OpenMailbox:
             said = self.box.client.response("UIDVALIDITY")[1][0]
             return int(said or 0)
 
-    def new(self, place: MailboxPlace | None) -> list[FoundMail]:
-        """What is behind that place, in order. Without one, what nobody has seen of the last
-        days."""
+    def new(self, last: int | None) -> dict[int, int]:
+        """Lists the mails behind the number `last`, in order: their sizes in bytes by their
+        numbers. Without `last` these are the mails of the last days that nobody has seen."""
         since = (datetime.now(UTC) - timedelta(days=FIRST_DAYS)).strftime("%d-%b-%Y")
-        wanted = f"UID {place.last + 1}:*" if place else f"UNSEEN SINCE {since}"
+        first = 1 if last is None else last + 1
+        wanted = f"UNSEEN SINCE {since}" if last is None else f"UID {first}:*"
+        sizes: dict[int, int] = {}
         with self._trouble():
             self._has_been_told()
             _, found = self.box.client.uid("SEARCH", wanted)
             # A range ends with the newest mail, also where that is before its beginning.
-            first = place.last + 1 if place else 1
-            numbers = sorted(n for n in map(int, (found[0] or b"").split()) if n >= first)
-            return [one for some in _parts(numbers) for one in self._sizes(some)]
-
-    def _sizes(self, numbers: list[int]) -> list[FoundMail]:
-        _, said = self.box.client.uid("FETCH", ",".join(map(str, numbers)), "(RFC822.SIZE)")
-        sizes = {}
-        for line in said:
-            found = _SIZE.search(line if isinstance(line, bytes) else b"".join(line or ()))
-            if found:
-                sizes[int(found[1] or found[4])] = int(found[2] or found[3])
-        return [FoundMail(number, sizes[number]) for number in numbers if number in sizes]
+            numbers = [n for n in map(int, (found[0] or b"").split()) if n >= first]
+            # A command has a bound on its length.
+            for start in range(0, len(numbers), 200):
+                some = ",".join(map(str, numbers[start : start + 200]))
+                _, lines = self.box.client.uid("FETCH", some, "(RFC822.SIZE)")
+                for line in lines:
+                    one = _SIZE.search(line if isinstance(line, bytes) else b"".join(line or ()))
+                    if one:
+                        sizes[int(one[1] or one[4])] = int(one[2] or one[3])
+        return {number: sizes[number] for number in sorted(numbers) if number in sizes}
 
     def fetch_head(self, number: int) -> bytes | None:
-        """The headers; None where somebody has moved or deleted the mail meanwhile."""
+        """Fetches the headers; None if somebody has moved or deleted the mail meanwhile."""
         return self._part_of(number, f"BODY.PEEK[HEADER]<0.{LONGEST_HEADERS}>")
 
     def fetch(self, number: int) -> bytes | None:
-        """All bytes of a mail; None as above."""
+        """Fetches all bytes of a mail; None as for `fetch_head`."""
         return self._part_of(number, "BODY.PEEK[]")
 
     def _part_of(self, number: int, part: str) -> bytes | None:
@@ -112,7 +102,7 @@ class OpenMailbox:
             self.box.client.uid("STORE", str(number), "+FLAGS.SILENT", r"(\Seen)")
 
     def wait(self, seconds: float) -> None:
-        """Until the server says that something is new, or for so long."""
+        """Waits until the server says that something is new, or for so long."""
         with self._trouble():
             if self._has_been_told():
                 return
@@ -123,13 +113,13 @@ class OpenMailbox:
             self.box.client.noop()
 
     def _has_been_told(self) -> bool:
-        """Whether the server said since the last time that there are more mails. It says so with
-        the answer to any command, and then not again while it is waited for."""
+        """Tells whether the server said since the last time that there are more mails. It says so
+        with the answer to any command, and then not again while it is waited for."""
         return self.box.client.response("EXISTS")[1] != [None]
 
     def _said_at_once(self) -> list[bytes]:
-        """What came together with the beginning of the waiting: it lies in the reader's buffer,
-        where polling the socket doesn't see it."""
+        """Reads what came together with the beginning of the waiting: it lies in the reader's
+        buffer, where polling the socket doesn't see it."""
         client = self.box.client
         client.sock.settimeout(0)
         try:
@@ -140,12 +130,12 @@ class OpenMailbox:
             client.sock.settimeout(SECONDS)
 
     def ask(self) -> None:
-        """For a server that doesn't tell: the next search sees what is new."""
+        """Makes the next search see what is new, for a server that doesn't tell."""
         with self._trouble():
             self.box.client.noop()
 
     def interrupt(self) -> None:
-        """From any thread: what blocks ends."""
+        """Ends what blocks; any thread may call this."""
         if self._box is not None:
             with contextlib.suppress(OSError):
                 self._box.client.sock.shutdown(socket.SHUT_RDWR)
@@ -158,7 +148,7 @@ class OpenMailbox:
 
     @contextmanager
     def _trouble(self) -> Iterator[None]:
-        """Sentences without the server's own text, which may repeat what was sent."""
+        """Raises Trouble without the server's own text, which may repeat what was sent."""
         server = self._account.imap
         where = f"the mailbox at {server.host}:{server.port}"
         try:
@@ -178,9 +168,3 @@ class OpenMailbox:
             ) from None
         except (imaplib.IMAP4.error, ImapToolsError, OSError, ValueError, AttributeError) as error:
             raise Trouble(f"{where} can't be reached ({type(error).__name__})") from None
-
-
-def _parts(numbers: list[int]) -> Iterator[list[int]]:
-    """A command has a bound on its length."""
-    for start in range(0, len(numbers), 200):
-        yield numbers[start : start + 200]

@@ -3,18 +3,27 @@
 from __future__ import annotations
 
 import uuid
+from typing import Literal, get_args
 
 from django.conf import settings
 from django.db import models
 from django.db.models import Q
 
-STATES = [
-    (state, state)
-    for state in (
-        *("waiting", "sending", "answered", "ignored", "refused", "held", "dropped", "over"),
-        "undeliverable",
-    )
+# A mail waits, or its answer is being sent; or it has one of the ends: answered, ignored (it is
+# automatic), refused, held for the administrator, dropped by them, over (it is in the conversation,
+# and more than the thread's hourly answers), undeliverable (its answer).
+MailState = Literal[
+    "waiting",
+    "sending",
+    "answered",
+    "ignored",
+    "refused",
+    "held",
+    "dropped",
+    "over",
+    "undeliverable",
 ]
+STATES = [(state, state) for state in get_args(MailState)]
 UNFINISHED = ("waiting", "sending")
 
 
@@ -51,8 +60,13 @@ class Mail(models.Model):
     `key` is one text for each mail, however often it is delivered: the Message-ID is its sender's
     word, and anybody may write somebody else's. Of mail that is refused or ignored there is no
     text: the row says that it was seen. `text` is whole, with what it quotes, and goes with the
-    message. `answer_id` is the Message-ID of the answer, `answer` the id of its message, `outgoing`
-    its bytes until it is sent: whatever interrupts the sending, the same mail is sent again.
+    message. `ids` are the Message-IDs that it answers, the closest first, `chain` those above it,
+    the oldest first. `subject_key` is the subject as it is compared. `user` owns the conversation;
+    the sender of an `external` mail is somebody else. The `first` mail of a thread began it.
+    `files` are its uploads, None as long as nobody looked at them; `refused` are sentences about
+    files that weren't taken. `answer_id` is the Message-ID of the answer, `answer` the id of its
+    message, `outgoing` its bytes until it is sent: whatever interrupts the sending, the same mail
+    is sent again.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4)
@@ -101,6 +115,11 @@ class Mail(models.Model):
     def __str__(self) -> str:
         """Without sender and subject, which are a person's."""
         return f"mail {self.id} ({self.state})"
+
+    @property
+    def thread(self) -> str:
+        """The id of the mail's conversation; "" stands for none."""
+        return str(self.conversation_id or "")
 
 
 class Mailbox(models.Model):

@@ -15,9 +15,9 @@ from urllib.parse import quote
 import pytest
 
 from chatsite.mail.incoming.reading import answered_ids, read_head, shortened_id
+from chatsite.mail.models import Mail
 from chatsite.mail.outgoing.replies import notice, verification
 from chatsite.mail.outgoing.sending import are_ours, folds_safely
-from chatsite.mail.records import ComingMail
 
 EVIL = "=?utf-8?b?" + b64encode(b"x\r\nContent-Type: text/html\r\n\r\n<a>").decode() + "?="
 NOW = datetime(2026, 11, 25, tzinfo=UTC)
@@ -92,14 +92,10 @@ OURS += ["X-Auto-Response-Suppress", "Message-ID", "MIME-Version", "Content-Type
 def answered(lines: str) -> bytes:
     """The mail that tells a sender something, and quotes the heading of their own."""
     head = read_head(f"{lines}\r\nFrom: eve@evil.example\r\n\r\n".encode())
-    coming = ComingMail(
-        id="1",
-        key="k",
+    coming = Mail(
         message_id=head.id,
         sender=head.sender or "eve@evil.example",
         subject=head.subject,
-        subject_key="",
-        text="",
         ids=answered_ids(head),
         chain=(*head.chain, *head.replied),
     )

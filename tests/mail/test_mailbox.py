@@ -11,8 +11,7 @@ import pytest
 
 from chatsite.channels.channel import Trouble
 from chatsite.mail.account import MailAccount
-from chatsite.mail.mailbox import FoundMail, OpenMailbox
-from chatsite.mail.records import MailboxPlace
+from chatsite.mail.mailbox import OpenMailbox
 from tests.fakes.dovecot import Dovecot
 from tests.fakes.mailing import until
 from tests.mail.conftest import account_at
@@ -38,13 +37,9 @@ def test_first_what_nobody_has_seen_then_what_is_behind_the_last_place(
     until(lambda: len(mailbox.numbers()) == 3)
     box.ask()
     box.mark_seen(2)
-    assert box.new(None) == [FoundMail(1, len(MAIL)), FoundMail(3, len(MAIL))]
-    validity = box.validity()
-    assert box.new(MailboxPlace(validity=validity, last=1)) == [
-        FoundMail(2, len(MAIL)),
-        FoundMail(3, len(MAIL)),
-    ]
-    assert box.new(MailboxPlace(validity=validity, last=3)) == []
+    assert box.new(None) == {1: len(MAIL), 3: len(MAIL)}
+    assert box.validity() and box.new(1) == {2: len(MAIL), 3: len(MAIL)}
+    assert box.new(3) == {}
     assert mailbox.numbers("SEEN") == [2]
 
 
@@ -66,7 +61,7 @@ def test_waiting_ends_when_a_mail_comes(box: OpenMailbox, mailbox: Dovecot) -> N
         mailbox.deliver(MAIL)
         waiting.result(20)
         assert time.monotonic() - began < 15
-    assert [one.number for one in box.new(None)] == [1]
+    assert list(box.new(None)) == [1]
 
 
 def test_what_was_told_with_another_command_is_not_waited_for(
@@ -80,7 +75,7 @@ def test_what_was_told_with_another_command_is_not_waited_for(
     began = time.monotonic()
     box.wait(60)
     assert time.monotonic() - began < 20
-    assert [one.number for one in box.new(None)] == [1]
+    assert list(box.new(None)) == [1]
 
 
 def test_waiting_is_interrupted_from_another_thread(box: OpenMailbox) -> None:
@@ -113,7 +108,7 @@ def test_a_thousand_mails_are_found_in_order(box: OpenMailbox, mailbox: Dovecot)
         mailbox.deliver(MAIL)
     until(lambda: len(mailbox.numbers()) == 1_000)
     box.ask()
-    assert [one.number for one in box.new(None)] == list(range(1, 1_001))
+    assert list(box.new(None)) == list(range(1, 1_001))
 
 
 def test_a_server_without_idle_is_told() -> None:
@@ -125,6 +120,6 @@ def test_a_server_without_idle_is_told() -> None:
             server.deliver(MAIL)
             until(lambda: server.numbers() == [1])
             box.ask()
-            assert [one.number for one in box.new(None)] == [1]
+            assert list(box.new(None)) == [1]
         finally:
             box.close()

@@ -45,7 +45,7 @@ from chatsite.mail.mails import (
     is_known_mail,
     mailbox_account,
     mailbox_place,
-    own_threads,
+    own_thread,
     record_mail,
     save_mailbox_place,
     take_mail,
@@ -54,7 +54,6 @@ from chatsite.mail.mails import (
     unfinished_mails,
 )
 from chatsite.mail.models import Mail, MailAddress
-from chatsite.mail.records import ComingMail, MailboxPlace, TakenMail
 from chatsite.mail.wiring import mail_folder, purge_mails
 from tests.conversations.builders import end, new_id, run_in_threads, user_message
 
@@ -72,33 +71,31 @@ def bob() -> int:
     return User.objects.create_user("bob").pk
 
 
-def coming(**more: Any) -> ComingMail:
+def coming(**more: Any) -> Mail:
     id = new_id()
-    first = ComingMail(
-        id=id,
-        key=id,
-        message_id=f"{id}@example.org",
-        sender="ada@example.org",
-        subject="The quay",
-        subject_key="the quay",
-        text="How long is it?\n> quoted",
-    )
-    return replace(first, **more)
+    fields: dict[str, Any] = {
+        "key": id,
+        "message_id": f"{id}@example.org",
+        "sender": "ada@example.org",
+        "subject": "The quay",
+        "subject_key": "the quay",
+        "text": "How long is it?\n> quoted",
+        "files": [],
+    }
+    return Mail(**(fields | more))
 
 
-def take(user: int, mail: ComingMail | None = None, **more: Any) -> TakenMail:
-    said: dict[str, Any] = {"agent": "demo", "external": False, "conversation": None} | more
-    taken = take_mail.here(mail or coming(), user=user, **said)
-    assert taken is not None
-    return taken
+def take(user: int, mail: Mail | None = None, thread: str | None = None, **more: Any) -> Mail:
+    mail = mail or coming(**more)
+    assert take_mail.here(mail, user=user, agent="demo", thread=thread)
+    return mail
 
 
-def threads(user: int, *ids: str, external: bool = False, **more: Any) -> Any:
-    said: dict[str, Any] = {"sender": "ada@example.org", "subject_key": "", "since": LONG_AGO}
-    return own_threads.here(user=user, external=external, ids=ids, **(said | more))
+def thread_of(user: int, *ids: str, **more: Any) -> str | None:
+    return own_thread.here(coming(ids=list(ids), **more), user=user)
 
 
-def answer(mail: TakenMail, id: str) -> None:
+def answer(mail: Mail, id: str) -> None:
     begin_sending.here(mail=mail.id, outgoing=b"answer", answer_id=id, answer="")
     finish_mail.here(mail=mail.id, state="answered")
 
@@ -108,17 +105,11 @@ def answer(mail: TakenMail, id: str) -> None:
 def test_a_mail_is_taken_once_however_often_it_comes() -> None:
     user = User.objects.create_user("ada").pk
 
-    def again() -> TakenMail | None:
-        return take_mail.here(
-            coming(key="one"),
-            user=user,
-            agent="demo",
-            external=False,
-            conversation=None,
-        )
+    def again() -> bool:
+        return take_mail.here(coming(key="one"), user=user, agent="demo", thread=None)
 
     found = run_in_threads(6, again)
-    assert sum(isinstance(one, TakenMail) for one in found) == 1, found
+    assert sorted(map(str, found)) == ["False"] * 5 + ["True"]
     assert Mail.objects.count() == Conversation.objects.count() == 1
     assert is_known_mail.here(key="one")
 
@@ -143,21 +134,28 @@ def test_of_what_is_refused_only_that_it_came_is_stored() -> None:
 def test_how_far_a_mailbox_was_read_is_stored() -> None:
     assert mailbox_place.here(name="a") is None
     for last in (3, 7):
-        save_mailbox_place.here(name="a", place=MailboxPlace(validity=1, last=last))
-    assert mailbox_place.here(name="a") == MailboxPlace(validity=1, last=7)
+        save_mailbox_place.here(name="a", validity=1, last=last)
+    place = mailbox_place.here(name="a")
+    assert place is not None and (place.validity, place.last) == (1, 7)
 
 
 # ---- threads ---------------------------------------------------------------------------------
 def test_a_thread_is_found_by_received_and_sent_ids_and_by_its_subject(ada: int) -> None:
     mail = take(ada)
     answer(mail, "answer@harbour.example")
-    both = threads(ada, mail.message_id, "answer@harbour.example", "unknown@example.org")
-    assert set(both.by_id) == {mail.message_id, "answer@harbour.example"}
-    assert set(both.by_id.values()) == {mail.conversation}
-    assert threads(ada, subject_key="the quay").by_subject == mail.conversation
-    since = timezone.now() + timedelta(seconds=1)
-    assert threads(ada, subject_key="the quay", since=since).by_subject is None
-    assert threads(ada, subject_key="").by_subject is None
+    for id in (mail.message_id, "answer@harbour.example"):
+        assert thread_of(ada, "unknown@example.org", id) == mail.thread
+    assert thread_of(ada) == mail.thread
+    assert thread_of(ada, subject_key="") is None
+    Mail.objects.update(received=LONG_AGO)
+    assert thread_of(ada) is None
+
+
+def test_the_closest_known_id_chooses_the_thread_and_an_unknown_one_begins_one(ada: int) -> None:
+    old, new = take(ada, message_id="1@x"), take(ada, message_id="2@x")
+    assert old.thread != new.thread
+    assert thread_of(ada, "3@x", "2@x", "1@x") == new.thread
+    assert thread_of(ada, "3@x") is None
 
 
 def test_nobody_else_finds_a_private_thread(ada: int, bob: int) -> None:
@@ -167,25 +165,18 @@ def test_nobody_else_finds_a_private_thread(ada: int, bob: int) -> None:
     room = User.objects.create_user("room").pk
     mailbox = mailbox_account.here(address="agent@harbour.example")
     for other, external in ((bob, False), (room, False), (mailbox, True), (ada, True)):
-        found = threads(
-            other,
-            mail.message_id,
-            "answer@harbour.example",
-            external=external,
-            subject_key="the quay",
-        )
-        assert (found.by_id, found.by_subject) == ({}, None)
-    assert take(bob, conversation=mail.conversation).conversation != mail.conversation
+        for ids in ([mail.message_id, "answer@harbour.example"], []):
+            assert thread_of(other, *ids, external=external) is None
+    assert take(bob, thread=mail.thread).thread != mail.thread
 
 
 def test_external_senders_share_an_account_but_no_thread() -> None:
     mailbox = mailbox_account.here(address="agent@harbour.example")
     assert mailbox_account.here(address="agent@harbour.example") == mailbox
     mail = take(mailbox, external=True)
-    own = threads(mailbox, mail.message_id, external=True)
-    assert own.by_id == {mail.message_id: mail.conversation}
-    other = threads(mailbox, mail.message_id, external=True, sender="eve@evil.example")
-    assert other.by_id == {}
+    assert thread_of(mailbox, mail.message_id, external=True) == mail.thread
+    eve = "eve@evil.example"
+    assert thread_of(mailbox, mail.message_id, external=True, sender=eve) is None
 
 
 def test_nobody_signs_in_as_the_mailbox_or_signs_up_under_its_name() -> None:
@@ -201,8 +192,8 @@ def test_nobody_signs_in_as_the_mailbox_or_signs_up_under_its_name() -> None:
 
 def test_a_deleted_conversation_is_no_thread_and_its_mails_wait_no_more(ada: int) -> None:
     mail = take(ada)
-    delete_conversation.here(owner=Owner(user=ada), conversation=mail.conversation)
-    assert threads(ada, mail.message_id, subject_key="the quay").by_subject is None
+    delete_conversation.here(owner=Owner(user=ada), conversation=mail.thread)
+    assert thread_of(ada, mail.message_id) is thread_of(ada) is None
     assert unfinished_mails.here() == [] and unfinished_mail.here(mail=mail.id) is None
 
 
@@ -213,14 +204,14 @@ def test_a_disabled_account_gets_no_answers(ada: int) -> None:
 
 
 # ---- what goes -------------------------------------------------------------------------------
-def begun(user: int, mail: TakenMail) -> None:
+def begun(user: int, mail: Mail) -> None:
     """The message of the mail, answered."""
-    asked = replace(user_message("How long is it?"), id=mail.id, source="email")
+    asked = replace(user_message("How long is it?"), id=str(mail.id), source="email")
     turn = begin_turn.here(
         owner=Owner(user=user),
-        conversation=mail.conversation,
+        conversation=mail.thread,
         agent="demo",
-        client_id=mail.id,
+        client_id=str(mail.id),
         user=asked,
         answer=new_id(),
         greeting=(),
@@ -243,14 +234,14 @@ def test_a_mails_text_goes_with_its_message(ada: int) -> None:
     begun(ada, mail)
     purge()
     assert Mail.objects.get().text == "How long is it?\n> quoted"
-    delete_message.here(owner=Owner(user=ada), message=mail.id)
+    delete_message.here(owner=Owner(user=ada), message=str(mail.id))
     purge()
     assert Mail.objects.get().text == ""
 
 
 def test_a_mail_goes_with_its_conversation(ada: int) -> None:
     mail = take(ada)
-    delete_conversation.here(owner=Owner(user=ada), conversation=mail.conversation)
+    delete_conversation.here(owner=Owner(user=ada), conversation=mail.thread)
     purge()
     assert not Mail.objects.exists() and not Conversation.objects.exists()
 
@@ -291,17 +282,17 @@ def test_old_records_and_the_bytes_of_finished_mails_are_removed(
     settings.VAR_DIR = tmp_path
     record_mail.here(coming(), state="refused")
     Mail.objects.update(received=LONG_AGO)
-    waiting = take(ada, coming(has_files=True))
+    waiting = take(ada, coming(files=None))
     folder = mail_folder()
-    for id in (waiting.id, new_id()):
+    for id in (str(waiting.id), new_id()):
         path = folder.coming()
         with opened(path) as file:
             file.write(b"mail")
         folder.keep(path, id)
         os.utime(folder.path(id), (0, 0))
     purge()
-    assert [str(row.id) for row in Mail.objects.all()] == [waiting.id]
-    assert list(folder.ids(older_than=0)) == [waiting.id]
+    assert [str(row.id) for row in Mail.objects.all()] == [str(waiting.id)]
+    assert list(folder.ids(older_than=0)) == [str(waiting.id)]
 
 
 # ---- addresses -------------------------------------------------------------------------------
@@ -331,11 +322,12 @@ def test_an_account_has_a_few_addresses_each_once(ada: int) -> None:
 def test_answers_of_an_hour_and_notices_are_counted(ada: int) -> None:
     mail = take(ada)
     answer(mail, "a@x")
-    assert answers_of_hour.here(conversation=mail.conversation) == 1
+    assert answers_of_hour.here(mail) == 1
     Mail.objects.update(ended=timezone.now() - timedelta(minutes=61))
-    assert answers_of_hour.here(conversation=mail.conversation) == 0
-    notice = take_notice.here(coming(sender="eve@x.org"), outgoing=b"n", answer_id="n@x")
-    assert notice is not None and notice.outgoing == b"n" and notice.text == ""
+    assert answers_of_hour.here(mail) == 0
+    notice = coming(sender="eve@x.org")
+    assert take_notice.here(notice, outgoing=b"n", answer_id="n@x")
+    assert notice.outgoing == b"n" and notice.text == ""
     assert notices_to.here(sender="eve@x.org", within=timedelta(days=1)) == 1
     assert notices_to.here(sender="ada@example.org", within=timedelta(days=1)) == 0
 
@@ -344,8 +336,9 @@ def test_a_reply_is_to_a_message_of_the_path_that_is_not_the_newest(ada: int) ->
     mail = take(ada)
     begun(ada, mail)
     owner = Owner(user=ada)
-    named = {"conversation": mail.conversation}
-    assert replied_message.here(ids=[mail.message_id], **named) == mail.id
-    assert replied_message.here(ids=["unknown@x"], **named) is None
-    clear_conversation.here(owner=owner, conversation=mail.conversation)
-    assert replied_message.here(ids=[mail.message_id], **named) is None
+    named = Mail(conversation=mail.conversation, ids=[mail.message_id])
+    assert replied_message.here(named) == str(mail.id)
+    unknown = Mail(conversation=mail.conversation, ids=["unknown@x"])
+    assert replied_message.here(unknown) is None
+    clear_conversation.here(owner=owner, conversation=mail.thread)
+    assert replied_message.here(named) is None

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from chatsite.mail.incoming.quotes.marks import Held
 from chatsite.mail.incoming.quotes.quoted import own_words
-from chatsite.mail.incoming.reading import answered_ids, chosen_thread, read_head, subject_key
+from chatsite.mail.incoming.reading import answered_ids, read_head, subject_key
 from tests.mail.broken_mails import BROKEN, MULTIPART, read_mail
 
 BROKEN_SMALL = [name for name, mail in BROKEN.items() if len(mail) < 2_000]
@@ -234,6 +234,3 @@ def test_the_closest_known_id_decides_and_the_subject_only_without_any() -> None
     made = built(in_reply_to="<3@x>", references="<1@x> <2@x> <3@x>")
     ids = answered_ids(read_head(made.as_bytes()))
     assert ids == ("3@x", "2@x", "1@x")
-    assert chosen_thread(ids, by_id={"1@x": "old", "2@x": "new"}, by_subject="other") == "new"
-    assert chosen_thread(ids, by_id={}, by_subject="other") is None
-    assert chosen_thread((), by_id={}, by_subject="other") == "other"

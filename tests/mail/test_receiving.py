@@ -22,7 +22,6 @@ from chatsite.mail.arrivals import LONGEST_HELD, STRANGERS_FREE, Arrivals
 from chatsite.mail.attached import AttachedFiles
 from chatsite.mail.channel import MailChannel, asked_text
 from chatsite.mail.models import Mail
-from chatsite.mail.records import TakenMail
 from chatsite.turns.context.turn_context import PageRequest
 from tests.fakes.dovecot import Dovecot
 from tests.fakes.mailing import until, written
@@ -62,9 +61,9 @@ async def ada() -> int:
     return user.pk
 
 
-async def received(channel: MailChannel, count: int) -> list[TakenMail]:
+async def received(channel: MailChannel, count: int) -> list[Mail]:
     """The next mails, with the channel closed behind them."""
-    found: list[TakenMail] = []
+    found: list[Mail] = []
     receiving = channel.receive()
     async with asyncio.timeout(30):
         while len(found) < count:
@@ -163,7 +162,7 @@ async def test_who_asks_is_the_account_and_its_files_come_once(
     assert question is not None and question == again
     assert (question.source, question.speaker, question.person) == ("email", "", "")
     assert question.request.owner == Owner(user=ada)
-    assert question.id == question.client_id == mail.id
+    assert question.id == question.client_id == str(mail.id)
     assert question.text == "Subject: The quay\n\nHow long?"
     assert len(question.attachments) == 1
     refused = await sync_to_async(lambda: Mail.objects.get().refused)()
@@ -195,15 +194,7 @@ async def test_an_external_sender_is_counted_by_address(
 
 
 def test_only_a_threads_first_mail_is_asked_with_its_subject() -> None:
-    first = TakenMail(
-        id="1",
-        message_id="1@x",
-        sender="ada@example.org",
-        subject="The quay",
-        text="How long?",
-        received=None,  # type: ignore[arg-type]
-        first=True,
-    )
-    assert asked_text(first, first.text) == "Subject: The quay\n\nHow long?"
-    assert asked_text(replace(first, first=False), first.text) == "How long?"
+    first = Mail(subject="The quay", first=True)
+    assert asked_text(first, "How long?") == "Subject: The quay\n\nHow long?"
     assert asked_text(first, "") == "Subject: The quay"
+    assert asked_text(Mail(subject="The quay", first=False), "How long?") == "How long?"

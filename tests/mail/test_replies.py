@@ -17,24 +17,29 @@ from chatsite.channels.channel import Answer
 from chatsite.mail.incoming.quotes.marks import Held
 from chatsite.mail.incoming.quotes.quoted import own_words
 from chatsite.mail.incoming.reading import read_head
+from chatsite.mail.models import Mail
 from chatsite.mail.outgoing.replies import LONGEST_CHAIN, answer_reply, html_of, remembered_words
-from chatsite.mail.records import TakenMail
 from chatsite.views import Problem
 from tests.fakes.smtp_sink import text_of
 
 NOW = datetime(2026, 11, 25, 10, 12, tzinfo=UTC)
 OWN, SITE = "agent@harbour.example", "https://chat.harbour.example"
-MAIL = TakenMail(
-    id="6d0f3a5e-0000-4000-8000-000000000001",
-    message_id="2@example.org",
-    sender="ada@example.org",
-    subject="The quay",
-    text="How long is it?",
-    chain=("0@example.org", "1@example.org"),
-    received=NOW,
-    user=1,
-    conversation="6d0f3a5e-0000-4000-8000-000000000002",
-)
+
+
+def made_mail(**more: Any) -> Mail:
+    fields: dict[str, Any] = {
+        "id": "6d0f3a5e-0000-4000-8000-000000000001",
+        "message_id": "2@example.org",
+        "sender": "ada@example.org",
+        "subject": "The quay",
+        "text": "How long is it?",
+        "chain": ["0@example.org", "1@example.org"],
+        "conversation_id": "6d0f3a5e-0000-4000-8000-000000000002",
+    }
+    return Mail(**(fields | more))
+
+
+MAIL = made_mail()
 RECEIPT: dict[str, Any] = {
     "exchanges": {"stored": 12, "sent": 3, "pinned": 1, "older": 0},
     "in_words": "last 3 user messages",
@@ -42,7 +47,7 @@ RECEIPT: dict[str, Any] = {
 ANSWER = Answer(turn="turn-1", state="complete", text="40 m.", problem=None, receipt=RECEIPT)
 
 
-def reply(mail: TakenMail = MAIL, answer: Answer = ANSWER) -> EmailMessage:
+def reply(mail: Mail = MAIL, answer: Answer = ANSWER) -> EmailMessage:
     data = answer_reply(mail, answer, words=mail.text, own=OWN, site=SITE, now=NOW).data
     return message_from_bytes(data, policy=policy.default)
 
@@ -67,20 +72,20 @@ def test_its_last_lines_say_what_was_remembered_and_where_the_receipt_is() -> No
     assert text_of(reply()) == (
         "40 m.\n\n> How long is it?\n\n-- \n"
         "4 of 12 exchanges of this thread were sent to the model (last 3 user messages).\n"
-        f"What the model was sent: {SITE}/chat/{MAIL.conversation}?debug=true#receipt-turn-1\n"
+        f"What the model was sent: {SITE}/chat/{MAIL.thread}?debug=true#receipt-turn-1\n"
     )
     assert "4 of 12 exchanges" in html(reply()) and f'href="{SITE}/chat/' in html(reply())
 
 
 @pytest.mark.parametrize(
     "mail",
-    [MAIL, replace(MAIL, external=True), replace(MAIL, refused=("a.exe was not taken: why",))],
+    [MAIL, made_mail(external=True), made_mail(refused=["a.exe was not taken: why"])],
 )
-def test_an_answer_to_the_reply_is_its_senders_words_alone(mail: TakenMail) -> None:
+def test_an_answer_to_the_reply_is_its_senders_words_alone(mail: Mail) -> None:
     """What we send is cut again when it comes back as a quote."""
     quote = "\n".join(f"> {line}" for line in text_of(reply(mail)).splitlines())
     answer = f"Thanks.\n\nOn Wed, The Harbour wrote:\n{quote}\n"
-    footer = (f"{SITE}/chat/{mail.conversation}", remembered_words())
+    footer = (f"{SITE}/chat/{mail.thread}", remembered_words())
     held = Held(["40 m.", mail.text, *mail.refused], footer=footer)
     assert own_words(answer, held) == "Thanks."
 
@@ -101,14 +106,14 @@ def test_a_broken_answer_says_so_below_what_there_is() -> None:
 
 
 def test_refused_files_come_first_and_an_external_sender_gets_no_link() -> None:
-    mail = replace(MAIL, refused=("tool.exe was not taken: no such files",), external=True)
+    mail = made_mail(refused=("tool.exe was not taken: no such files",), external=True)
     text = text_of(reply(mail))
     assert text.startswith("tool.exe was not taken: no such files\n\n40 m.")
     assert "4 of 12 exchanges" in text and SITE not in text and SITE not in html(reply(mail))
 
 
 def test_a_long_chain_keeps_its_beginning_and_its_end() -> None:
-    long = replace(MAIL, chain=tuple(f"{number}@example.org" for number in range(100)))
+    long = made_mail(chain=tuple(f"{number}@example.org" for number in range(100)))
     kept = str(reply(long)["References"]).split()
     assert len(kept) == LONGEST_CHAIN + 2
     assert (kept[0], kept[-1]) == ("<0@example.org>", "<2@example.org>")
@@ -119,7 +124,7 @@ def test_ids_are_written_as_they_came_however_long(length: int) -> None:
     """Outlook's are longer than a line of the standard library, which encodes them."""
     ids = [f"{letter * length}@mail.example.org" for letter in "abc"]
     lines = answer_reply(
-        replace(MAIL, message_id=ids[2], chain=tuple(ids[:2])),
+        made_mail(message_id=ids[2], chain=tuple(ids[:2])),
         ANSWER,
         words="",
         own=OWN,
@@ -133,11 +138,11 @@ def test_ids_are_written_as_they_came_however_long(length: int) -> None:
 
 @pytest.mark.parametrize("subject", ["Re: The quay", "AW: Der Kai", "re: x"])
 def test_a_reply_to_a_reply_keeps_its_subject(subject: str) -> None:
-    assert reply(replace(MAIL, subject=subject))["Subject"] == subject
+    assert reply(made_mail(subject=subject))["Subject"] == subject
 
 
 def test_a_long_question_is_quoted_shortly() -> None:
-    made = text_of(reply(replace(MAIL, text="A long line.\n" * 500)))
+    made = text_of(reply(made_mail(text="A long line.\n" * 500)))
     assert made.count("> A long line.") == 6
 
 
@@ -207,7 +212,7 @@ NASTY = st.text(alphabet="a\r\n\t\x00\ud800é\u2028<>@:,;\"'*`#- \x7f", max_size
 def test_no_text_breaks_a_reply_or_adds_a_header(subject: str, text: str, said: str) -> None:
     clean = subject.replace("\ud800", "?"), text.replace("\ud800", "?"), said.replace("\ud800", "?")
     found = read_head(b"From: ada@example.org\r\n\r\n")
-    mail = replace(MAIL, subject=" ".join(clean[0].split()), text=clean[1], sender=found.sender)
+    mail = made_mail(subject=" ".join(clean[0].split()), text=clean[1], sender=found.sender)
     made = reply(mail, replace(ANSWER, text=clean[2]))
     assert made["To"] == "ada@example.org" and len(made.keys()) == 11
     assert made["Bcc"] is None

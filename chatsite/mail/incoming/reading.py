@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from email import policy
 from email.errors import MessageError
 from email.message import Message
@@ -217,8 +217,6 @@ def _boundary_readings(boundary: bytes) -> tuple[bytes, ...]:
     return plain, unescaped, unescaped.strip(b"<>")
 
 
-# For this time a mail with the same subject continues a thread, if no header names one.
-SAME_SUBJECT = timedelta(days=30)
 _FORWARD = r"fwd?|wg|tr|rv|i|enc|vs|vl|vb|doorst|pd|továbbítás|转发|轉寄|転送|전달|yön|ilt"
 _PREFIX = re.compile(
     rf"\s*(?:({_FORWARD})|re|aw|antw|sv|rif|res|odp|ref|ynt|atb|r|回复|答复|回覆|返信|답장)"
@@ -245,16 +243,3 @@ def is_forwarded(subject: str) -> bool:
     """Tells whether the subject begins with a prefix of forwards, such as "Fwd:"."""
     found = _PREFIX.match(_TAG.sub("", subject, count=1))
     return found is not None and found[1] is not None
-
-
-def chosen_thread(
-    ids: tuple[str, ...], *, by_id: Mapping[str, str], by_subject: str | None
-) -> str | None:
-    """Chooses the conversation that the mail continues; None stands for a new one.
-
-    `by_id` holds the conversations of the sender's own threads by the Message-IDs in them. The id
-    of somebody else's thread isn't among them, and begins a new thread like any unknown id. The
-    subject decides only if the mail answers nothing: others may use the same subject."""
-    if not ids:
-        return by_subject
-    return next((by_id[id] for id in ids if id in by_id), None)

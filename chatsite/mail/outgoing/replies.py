@@ -23,7 +23,7 @@ from markdown_it.utils import OptionsDict
 from chatsite.channels.channel import Answer
 from chatsite.history import show_receipt
 from chatsite.mail.incoming.reading import shortened_id, subject_key
-from chatsite.mail.records import ComingMail, TakenMail
+from chatsite.mail.models import Mail
 from chatsite.wording import say
 
 # The parser takes 0.9 s for the worst 30,000 characters that we know (brackets that nobody closes),
@@ -116,7 +116,7 @@ class Reply:
 
 
 def answer_reply(
-    mail: TakenMail, answer: Answer, *, words: str, own: str, site: str, now: datetime
+    mail: Mail, answer: Answer, *, words: str, own: str, site: str, now: datetime
 ) -> Reply:
     """Makes the reply that carries an answer to these words of the sender. The same turn always
     gets the same Message-ID."""
@@ -124,7 +124,7 @@ def answer_reply(
     parts = [*mail.refused, answer.text, problem if answer.state != "complete" else ""]
     text = "\n\n".join(part for part in parts if part)
     receipt = f"#receipt-{answer.turn}" if answer.turn else ""
-    link = f"{site}/chat/{mail.conversation}?debug=true{receipt}"
+    link = f"{site}/chat/{mail.thread}?debug=true{receipt}"
     below = [line] if answer.receipt and (line := remembered(answer.receipt)) else []
     # An external sender can't open the conversation.
     below += [] if mail.external else [say("What the model was sent: {link}", link=link)]
@@ -139,7 +139,7 @@ def answer_reply(
     )
 
 
-def notice(mail: ComingMail, text: str, *, own: str, now: datetime) -> Reply:
+def notice(mail: Mail, text: str, *, own: str, now: datetime) -> Reply:
     """Makes a reply with a fixed text, to a mail that no agent reads."""
     id = f"notice.{mail.id}@{own.rpartition('@')[2]}"
     return _reply(mail, text=text, words="", below=(), id=id, own=own, now=now)
@@ -179,7 +179,7 @@ def _receipt_line(sent: str, policy: str) -> str:
 
 
 def _reply(
-    mail: TakenMail | ComingMail,
+    mail: Mail,
     *,
     text: str,
     words: str,
@@ -203,7 +203,7 @@ def _reply(
     return Reply(id=id, data=_thread_headers(mail) + made.as_bytes())
 
 
-def _thread_headers(mail: TakenMail | ComingMail) -> bytes:
+def _thread_headers(mail: Mail) -> bytes:
     """Writes In-Reply-To and References with an id on each line. The standard library would make an
     encoded word of an id that is longer than a line, as Outlook's are; no mail program reads that.
     """

@@ -67,7 +67,7 @@ class Command(BaseCommand):
         box = OpenMailbox(account)
         try:
             box.open()
-            newest = [box.fetch_head(mail.number) for mail in box.new(None)[-NEWEST:]]
+            newest = [box.fetch_head(number) for number in list(box.new(None))[-NEWEST:]]
             told = "says what is new (IDLE)" if box.tells else f"is asked every {POLL_SECONDS:g} s"
         finally:
             box.close()
