@@ -76,11 +76,11 @@ class TalkChannel:
             await asyncio.gather(*following, return_exceptions=True)
 
     def key(self, arrival: RoomArrival) -> str:
-        """Another one for each change: what is changed while a change is carried comes again."""
+        """Gives each change another key: what is changed while a change is carried comes again."""
         return f"{arrival.kind} {arrival.token}/{arrival.id}/{arrival.known}"
 
     def place(self, arrival: RoomArrival) -> str:
-        """Words about the policy wait for no answer; all else has its order."""
+        """Lets words about the policy wait for no answer; all else has its order."""
         apart = arrival.kind == "command" and arrival.command != FORGET
         return f"{arrival.token} commands" if apart else arrival.token
 
@@ -88,8 +88,8 @@ class TalkChannel:
         await self._api.close()
 
     async def _patiently(self, arrival: RoomArrival, attempt: Callable[[], Awaitable[T]]) -> T:
-        """What the attempt gives. A withdrawn password is said once and waited for; other trouble
-        is told with the room's name, and tried again by the supervisor."""
+        """Makes the attempt. A withdrawn password is logged once and waited for; other trouble is
+        raised with the room's name, and the supervisor tries again."""
         while True:
             try:
                 return await attempt()
@@ -114,7 +114,7 @@ class TalkChannel:
         if arrival.kind == "settles":
             await self._placing.settle(room, up_to=arrival.id)
             return None
-        asked = {"room": room.row.key, "number": arrival.id}
+        asked = {"room": room.row.pk, "number": arrival.id}
         if not await is_to_be_answered(**asked):
             return None  # what takes its place is behind it, and reads it
         await self._placing.settle(room, up_to=arrival.id - 1)
@@ -134,9 +134,9 @@ class TalkChannel:
     async def _question(self, room: EnteredRoom, taken: WaitingMessage) -> Question:
         said = taken.message
         room.about = await self._named(room, said)
-        files = await take_files(said.files, room, api=self._api, around=self._around)
-        if files.refused:
-            note = "\n".join(file_refused(name, why) for name, why in files.refused)
+        files, refused = await take_files(said.files, room, api=self._api, around=self._around)
+        if refused:
+            note = "\n".join(file_refused(name, why) for name, why in refused)
             await self._posting.say(room, note, Reference(taken.id, "progress"), reply_to=said.id)
         return Question(
             request=room.request(),
@@ -146,13 +146,13 @@ class TalkChannel:
             speaker=said.name,
             id=taken.id,
             reply_to=taken.reply_to,
-            attachments=[one.id for one in files.attachments],
+            attachments=[one.id for one in files],
             person=f"talk:{said.actor}",
         )
 
     async def _named(self, room: EnteredRoom, said: RoomMessage) -> frozenset[str]:
-        """Who asked, and whom they name, whom the server is asked about: the text that is stored
-        has names, and anybody may call themselves as they like."""
+        """Gives the ids of who asked and of whom they name. The server is asked about the latter:
+        the stored text has names, and anybody may call themselves as they like."""
         asker = frozenset(filter(None, [id_of_actor(said.actor)]))
         if "@" not in said.text:
             return asker
@@ -188,26 +188,22 @@ class TalkChannel:
 
     async def _finish(self, room: EnteredRoom, arrival: RoomArrival, *, asked: str) -> None:
         await finish_question(
-            room=room.row.key, number=arrival.id, asked=asked, keep=self._around.keep
+            room=room.row.pk, number=arrival.id, asked=asked, keep=self._around.keep
         )
         await self._placing.settle(room, up_to=arrival.id)
 
     # ---- commands ------------------------------------------------------------------------------
     async def _follow_command(self, arrival: RoomArrival, room: EnteredRoom) -> None:
-        row = room.row
-        about = self._stored_id(arrival)
         text = await self._words(arrival, room)
-        reference = Reference(about, "progress")
+        reference = Reference(self._stored_id(arrival), "progress")
         await self._posting.say(room, text, reference, reply_to=arrival.id)
-        keep = self._around.keep
-        await skip_messages(room=row.key, numbers=[arrival.id], keep=keep)
+        await skip_messages(room=room.row.pk, numbers=[arrival.id], keep=self._around.keep)
 
     async def _words(self, arrival: RoomArrival, room: EnteredRoom) -> str:
-        row = room.row
         if arrival.command == POLICY:
             return await self._around.policy(room.request())
         if arrival.command != FORGET:
-            receipt = await last_receipt(owner=row.owner, conversation=row.conversation)
+            receipt = await last_receipt(owner=room.owner, conversation=room.conversation)
             return why_words(receipt)
         await self._placing.settle(room, up_to=arrival.id)
         return forgotten(await self._placing.forget(room))

@@ -6,14 +6,17 @@ from django.conf import settings
 from django.db import models
 from django.db.models import Q
 
+from chatsite.conversations.owners import Owner
+
 UNFINISHED = Q(state__in=("waiting", "asked")) | Q(changed=True)
 
 
 class TalkRoom(models.Model):
     """A room of a Nextcloud. `account` owns its conversation, and nobody signs in with it.
 
-    `last_known` is the newest message that was taken. `to_clear`: the room was cleared, and its
-    conversation isn't yet. `names` are those of its people, as `values.room_names` has them.
+    `last_known` is the newest message that was taken, None where the room was never read.
+    `to_clear`: the room was cleared, and its conversation isn't yet. `names` are those of its
+    people, as `talk.names` has them.
     """
 
     server = models.CharField(max_length=500)
@@ -33,9 +36,13 @@ class TalkRoom(models.Model):
     def __str__(self) -> str:
         return f"{self.token} at {self.server}"
 
+    @property
+    def owner(self) -> Owner:
+        return Owner(user=self.account_id)
+
 
 class TalkMessage(models.Model):
-    """A message of a room, as `values.room_records.RoomMessage`; `number` is its id there.
+    """A message of a room, as `talk.records.RoomMessage`; `number` is its id there.
 
     `state` is what is still to be done with it (`RoomState`). `stored` is the conversation's
     message that was made of it, or that it posted; `changed`: the room has it otherwise than the

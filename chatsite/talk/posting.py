@@ -133,7 +133,7 @@ class Posting:
         if room.unsure:
             await self._readers[room.entry.token].read_up(0)
             room.unsure = False
-        return await posted(room=room.row.key, about=about)
+        return await posted(room=room.row.pk, about=about)
 
     async def _longest(self) -> int:
         """How many characters a post may have."""

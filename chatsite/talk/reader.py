@@ -129,17 +129,16 @@ class RoomReader:
                 await asyncio.sleep(backoff.next())
 
     async def _begin(self) -> None:
-        row = self.room.row
         said = await self._api.described(self.room.entry.token)
         self.room.one_to_one = number(said.get("type")) == ONE_TO_ONE
         if self._known is None:
             seen = number(within(said, "lastMessage", "id"))
             newest = max(await self._api.newest(self.room.entry.token), seen)
-            begun = await begin_room(room=row.key, newest=newest)
+            begun = await begin_room(room=self.room.row.pk, newest=newest)
             self._known = begun.last_known or 0
         await self._read(0, [])
         # In their order: what was being answered comes before what was said since.
-        for arrival in await unfinished(room=row.key):
+        for arrival in await unfinished(room=self.room.row.pk):
             self._announce(arrival)
 
     async def read_up(self, seconds: int) -> bool:
@@ -190,7 +189,7 @@ class RoomReader:
         known = max(page.last_given, *(message.id for message in messages), before)
         await self._stop(page, messages, before)
         found = await take_messages(
-            room=self.room.row.key,
+            room=self.room.row.pk,
             messages=messages,
             changes=[one for one in changes if one is not None],
             last_known=known,
@@ -205,17 +204,17 @@ class RoomReader:
         if own is None:
             self.room.unsure = True
             return
-        await take_messages(room=self.room.row.key, messages=[own], keep=self._around.keep)
+        await take_messages(room=self.room.row.pk, messages=[own], keep=self._around.keep)
 
     async def _stop(self, page: Page, messages: list[RoomMessage], before: int) -> None:
         """What stops an answer acts at once; the answers of the room wait for nothing else."""
         said = any(one.kind == "command" and is_stop(one) and one.id > before for one in messages)
         reactions = [read_reaction(raw) for raw in page.messages]
         signs = [one for one in reactions if one is not None and one.id > before]
-        if said or any(self._is_meant(one) for one in signs):
-            row = self.room.row
-            if not await self._around.stop(row.owner, row.conversation):
-                self.room.stopped = self.room.asking  # its files are still being fetched
+        if not said and not any(self._is_meant(one) for one in signs):
+            return
+        if not await self._around.stop(self.room.owner, self.room.conversation):
+            self.room.stopped = self.room.asking  # its files are still being fetched
 
     def _is_meant(self, reaction: RoomReaction) -> bool:
         """A sign at the question that is being answered, or at what the bot posted about it."""

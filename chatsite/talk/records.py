@@ -1,7 +1,4 @@
-"""What is known of a Talk room and of the messages in it, as values.
-
-`talk` makes them from what the server says, `conversations.outside` stores them.
-"""
+"""What a Nextcloud says of the messages in a Talk room, as values."""
 
 from __future__ import annotations
 
@@ -87,17 +84,6 @@ class RoomReaction:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RoomRow:
-    """A room as it is stored, with the account that owns its conversation. `last_known` is the
-    newest message that was taken, None where the room was never read."""
-
-    key: int
-    owner: Owner
-    conversation: str
-    last_known: int | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class RoomArrival:
     """Something that is still to be done: a question to answer, a command to follow; or (`settles`)
     what goes into the conversation up to the message `id`, and what changed there, with the newest
@@ -112,29 +98,13 @@ class RoomArrival:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WaitingMessage:
-    """A message on its way into the conversation: the id under which it is stored there, and that
-    of the message which it replies to."""
+    """A message on its way into the conversation: the id under which it is stored there, that of
+    the message which it replies to, and its files once they are uploaded."""
 
     message: RoomMessage
     id: str
     reply_to: str | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlacedMessage:
-    """The same with its uploaded files."""
-
-    waiting: WaitingMessage
     attachments: tuple[Attachment, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LaggingMessage:
-    """A message of the conversation `id` that was edited or deleted (`text` None) in the room."""
-
-    number: int
-    id: str
-    text: str | None
 
 
 def stored_id(server: str, token: str, number: int) -> str:

@@ -5,9 +5,8 @@ from __future__ import annotations
 import uuid
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import NamedTuple
 
-from django.db.models import Q, QuerySet
+from django.db.models import QuerySet
 from django.utils import timezone
 
 from chatsite.conversations.files.uploads import characters_of, claim_uploads, require_words
@@ -22,12 +21,7 @@ from chatsite.events import MessagesChanged
 from chatsite.messages import Message as DomainMessage
 from chatsite.storage import reading, writing
 from chatsite.talk.models import UNFINISHED, TalkMessage, TalkRoom
-from chatsite.talk.records import (
-    LaggingMessage,
-    PlacedMessage,
-    WaitingMessage,
-    stored_id,
-)
+from chatsite.talk.records import WaitingMessage, stored_id
 from chatsite.talk.room_cache import message_of, trim
 from chatsite.talk.text.messages import read_reference
 
@@ -35,18 +29,11 @@ from chatsite.talk.text.messages import read_reference
 BATCH = 50
 
 
-class Lag(NamedTuple):
-    """What the conversation lacks of the room's changes."""
-
-    messages: tuple[LaggingMessage, ...]
-    to_clear: bool
-
-
 # ---- what goes into the conversation ---------------------------------------------------------
 @reading
 def waiting_messages(*, room: int, up_to: int) -> tuple[WaitingMessage, ...]:
-    """The oldest messages up to this one that go into the conversation without being answered by
-    themselves: of each speaker the newest that is addressed to the agent is."""
+    """Lists the oldest messages up to this one that go into the conversation without being answered
+    by themselves: of each speaker only the newest message to the agent is answered."""
     addressed = _waiting(room).filter(addressed=True).values_list("actor", "number")
     newest = dict(addressed.order_by("number")).values()
     plain = _waiting(room).filter(number__lte=up_to).exclude(number__in=list(newest))
@@ -55,8 +42,8 @@ def waiting_messages(*, room: int, up_to: int) -> tuple[WaitingMessage, ...]:
 
 @reading
 def is_to_be_answered(*, room: int, number: int) -> bool:
-    """Whether the message is still to be answered by itself: it was not deleted or withdrawn, and
-    its speaker has asked nothing since."""
+    """Tells whether the message is still to be answered by itself: it was not deleted or withdrawn,
+    and its speaker has asked nothing since."""
     row = TalkMessage.objects.filter(room=room, number=number).first()
     if row is None or row.state != "waiting":
         return row is not None and row.state == "asked"
@@ -66,8 +53,8 @@ def is_to_be_answered(*, room: int, number: int) -> bool:
 
 @writing
 def take_question(*, room: int, number: int) -> WaitingMessage | None:
-    """The message, which is being answered from now on, also after a crash. None where it isn't to
-    be answered any more."""
+    """Gives the message, which is being answered from now on, also after a crash. None stands for a
+    message that isn't to be answered any more."""
     if not is_to_be_answered.here(room=room, number=number):
         return None
     row = TalkMessage.objects.select_related("room").get(room=room, number=number)
@@ -90,8 +77,8 @@ def _waiting_message(row: TalkMessage) -> WaitingMessage:
 
 
 def _replied(row: TalkMessage) -> str | None:
-    """The message of the conversation's path that this one replies to, also where the room's is
-    long gone from the cache."""
+    """Finds the message of the conversation's path that this one replies to, also if the room's
+    message is long gone from the cache."""
     if not row.parent:
         return None
     parent = TalkMessage.objects.filter(room=row.room, number=row.parent).first()
@@ -109,41 +96,37 @@ def _replied(row: TalkMessage) -> str | None:
 
 @writing
 def place_messages(
-    *, room: int, agent: str, placed: Sequence[PlacedMessage], keep: int
+    *, room: int, agent: str, waiting: Sequence[WaitingMessage], keep: int
 ) -> TextChange | None:
-    """Put messages at the end of the conversation, which begins with them where it hasn't yet; one
-    that is there already is only finished. What pages are told, None for nothing. Raises
-    TurnRunning while an answer is written, Refused where the room's quota is full: nothing is
-    placed then."""
+    """Puts messages at the end of the conversation, which may begin with them. A message that is in
+    the conversation already is only finished. Gives what pages are told, None for nothing. Raises
+    TurnRunning while an answer is written, and Refused if the room's quota is full: then no message
+    is placed."""
     row = TalkRoom.objects.select_for_update().get(pk=room)
-    there = _existing([one.waiting.id for one in placed])
-    new = [one.waiting.id for one in placed if one.waiting.id not in there]
-    messages = [_message(row, one, new) for one in placed if one.waiting.id in new]
+    stored = {one.message.id: uuid.UUID(one.id) for one in waiting}
+    existing = Message.objects.filter(id__in=stored.values())
+    new = {one.id for one in waiting} - set(map(str, existing.values_list("id", flat=True)))
+    messages = [_message(row, one, new) for one in waiting if one.id in new]
     change = _append(row, agent, messages) if messages else None
-    stored = {one.waiting.message.id: uuid.UUID(one.waiting.id) for one in placed}
-    mine = list(TalkMessage.objects.filter(room=row, number__in=stored))
-    for said in mine:
-        said.state, said.stored = "finished", stored[said.number]
-    TalkMessage.objects.bulk_update(mine, ["state", "stored"])
+    finished = list(TalkMessage.objects.filter(room=row, number__in=stored))
+    for one in finished:
+        one.state, one.stored = "finished", stored[one.number]
+    TalkMessage.objects.bulk_update(finished, ["state", "stored"])
     trim(room, keep)
     return change
 
 
-def _existing(ids: Sequence[str]) -> set[str]:
-    found = Message.objects.filter(id__in=[uuid.UUID(id) for id in ids])
-    return {str(id) for id in found.values_list("id", flat=True)}
-
-
-def _message(room: TalkRoom, placed: PlacedMessage, new: Sequence[str]) -> DomainMessage:
-    """`new` are the ids of all that are placed now: one may reply to another."""
-    said, reply_to = placed.waiting.message, placed.waiting.reply_to
+def _message(room: TalkRoom, waiting: WaitingMessage, new: set[str]) -> DomainMessage:
+    """Makes the conversation's message. `new` are the ids of all that are placed now: one may reply
+    to another."""
+    said, reply_to = waiting.message, waiting.reply_to
     if reply_to is None and said.parent:
         parent = stored_id(room.server, room.token, said.parent)
         reply_to = parent if parent in new else None
     message = DomainMessage.user(
         said.text or None,
-        *placed.attachments,
-        id=placed.waiting.id,
+        *waiting.attachments,
+        id=waiting.id,
         source="talk",
         speaker=said.name,
         reply_to=reply_to,
@@ -152,7 +135,7 @@ def _message(room: TalkRoom, placed: PlacedMessage, new: Sequence[str]) -> Domai
 
 
 def _append(room: TalkRoom, agent: str, messages: Sequence[DomainMessage]) -> TextChange:
-    owner, now = Owner(user=room.account_id), timezone.now()
+    owner, now = room.owner, timezone.now()
     row = free_or_owned(owner, str(room.conversation), locked=True)
     if row is None:
         row = Conversation(
@@ -178,15 +161,15 @@ def _append(room: TalkRoom, agent: str, messages: Sequence[DomainMessage]) -> Te
 
 @writing
 def skip_messages(*, room: int, numbers: Sequence[int], keep: int) -> None:
-    """Finish messages of which nothing goes into the conversation."""
+    """Finishes messages of which nothing goes into the conversation."""
     TalkMessage.objects.filter(room=room, number__in=numbers).update(state="finished")
     trim(room, keep)
 
 
 @writing
 def finish_question(*, room: int, number: int, asked: str, keep: int) -> None:
-    """The answer was posted. `asked` is the message's id in the conversation, "" where nothing was
-    stored of it: then it goes there as a message that isn't answered."""
+    """Notes that the answer was posted. `asked` is the message's id in the conversation, "" where
+    nothing was stored of it: then it goes there as a message that isn't answered."""
     mine = TalkMessage.objects.filter(room=room, number=number)
     if asked:
         mine.update(state="finished", stored=uuid.UUID(asked))
@@ -198,31 +181,28 @@ def finish_question(*, room: int, number: int, asked: str, keep: int) -> None:
 
 # ---- what changed in the room ----------------------------------------------------------------
 @reading
-def lag(*, room: int) -> Lag:
-    """What was edited, deleted or cleared in the room and not yet in the conversation."""
+def changed_messages(*, room: int) -> list[TalkMessage]:
+    """Lists the messages of the conversation that were edited or deleted in the room since."""
     rows = TalkMessage.objects.filter(UNFINISHED, room=room, changed=True)
-    changed = rows.exclude(stored=None).order_by("number")
-    return Lag(
-        tuple(
-            LaggingMessage(
-                number=one.number,
-                id=str(one.stored),
-                text=one.text if one.kind != "deleted" else None,
-            )
-            for one in changed
-        ),
-        TalkRoom.objects.get(pk=room).to_clear,
-    )
+    return list(rows.exclude(stored=None).order_by("number"))
 
 
 @writing
-def caught_up(*, room: int, carried: LaggingMessage | None = None, cleared: bool = False) -> None:
-    """The conversation has this change; one that came while it was carried is still to come."""
-    if carried is not None:
-        row = TalkMessage.objects.filter(room=room, number=carried.number)
-        gone = Q(kind="deleted")
-        row.filter(gone if carried.text is None else ~gone & Q(text=carried.text)).update(
-            changed=False
-        )
-    if cleared:
-        TalkRoom.objects.filter(pk=room).update(to_clear=False)
+def finish_change(carried: TalkMessage) -> None:
+    """Notes that the conversation has this change. A change that came while this one was carried is
+    still to come."""
+    row = TalkMessage.objects.filter(pk=carried.pk)
+    if carried.kind == "deleted":
+        row.filter(kind="deleted").update(changed=False)
+    else:
+        row.filter(text=carried.text).exclude(kind="deleted").update(changed=False)
+
+
+@reading
+def is_to_clear(*, room: int) -> bool:
+    return TalkRoom.objects.get(pk=room).to_clear
+
+
+@writing
+def finish_clearing(*, room: int) -> None:
+    TalkRoom.objects.filter(pk=room).update(to_clear=False)

@@ -14,13 +14,13 @@ from chatsite.conversations.versions.edits import TextChange
 from chatsite.events import MessagesChanged
 from chatsite.storage import reading, writing
 from chatsite.talk.models import TalkRoom
-from chatsite.talk.records import RoomRow
 
 
 @writing
-def open_room(*, server: str, token: str, agent: str) -> RoomRow:
-    """The room with its account and the id of its conversation, which begins with the first
-    message. It is a new one where the room has another agent now, or where it was deleted."""
+def open_room(*, server: str, token: str, agent: str) -> TalkRoom:
+    """Gives the room with its account and the id of its conversation, which begins with the first
+    message. The id is a new one if the room has another agent now, or its conversation was
+    deleted."""
     room = TalkRoom.objects.filter(server=server, token=token).first()
     if room is None:
         account = _new_account(token)
@@ -30,21 +30,12 @@ def open_room(*, server: str, token: str, agent: str) -> RoomRow:
     if begun is not None and (begun.agent != agent or begun.deleted is not None):
         room.conversation = uuid.uuid4()
         room.save(update_fields=["conversation"])
-    return _row(room)
-
-
-def _row(room: TalkRoom) -> RoomRow:
-    return RoomRow(
-        key=room.pk,
-        owner=Owner(user=room.account_id),
-        conversation=str(room.conversation),
-        last_known=room.last_known,
-    )
+    return room
 
 
 def _new_account(token: str) -> User:
-    """An account that nobody signs in with. It is never one that was there before: whoever had
-    made it would own the room's conversation."""
+    """Makes an account that nobody signs in with. It is never one that was there before: whoever
+    had made it would own the room's conversation."""
     name, count = f"talk-{token}", 1
     while User.objects.filter(username=name).exists():
         count += 1
@@ -53,16 +44,16 @@ def _new_account(token: str) -> User:
 
 
 @writing
-def begin_room(*, room: int, newest: int) -> RoomRow:
-    """Begin a room that was never read behind its newest message: older ones aren't answered."""
+def begin_room(*, room: int, newest: int) -> TalkRoom:
+    """Begins a room that was never read behind its newest message: older ones aren't answered."""
     TalkRoom.objects.filter(pk=room, last_known=None).update(last_known=newest)
-    return _row(TalkRoom.objects.get(pk=room))
+    return TalkRoom.objects.get(pk=room)
 
 
 # ---- commands in the room --------------------------------------------------------------------
 @reading
 def last_receipt(*, owner: Owner, conversation: str) -> dict[str, Any] | None:
-    """The receipt of the newest answer that has one, as it is stored."""
+    """Gives the receipt of the newest answer that has one, as it is stored."""
     answered = Turn.objects.filter(
         owner.filter("conversation__"),
         conversation=uuid.UUID(conversation),
@@ -75,7 +66,7 @@ def last_receipt(*, owner: Owner, conversation: str) -> dict[str, Any] | None:
 
 @writing
 def forget_all(*, owner: Owner, conversation: str) -> TextChange:
-    """Set the marker below the newest message, so that nothing that was said is remembered. Raises
+    """Sets the marker below the newest message, so that no earlier message is remembered. Raises
     NotFound."""
     row = locked_conversation(owner, conversation)
     row.forget_above = row.next_seq
@@ -86,7 +77,8 @@ def forget_all(*, owner: Owner, conversation: str) -> TextChange:
 
 @reading
 def has_begun(*, owner: Owner, conversation: str) -> bool:
-    """Whether anything was said in the room since it is read. Raises NotFound for another's."""
+    """Tells whether anything was said in the room since it is read. Raises NotFound for another's
+    conversation."""
     if not Conversation.objects.filter(id=uuid.UUID(conversation)).exists():
         return False
     owned_conversation(owner, conversation)

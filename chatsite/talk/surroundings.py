@@ -9,9 +9,9 @@ from chatsite.channels.channel import OpenRoom
 from chatsite.conversations.ownership import Owner
 from chatsite.conversations.versions.edits import TextChange
 from chatsite.files.intake import Intake
-from chatsite.talk.records import RoomRow
+from chatsite.talk.models import TalkRoom
 from chatsite.talk.rooms_file import RoomEntry
-from chatsite.turns.context.turn_context import PageRequest
+from chatsite.turns.context.turn_context import PageRequest, Room
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,8 +40,8 @@ class Surroundings:
     stop: Callable[[Owner, str], Awaitable[bool]]
     policy: Callable[[PageRequest], Awaitable[str]]
     came: Callable[[str, TextChange], None]
-    changed: Callable[[Owner, str, TextChange], Awaitable[None]]
-    cleared: Callable[[Owner, str], Awaitable[None]]
+    changed: Callable[[Owner, TextChange], Awaitable[object]]
+    cleared: Callable[[str], Awaitable[None]]
     opened: Callable[[OpenRoom], None]
     keep: int
     pace: Pace = Pace()
@@ -49,8 +49,8 @@ class Surroundings:
 
 @dataclass(slots=True, kw_only=True)
 class EnteredRoom:
-    """A room that is open: what the file says of it, its row, and its place in the page.
-    `one_to_one`: the server says that nobody is in it but one person and the bot.
+    """A room that is open: what the file says of it, and its row. `one_to_one`: the server says
+    that nobody is in it but one person and the bot.
 
     `asking` is the number of the message that is being answered, `turn` its turn once that is
     known; `about` are the ids of who asked it and of whom it names; `stopped` is the one that was
@@ -59,8 +59,7 @@ class EnteredRoom:
     """
 
     entry: RoomEntry
-    row: RoomRow
-    opened: OpenRoom
+    row: TalkRoom
     one_to_one: bool = False
     asking: int = 0
     about: frozenset[str] = frozenset()
@@ -68,12 +67,24 @@ class EnteredRoom:
     stopped: int = 0
     unsure: bool = False
 
+    @property
+    def owner(self) -> Owner:
+        return self.row.owner
+
+    @property
+    def conversation(self) -> str:
+        return str(self.row.conversation)
+
+    @property
+    def room(self) -> Room:
+        return Room(name=self.entry.name, settings=self.entry.settings)
+
     def request(self) -> PageRequest:
         return PageRequest(
-            owner=self.row.owner,
-            conversation=self.row.conversation,
+            owner=self.owner,
+            conversation=self.conversation,
             agent=self.entry.agent,
             query="",
             url_allowed=False,
-            room=self.opened.room,
+            room=self.room,
         )

@@ -24,7 +24,8 @@ from chatsite.conversations.lifecycle import remove_imports
 from chatsite.conversations.ownership import Owner
 from chatsite.conversations.path.cache_places import place_books
 from chatsite.conversations.turn.end import end_interrupted
-from chatsite.events import CacheChanged, SummaryChanged
+from chatsite.conversations.versions.edits import TextChange
+from chatsite.events import CacheChanged, MessagesChanged, PathChanged, SummaryChanged
 from chatsite.files.intake import Intake
 from chatsite.history import may_use_url
 from chatsite.history.policies.lexical import LEXICAL
@@ -208,8 +209,35 @@ class Site:
     async def _path_changed(self, request: PageRequest) -> None:
         """An answer left the path or is being continued: nothing may be made of its old text."""
         self.recaller.forget(request.conversation)
-        state = await self.summariser.state(request.owner, request.conversation)
-        self.feeds.publish(request.conversation, SummaryChanged(summary=state.view))
+        await self._tell_summary(request.owner, request.conversation)
+
+    # ---- changed messages --------------------------------------------------------------------
+    async def tell_text_change(
+        self, owner: Owner, change: TextChange
+    ) -> PathChanged | MessagesChanged:
+        """Tells pages of a changed text, and drops what was made of the old one. Returns the event
+        that pages get."""
+        await self.drop_old_text(change.conversation)
+        event = PathChanged(below=change.below) if change.below is not None else change.changed
+        await self.tell_path_change(owner, change.conversation, event)
+        return event
+
+    async def tell_path_change(
+        self, owner: Owner, conversation: str, event: PathChanged | MessagesChanged
+    ) -> None:
+        """Tells pages of a changed path, and of the summary that it has now."""
+        self.trim_ahead.changed(conversation)
+        self.feeds.publish(conversation, event)
+        await self._tell_summary(owner, conversation)
+
+    async def drop_old_text(self, conversation: str) -> None:
+        """Drops what was made of the conversation's text for the model."""
+        self.recaller.forget(conversation)
+        await self.cache.drop(conversation)
+
+    async def _tell_summary(self, owner: Owner, conversation: str) -> None:
+        state = await self.summariser.state(owner, conversation)
+        self.feeds.publish(conversation, SummaryChanged(summary=state.view))
 
     # ---- starting and stopping ---------------------------------------------------------------
     async def start(self) -> None:

@@ -79,10 +79,10 @@ class Running:
     def _came(self, conversation: str, change: Any) -> None:
         self.shown += [view.message.content for view in change.changed.messages]
 
-    async def _changed(self, owner: Owner, conversation: str, change: Any) -> None:
+    async def _changed(self, owner: Owner, change: Any) -> None:
         self.changes.append(change)
 
-    async def _cleared(self, owner: Owner, conversation: str) -> None:
+    async def _cleared(self, conversation: str) -> None:
         self.cleared.append(conversation)
 
     async def __aenter__(self) -> Running:
@@ -147,7 +147,7 @@ class Running:
         return [(a, b, c or "") for a, b, c in await self.world.run(list, values)]
 
     def conversation(self, token: str = TOKEN) -> str:
-        return self.channel._readers[token].room.row.conversation
+        return self.channel._readers[token].room.conversation
 
     def sent(self, request: int = -1) -> list[str]:
         """What the model got with a request, without its instructions."""

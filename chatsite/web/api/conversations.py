@@ -138,8 +138,7 @@ async def restore(request: HttpRequest, id: UUID) -> HttpResponse:
 async def clear(request: HttpRequest, id: UUID) -> HttpResponse:
     site = site_of(request)
     await clear_conversation(owner=await request_owner(request), conversation=str(id))
-    site.recaller.forget(str(id))
-    await site.cache.drop(str(id))
+    await site.drop_old_text(str(id))
     site.feeds.publish(str(id), Cleared())
     return JsonResponse({"cleared": str(id)})
 

@@ -22,8 +22,8 @@ from chatsite.conversations.versions import deletions, edits
 from chatsite.conversations.versions.edits import version_text
 from chatsite.conversations.versions.versions import show_version
 from chatsite.errors import BadCommand, ChatsiteError
-from chatsite.events import CacheChanged, MessagesChanged, PathChanged, SummaryChanged
 from chatsite.history.receipts.forgetting import explain_forgetting
+from chatsite.events import CacheChanged, PathChanged, SummaryChanged
 from chatsite.web.api.requests import (
     MAX_QUERY,
     answers_errors,
@@ -33,7 +33,6 @@ from chatsite.web.api.requests import (
     upload_ids,
 )
 from chatsite.web.people import is_staff, read_for, request_owner, site_of
-from chatsite.wiring.site import Site
 from chatsite.wording import say
 
 MARKS = {
@@ -119,7 +118,7 @@ async def message(request: HttpRequest, id: UUID) -> HttpResponseBase:
 async def delete_message(request: HttpRequest, id: UUID) -> HttpResponse:
     site, owner = site_of(request), await request_owner(request)
     change = await deletions.delete_message(owner=owner, message=str(id))
-    return await _answer(site, owner, change)
+    return JsonResponse((await site.tell_text_change(owner, change)).to_dict())
 
 
 @require_POST
@@ -127,7 +126,7 @@ async def delete_message(request: HttpRequest, id: UUID) -> HttpResponse:
 async def restore_message(request: HttpRequest, id: UUID) -> HttpResponse:
     site, owner = site_of(request), await request_owner(request)
     change = await deletions.restore_message(owner=owner, message=str(id))
-    return await _answer(site, owner, change)
+    return JsonResponse((await site.tell_text_change(owner, change)).to_dict())
 
 
 @require_http_methods(["PUT"])
@@ -139,7 +138,7 @@ async def edit_message(request: HttpRequest, id: UUID) -> HttpResponse:
         raise BadCommand(say("text is the new text of the message."))
     site, owner = site_of(request), await request_owner(request)
     change = await edits.edit_message(owner=owner, message=str(id), text=storable(text))
-    return await _answer(site, owner, change)
+    return JsonResponse((await site.tell_text_change(owner, change)).to_dict())
 
 
 @require_GET
@@ -159,7 +158,8 @@ async def show(request: HttpRequest, id: UUID) -> HttpResponse:
     changed = await show_version(owner=owner, message=str(id))
     if changed.below is not None:
         site.recaller.forget(changed.conversation)
-        await _publish(site, owner, changed.conversation, PathChanged(below=changed.below))
+        event = PathChanged(below=changed.below)
+        await site.tell_path_change(owner, changed.conversation, event)
     return JsonResponse({"seq": changed.seq})
 
 
@@ -176,21 +176,3 @@ async def copy(request: HttpRequest, id: UUID) -> HttpResponse:
     path = await read_for_copy(owner=owner, message=str(id))
     made = await copy_path(owner=owner, copy=path, id=new)
     return JsonResponse({"conversation": made.to_dict()})
-
-
-async def _answer(site: Site, owner: Owner, change: edits.TextChange) -> HttpResponse:
-    """Tell all pages; the response is the event that they get."""
-    site.recaller.forget(change.conversation)
-    await site.cache.drop(change.conversation)
-    event = PathChanged(below=change.below) if change.below is not None else change.changed
-    await _publish(site, owner, change.conversation, event)
-    return JsonResponse(event.to_dict())
-
-
-async def _publish(
-    site: Site, owner: Owner, conversation: str, event: PathChanged | MessagesChanged
-) -> None:
-    site.trim_ahead.changed(conversation)
-    site.feeds.publish(conversation, event)
-    state = await site.summariser.state(owner, conversation)
-    site.feeds.publish(conversation, SummaryChanged(summary=state.view))
