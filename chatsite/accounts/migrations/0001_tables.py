@@ -1,26 +1,7 @@
-from django.db import migrations, models
+from django.db import migrations
 
 
 class Migration(migrations.Migration):
-    """The table is there already: `conversations` made it."""
+    """The tables and their models are there already: `conversations` made and moved them."""
 
-    dependencies = [
-        ("conversations", "0024_tables_of_features"),
-    ]
-
-    operations = [
-        migrations.SeparateDatabaseAndState(
-            state_operations=[
-                migrations.CreateModel(
-                    name="Guest",
-                    fields=[
-                        ("key", models.CharField(max_length=64, primary_key=True, serialize=False)),
-                        ("seen", models.DateTimeField(db_index=True)),
-                    ],
-                    options={
-                        "db_table": "conversations_guest",
-                    },
-                ),
-            ]
-        )
-    ]
+    dependencies = [("conversations", "0024_tables_of_features")]

@@ -2,7 +2,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.apps import apps as installed
 from django.db import migrations
+from django.db.migrations.operations.base import Operation
 
 MOVED = {
     "accounts": ("guest",),
@@ -10,6 +12,33 @@ MOVED = {
     "mail": ("mail", "mailaddress", "mailbox"),
     "talk": ("talkmessage", "talkroom"),
 }
+APPS = {f"conversations.{model}": app for app, models in MOVED.items() for model in models}
+
+
+class MoveModels(Operation):
+    """Gives each model to its feature. The database stays as it is: the tables keep their names.
+    The models of a feature that was taken out are forgotten."""
+
+    def state_forwards(self, app_label: str, state: Any) -> None:
+        for path, app in APPS.items():
+            model = state.models[tuple(path.split("."))].clone()
+            state.remove_model(*path.split("."))
+            if app not in installed.app_configs:
+                continue
+            for name, field in model.fields.items():
+                target = APPS.get(str(getattr(field.remote_field, "model", "")).lower())
+                if target is not None:
+                    model.fields[name] = field = field.clone()
+                    field.remote_field.model = f"{target}.{field.remote_field.model.split('.')[1]}"
+            model.app_label = app
+            model.options["db_table"] = path.replace(".", "_")
+            state.add_model(model)
+
+    def database_forwards(self, *args: Any) -> None:
+        pass
+
+    def database_backwards(self, *args: Any) -> None:
+        pass
 
 
 def move_rights(apps: Any, schema_editor: Any) -> None:
@@ -33,17 +62,4 @@ class Migration(migrations.Migration):
         ("conversations", "0023_server_clock"),
     ]
 
-    operations = [
-        migrations.RunPython(move_rights, return_rights),
-        migrations.SeparateDatabaseAndState(
-            state_operations=[
-                migrations.DeleteModel("Guest"),
-                migrations.DeleteModel("KvSession"),
-                migrations.DeleteModel("Mail"),
-                migrations.DeleteModel("MailAddress"),
-                migrations.DeleteModel("Mailbox"),
-                migrations.DeleteModel("TalkMessage"),
-                migrations.DeleteModel("TalkRoom"),
-            ]
-        ),
-    ]
+    operations = [migrations.RunPython(move_rights, return_rights), MoveModels()]
