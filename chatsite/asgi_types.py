@@ -1,4 +1,4 @@
-"""The types of an ASGI application."""
+"""The types of an ASGI application, and its headers."""
 
 from __future__ import annotations
 
@@ -10,3 +10,9 @@ Receive = Callable[[], Awaitable[Event]]
 Send = Callable[[Mapping[str, Any]], Awaitable[None]]
 Scope = dict[str, Any]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+
+def header(scope: Mapping[str, Any], name: bytes) -> str:
+    """Reads a header, which may be sent in several parts; "" stands for none."""
+    values = (value for key, value in scope["headers"] if key == name)
+    return b",".join(values).decode("latin-1")

@@ -13,7 +13,7 @@ from django.utils import translation
 from django.utils.translation.trans_real import DjangoTranslation, parse_accept_lang_header
 from django.views.i18n import JavaScriptCatalog
 
-from chatsite.asgi_types import App, Receive, Scope, Send
+from chatsite.asgi_types import App, Receive, Scope, Send, header
 from chatsite.wording import TRANSLATE, Translator
 
 CATALOGUE = Translator(
@@ -28,13 +28,13 @@ class Languages:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        translation.activate(language_of(_accepted(scope)))
+        translation.activate(language_of(header(scope, b"accept-language")))
         TRANSLATE.set(CATALOGUE)
         await self._app(scope, receive, send)
 
 
 def language_of(accepted: str) -> str:
-    """A language of LANGUAGES for the header Accept-Language, or LANGUAGE_CODE."""
+    """Chooses one of LANGUAGES by the header Accept-Language, or LANGUAGE_CODE."""
     for wanted, _ in parse_accept_lang_header(accepted):
         try:
             return translation.get_supported_language_variant(wanted)
@@ -45,7 +45,7 @@ def language_of(accepted: str) -> str:
 
 @cache
 def page_catalogue(language: str) -> dict[str, Any]:
-    """The translations of the page's modules by their English texts; empty for English."""
+    """Gives the translations of the page's modules by their English texts; none for English."""
     if language == "en":
         return {}
     view = JavaScriptCatalog()
@@ -54,9 +54,3 @@ def page_catalogue(language: str) -> dict[str, Any]:
     )
     found: dict[str, Any] = view.get_catalog()
     return found
-
-
-def _accepted(scope: Scope) -> str:
-    return ",".join(
-        value.decode("latin-1") for name, value in scope["headers"] if name == b"accept-language"
-    )

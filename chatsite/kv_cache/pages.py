@@ -9,7 +9,6 @@ from uuid import UUID
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse, JsonResponse
-from django.views.decorators.http import require_GET, require_POST
 
 from chatsite.conversations.ownership import Owner
 from chatsite.conversations.path.cache_places import bring_back_turns, mark_for_cleanup
@@ -20,7 +19,7 @@ from chatsite.kv_cache.cleanup_preview import CleanupOffers
 from chatsite.kv_cache.panel_view import cache_books, totals_of
 from chatsite.kv_cache.records import CacheBooks
 from chatsite.turns.context.turn_context import PageRequest
-from chatsite.web.api.requests import answers_errors, json_fields, storable
+from chatsite.web.api.requests import json_fields, storable, takes
 from chatsite.web.people import is_staff, reading_owner, request_owner, site_of
 from chatsite.wiring.site import Site
 from chatsite.wording import say
@@ -29,8 +28,7 @@ MAX_QUERY = 4_096
 MAX_TURNS = 10_000
 
 
-@require_GET
-@answers_errors
+@takes("GET")
 async def cache_view(request: HttpRequest, id: UUID) -> HttpResponse:
     """What the cache holds. `query` is the page's query string: it determines what the next message
     is sent with, and so what a cleanup would unload."""
@@ -41,8 +39,7 @@ async def cache_view(request: HttpRequest, id: UUID) -> HttpResponse:
     return JsonResponse(_cache_fields(site, page, books, offered, available=available))
 
 
-@require_POST
-@answers_errors
+@takes("POST")
 async def clean_cache(request: HttpRequest, id: UUID) -> HttpResponse:
     """`{"strategy": "removeOldestMessages"}` and the page's `query`: unload what it would."""
     body = json_fields(request)
@@ -60,8 +57,7 @@ async def clean_cache(request: HttpRequest, id: UUID) -> HttpResponse:
     return await _answer_change(site, owner, page, status)
 
 
-@require_POST
-@answers_errors
+@takes("POST")
 async def bring_back_unloaded(request: HttpRequest, id: UUID) -> HttpResponse:
     """`{"turns": [3, 7]}`, the sequence numbers of user messages; `{}` for all turns. Allowed to
     the owner also without the panel, since cleanups run by themselves too."""

@@ -13,7 +13,7 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.utils.translation import get_language
 from django.views.decorators.csrf import ensure_csrf_cookie
-from django.views.decorators.http import require_POST, require_safe
+from django.views.decorators.http import require_safe
 
 from chatsite.conversations.path.queries import agent_of
 from chatsite.errors import NotFound
@@ -23,7 +23,7 @@ from chatsite.history.settings.rules import ChoiceRules
 from chatsite.history.settings.table import ROWS
 from chatsite.language import page_catalogue
 from chatsite.messages import MAX_ATTACHMENT_BYTES, MAX_ATTACHMENTS
-from chatsite.web.api.requests import answers_errors
+from chatsite.web.api.requests import takes
 from chatsite.web.people import (
     is_staff,
     known_person,
@@ -204,8 +204,7 @@ def highlight_modules() -> dict[str, str]:
     }
 
 
-@require_POST
-@answers_errors
+@takes("POST")
 async def session(request: HttpRequest) -> HttpResponse:
     await open_session(request)
     return HttpResponse(status=204)

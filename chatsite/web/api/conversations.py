@@ -8,7 +8,6 @@ from uuid import UUID
 
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.utils.text import slugify
-from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from chatsite.conversations.files.export import write_export, write_readable
 from chatsite.conversations.lifecycle import (
@@ -32,7 +31,7 @@ from chatsite.history import show_receipt
 from chatsite.turns.answer.sent_requests import rebuild_request
 from chatsite.turns.context.stored_files import StoredFiles
 from chatsite.web.api.history import cleanup_strategy
-from chatsite.web.api.requests import answers_errors, json_fields, storable
+from chatsite.web.api.requests import json_fields, storable, takes
 from chatsite.web.people import is_staff, read_for, reading_owner, request_owner, site_of
 from chatsite.wording import later, say
 
@@ -44,8 +43,7 @@ BOOKMARKS = later("{name} is what a page of bookmarks gave as more.")
 READABLE = {"markdown": ("md", "text/markdown"), "text": ("txt", "text/plain")}
 
 
-@require_GET
-@answers_errors
+@takes("GET")
 async def conversations(request: HttpRequest) -> HttpResponse:
     """A page of them; `?after=` is the last one of the page before, as `updated,id`."""
     found, more = await list_conversations(
@@ -55,8 +53,7 @@ async def conversations(request: HttpRequest) -> HttpResponse:
     return JsonResponse({"conversations": rows, "count": len(rows), "more": more})
 
 
-@require_GET
-@answers_errors
+@takes("GET")
 async def search(request: HttpRequest) -> HttpResponse:
     """`?q=` is what to look for, in titles and messages; `?before=` a page's `more`. `waiting`:
     messages of an older database are still being made searchable."""
@@ -70,8 +67,7 @@ async def search(request: HttpRequest) -> HttpResponse:
     return JsonResponse(page.to_dict() | {"waiting": more})
 
 
-@require_GET
-@answers_errors
+@takes("GET")
 async def bookmarks(request: HttpRequest) -> HttpResponse:
     """Bookmarked messages, as a search shows them; `?before=` is a page's `more`."""
     page = await bookmarked_messages(
@@ -103,8 +99,7 @@ def _place(after: str) -> tuple[datetime, UUID] | None:
         raise BadCommand(say("after is the time and the id of a conversation.")) from None
 
 
-@require_http_methods(["PATCH", "DELETE"])
-@answers_errors
+@takes("PATCH", "DELETE")
 async def conversation(request: HttpRequest, id: UUID) -> HttpResponse:
     site, owner = site_of(request), await request_owner(request)
     if request.method == "DELETE":
@@ -126,15 +121,13 @@ async def conversation(request: HttpRequest, id: UUID) -> HttpResponse:
     return JsonResponse({"conversation": renamed.to_dict()})
 
 
-@require_POST
-@answers_errors
+@takes("POST")
 async def restore(request: HttpRequest, id: UUID) -> HttpResponse:
     found = await undelete_conversation(owner=await request_owner(request), conversation=str(id))
     return JsonResponse({"conversation": found.to_dict()})
 
 
-@require_POST
-@answers_errors
+@takes("POST")
 async def clear(request: HttpRequest, id: UUID) -> HttpResponse:
     site = site_of(request)
     await clear_conversation(owner=await request_owner(request), conversation=str(id))
@@ -143,8 +136,7 @@ async def clear(request: HttpRequest, id: UUID) -> HttpResponse:
     return JsonResponse({"cleared": str(id)})
 
 
-@require_GET
-@answers_errors
+@takes("GET")
 async def messages(request: HttpRequest, id: UUID) -> HttpResponse:
     """A page of those above `?before=`; more of them up to the message `?until=`."""
     before = _number(request, "before", MESSAGE)
@@ -159,8 +151,7 @@ async def messages(request: HttpRequest, id: UUID) -> HttpResponse:
     return JsonResponse({"messages": [view.to_dict() for view in found], "earlier": earlier})
 
 
-@require_GET
-@answers_errors
+@takes("GET")
 async def export(request: HttpRequest, id: UUID) -> HttpResponse:
     site = site_of(request)
     whole = await whole_path(owner=await reading_owner(request, str(id)), conversation=str(id))
@@ -186,8 +177,7 @@ def _as_file(content: bytes, kind: str, name: str) -> HttpResponse:
     return response
 
 
-@require_GET
-@answers_errors
+@takes("GET")
 async def receipt(request: HttpRequest, id: UUID) -> HttpResponse:
     site = site_of(request)
     if not site.may_debug(staff=await is_staff(request)):
@@ -199,8 +189,7 @@ async def receipt(request: HttpRequest, id: UUID) -> HttpResponse:
     return JsonResponse(show_receipt(found))
 
 
-@require_GET
-@answers_errors
+@takes("GET")
 async def sent_request(request: HttpRequest, id: UUID) -> HttpResponse:
     """The exact request of a turn, for staff or with DEBUG."""
     site, staff = site_of(request), await is_staff(request)
@@ -212,8 +201,7 @@ async def sent_request(request: HttpRequest, id: UUID) -> HttpResponse:
     return JsonResponse(rebuilt.to_dict())
 
 
-@require_GET
-@answers_errors
+@takes("GET")
 async def models(request: HttpRequest) -> HttpResponse:
     """`?agent=<slug>`. `looking`: servers on this machine are being asked now, so that the list may
     soon be longer."""

@@ -13,7 +13,6 @@ from uuid import UUID
 from django.http import HttpRequest, HttpResponse, JsonResponse, StreamingHttpResponse
 from django.urls import reverse
 from django.utils.http import content_disposition_header
-from django.views.decorators.http import require_http_methods, require_POST
 
 from chatsite.conversations.files.uploads import (
     discard_upload,
@@ -29,7 +28,7 @@ from chatsite.files.intake import ReceivedFile
 from chatsite.files.kinds import IMAGES
 from chatsite.messages import Attachment
 from chatsite.web.api.history import resume_settings
-from chatsite.web.api.requests import answers_errors, request_body
+from chatsite.web.api.requests import request_body, takes
 from chatsite.web.people import is_staff, read_for, request_owner, site_of
 from chatsite.web.server.bodies import StreamedBody
 from chatsite.web.server.static_files import read_blocks
@@ -46,8 +45,7 @@ SAFE_HEADERS = {
 }
 
 
-@require_POST
-@answers_errors
+@takes("POST")
 async def files(request: HttpRequest) -> HttpResponse:
     """The body is the file itself; the header X-File-Name is its name in percent encoding."""
     site, owner = site_of(request), await request_owner(request)
@@ -65,15 +63,15 @@ async def files(request: HttpRequest) -> HttpResponse:
 
 def attachment_view(attachment: Attachment) -> dict[str, Any]:
     """The attachment as the page gets it."""
-    said = {name: getattr(attachment, name) for name in Attachment.__slots__}
-    return said | {"url": reverse("file", args=[attachment.id])}
+    fields = {name: getattr(attachment, name) for name in Attachment.__slots__}
+    return fields | {"url": reverse("file", args=[attachment.id])}
 
 
 def _name(request: HttpRequest) -> str:
-    said = request.headers.get("X-File-Name", "")
-    if not said or len(said) > LONGEST_HEADER:
+    value = request.headers.get("X-File-Name", "")
+    if not value or len(value) > LONGEST_HEADER:
         raise BadCommand(say("A file needs a name, in the header X-File-Name. Nothing was kept."))
-    return safe_name(unquote(said, errors="replace"))
+    return safe_name(unquote(value, errors="replace"))
 
 
 async def _store_file(owner: Owner, name: str, taken: ReceivedFile) -> Attachment:
@@ -86,8 +84,7 @@ async def _store_file(owner: Owner, name: str, taken: ReceivedFile) -> Attachmen
         raise
 
 
-@require_http_methods(["GET", "HEAD", "DELETE"])
-@answers_errors
+@takes("GET", "HEAD", "DELETE")
 async def file(request: HttpRequest, id: UUID) -> HttpResponse | StreamingHttpResponse:
     if request.method == "DELETE":
         await discard_upload(await request_owner(request), id=str(id))
@@ -99,7 +96,7 @@ async def file(request: HttpRequest, id: UUID) -> HttpResponse | StreamingHttpRe
     headers |= {
         "Content-Type": _content_type(attachment),
         "Content-Length": str(attachment.size),
-        "Content-Disposition": _disposition(attachment.name),
+        "Content-Disposition": content_disposition_header(True, attachment.name) or "",
     }
     if request.method == "HEAD":
         return HttpResponse(headers=headers)
@@ -114,20 +111,13 @@ def _content_type(attachment: Attachment) -> str:
     return "application/octet-stream"
 
 
-def _disposition(name: str) -> str:
-    header = content_disposition_header(as_attachment=True, filename=name)
-    assert header is not None
-    return header
-
-
 MAX_IMPORT_BYTES = 20 * 1024 * 1024
 # Most files are restored in a moment, and answered as they are.
 WAIT_SECONDS = 1.5
 READ_ANEW = later("The model on this machine reads this chat anew for its next answer.")
 
 
-@require_POST
-@answers_errors
+@takes("POST")
 async def import_file(request: HttpRequest) -> HttpResponse:
     """200 with the conversation where it is restored at once, else 202 with the progress.
 
@@ -177,8 +167,7 @@ def _on_disk(request: HttpRequest) -> IO[bytes]:
         return content
 
 
-@require_http_methods(["GET", "HEAD", "DELETE"])
-@answers_errors
+@takes("GET", "HEAD", "DELETE")
 async def import_progress(request: HttpRequest) -> HttpResponse:
     """GET: the import under way or the last one, null for none. DELETE cancels it: nothing of it
     stays."""

@@ -9,7 +9,6 @@ from uuid import UUID
 
 from django.conf import settings as configured
 from django.http import HttpRequest, HttpResponse, JsonResponse
-from django.views.decorators.http import require_http_methods, require_POST
 
 from chatsite.conversations.files.export_format import SavedSettings
 from chatsite.conversations.ownership import Owner
@@ -26,10 +25,11 @@ from chatsite.turns.context.drafts import Draft
 from chatsite.turns.context.turn_context import PageRequest
 from chatsite.web.api.requests import (
     MAX_QUERY,
-    answers_errors,
     json_fields,
     model_name,
+    replied_id,
     storable,
+    takes,
     upload_ids,
 )
 from chatsite.web.people import is_staff, read_for, reading_owner, request_owner, site_of
@@ -39,8 +39,7 @@ from chatsite.wording import say
 MAX_CHARACTERS = 50_000
 
 
-@require_http_methods(["GET", "POST"])
-@answers_errors
+@takes("GET", "POST")
 async def summary(request: HttpRequest, id: UUID) -> HttpResponse:
     """GET: the versions. POST `{"version": 3, "text": "..."}`: a new version with this text and the
     coverage of version 3; without a text it has the text of version 3, too. `query` is the page's
@@ -64,8 +63,7 @@ async def summary(request: HttpRequest, id: UUID) -> HttpResponse:
     return JsonResponse(found.to_dict())
 
 
-@require_POST
-@answers_errors
+@takes("POST")
 async def switch(request: HttpRequest, id: UUID) -> HttpResponse:
     """POST `{"on": false}`."""
     on = json_fields(request).get("on")
@@ -107,27 +105,21 @@ def _edit(body: dict[str, object]) -> tuple[int, str | None]:
     return version, storable(text.strip())
 
 
-@require_POST
-@answers_errors
+@takes("POST")
 async def compare_draft(request: HttpRequest, id: UUID) -> HttpResponse:
     """The next message, from the page's `{query, draft, reply_to, attachments, model}`. A POST, so
     that drafts don't get into addresses and logs."""
     body = json_fields(request)
     owner = await reading_owner(request, str(id))
     page = await _page_request(request, body, owner=owner, conversation=str(id))
-    reply_to = body.get("reply_to")
-    try:
-        reply_to = str(UUID(reply_to)) if reply_to else None
-    except (ValueError, AttributeError, TypeError):
-        raise BadCommand(say("reply_to is the id of a message.")) from None
+    reply_to = replied_id(body.get("reply_to"))
     site, text = site_of(request), _text(body, "draft")
     attached = await site.drafts.attachments(page, upload_ids(body.get("attachments", [])))
     draft = Draft(text=text, reply_to=reply_to, attachments=attached)
     return JsonResponse(await site.comparison.of_draft(page, draft))
 
 
-@require_POST
-@answers_errors
+@takes("POST")
 async def compare_turn(request: HttpRequest, id: UUID) -> HttpResponse:
     """An answered turn, with the page's `{query}`."""
     site = site_of(request)

@@ -5,8 +5,6 @@ from __future__ import annotations
 from uuid import UUID
 
 from django.http import HttpRequest, HttpResponse, JsonResponse
-from django.http.response import HttpResponseBase
-from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from chatsite.conversations.copies import copy_path, read_for_copy
 from chatsite.conversations.ownership import Owner
@@ -26,10 +24,11 @@ from chatsite.history.receipts.forgetting import explain_forgetting
 from chatsite.events import CacheChanged, PathChanged, SummaryChanged
 from chatsite.web.api.requests import (
     MAX_QUERY,
-    answers_errors,
     json_fields,
     model_name,
+    replied_id,
     storable,
+    takes,
     upload_ids,
 )
 from chatsite.web.people import is_staff, read_for, request_owner, site_of
@@ -45,10 +44,9 @@ MARKS = {
 MAX_DRAFT = 2000
 
 
-@require_http_methods(["PATCH"])
-@answers_errors
-async def mark_message(request: HttpRequest, id: UUID) -> HttpResponse:
-    """`{"pinned": true}`, or one of the other marks; the response is the event that pages get."""
+async def _mark_message(request: HttpRequest, id: UUID) -> HttpResponse:
+    """Reads `{"pinned": true}`, or one of the other marks. The response is the event that pages
+    get."""
     body = json_fields(request)
     if len(body) != 1 or not isinstance(on := next(iter(body.values())), bool):
         raise BadCommand(say("One mark is needed, true or false: {marks}.", marks=", ".join(MARKS)))
@@ -69,8 +67,7 @@ async def mark_message(request: HttpRequest, id: UUID) -> HttpResponse:
     return JsonResponse(change.marked.to_dict())
 
 
-@require_GET
-@answers_errors
+@takes("GET")
 async def why_forgotten(request: HttpRequest, id: UUID) -> HttpResponse:
     """Why a message is or isn't sent. `query` is the page's query string; `draft`, `reply_to` and
     `attachment` (repeated) are the draft. `model` is the page's choice as `provider:name`, "" for
@@ -78,10 +75,7 @@ async def why_forgotten(request: HttpRequest, id: UUID) -> HttpResponse:
     query, draft = (storable(request.GET.get(name, "")) for name in ("query", "draft"))
     if len(query) > MAX_QUERY or len(draft) > MAX_DRAFT:
         raise BadCommand(say("The page's address or the draft is too long for this question."))
-    try:
-        reply_to = str(UUID(said)) if (said := request.GET.get("reply_to", "")) else None
-    except ValueError:
-        raise BadCommand(say("reply_to is the id of a message.")) from None
+    reply_to = replied_id(request.GET.get("reply_to"))
     attached = upload_ids(request.GET.getlist("attachment"))
     chosen = model_name(request.GET["model"]) if "model" in request.GET else None
     site = site_of(request)
@@ -108,29 +102,24 @@ async def why_forgotten(request: HttpRequest, id: UUID) -> HttpResponse:
     return JsonResponse(explanation.to_dict() | {"message": str(id), "excluded": found.excluded})
 
 
-@require_http_methods(["PATCH", "DELETE"])
-async def message(request: HttpRequest, id: UUID) -> HttpResponseBase:
-    """PATCH marks it, DELETE hides it until it is removed for good, an hour later."""
-    return await (delete_message if request.method == "DELETE" else mark_message)(request, id)
-
-
-@answers_errors
-async def delete_message(request: HttpRequest, id: UUID) -> HttpResponse:
+@takes("PATCH", "DELETE")
+async def message(request: HttpRequest, id: UUID) -> HttpResponse:
+    """PATCH marks the message, DELETE hides it until it is removed for good, an hour later."""
+    if request.method == "PATCH":
+        return await _mark_message(request, id)
     site, owner = site_of(request), await request_owner(request)
     change = await deletions.delete_message(owner=owner, message=str(id))
     return JsonResponse((await site.tell_text_change(owner, change)).to_dict())
 
 
-@require_POST
-@answers_errors
+@takes("POST")
 async def restore_message(request: HttpRequest, id: UUID) -> HttpResponse:
     site, owner = site_of(request), await request_owner(request)
     change = await deletions.restore_message(owner=owner, message=str(id))
     return JsonResponse((await site.tell_text_change(owner, change)).to_dict())
 
 
-@require_http_methods(["PUT"])
-@answers_errors
+@takes("PUT")
 async def edit_message(request: HttpRequest, id: UUID) -> HttpResponse:
     """`{"text": "..."}` takes the place of its text; nothing is asked."""
     text = json_fields(request).get("text")
@@ -141,16 +130,14 @@ async def edit_message(request: HttpRequest, id: UUID) -> HttpResponse:
     return JsonResponse((await site.tell_text_change(owner, change)).to_dict())
 
 
-@require_GET
-@answers_errors
+@takes("GET")
 async def version(request: HttpRequest, id: UUID) -> HttpResponse:
     """The question and the answer that this version belongs to, also where it isn't on the path."""
     _, found = await read_for(request, lambda owner: version_text(owner=owner, message=str(id)))
     return JsonResponse(found.to_dict())
 
 
-@require_POST
-@answers_errors
+@takes("POST")
 async def show(request: HttpRequest, id: UUID) -> HttpResponse:
     """Put this version of a message on the path, with the newest branch below it; the response is
     its sequence number."""
@@ -163,8 +150,7 @@ async def show(request: HttpRequest, id: UUID) -> HttpResponse:
     return JsonResponse({"seq": changed.seq})
 
 
-@require_POST
-@answers_errors
+@takes("POST")
 async def copy(request: HttpRequest, id: UUID) -> HttpResponse:
     """`{"conversation": "<new id>"}`: the path up to this message as a new conversation with this
     id; the same request again has the same result."""

@@ -11,6 +11,7 @@ from uuid import UUID
 from django.core.exceptions import RequestDataTooBig
 from django.http import HttpRequest, JsonResponse
 from django.http.response import HttpResponseBase
+from django.views.decorators.http import require_http_methods
 
 from chatsite.errors import BadCommand, BadRestore, ChatsiteError, NotFound, Refused, TooMany
 from chatsite.messages import MAX_ATTACHMENTS, UNSOUND
@@ -30,9 +31,13 @@ STATUS: tuple[tuple[type[ChatsiteError], int], ...] = (
 View = Callable[..., Coroutine[Any, Any, HttpResponseBase]]
 
 
-def answers_errors(view: View) -> View:
-    """Answer our own errors with `{code, message}` and their status."""
+def takes(*methods: str) -> Callable[[View], View]:
+    """Decorates a view that takes these methods. Our own errors are answered with `{code, message}`
+    and their status."""
+    return lambda view: require_http_methods(methods)(_answer_errors(view))
 
+
+def _answer_errors(view: View) -> View:
     @functools.wraps(view)
     async def wrapped(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         try:
@@ -64,14 +69,14 @@ def json_fields(request: HttpRequest) -> dict[str, Any]:
 
 
 def storable(text: str) -> str:
-    """Raise BadCommand for characters that no database stores: lone surrogates and NUL."""
+    """Raises BadCommand for characters that no database stores: lone surrogates and NUL."""
     if UNSOUND.search(text):
         raise BadCommand(say("This text holds characters that can't be stored."))
     return text
 
 
 def model_name(value: Any) -> str:
-    """`provider:name`, or "" for the agent's own."""
+    """Reads `provider:name`, or "" for the agent's own model."""
     if not isinstance(value, str) or len(value) > MAX_MODEL:
         raise BadCommand(
             say("model is a text of at most {max_model} characters.", max_model=MAX_MODEL)
@@ -80,7 +85,7 @@ def model_name(value: Any) -> str:
 
 
 def upload_ids(value: Any) -> list[str]:
-    """The ids of uploaded files."""
+    """Reads the ids of uploaded files."""
     if not isinstance(value, list) or len(value) > MAX_ATTACHMENTS:
         raise BadCommand(
             say(
@@ -92,3 +97,11 @@ def upload_ids(value: Any) -> list[str]:
         return [str(UUID(one)) for one in value]
     except (ValueError, AttributeError, TypeError):
         raise BadCommand(say("attachments are the ids of files.")) from None
+
+
+def replied_id(value: Any) -> str | None:
+    """Reads the id of the message that a draft replies to; None stands for none."""
+    try:
+        return str(UUID(value)) if value else None
+    except (ValueError, AttributeError, TypeError):
+        raise BadCommand(say("reply_to is the id of a message.")) from None

@@ -63,7 +63,7 @@ class BodyLimits:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         route: Route = scope["chatsite.route"]
         length = _stated_length(scope)
-        has_body = bool(length) or _is_chunked(scope)
+        has_body = bool(length) or b"transfer-encoding" in dict(scope["headers"])
         if not has_body and not _is_upload(scope):
             await self._app(scope, receive, send)
             return
@@ -88,14 +88,12 @@ class BodyLimits:
             headers = [(name, value) for name, value in scope["headers"] if name not in unread]
             streamed = {**scope, "headers": headers, "chatsite.body": body}
             await self._app(streamed, body.receive_for_django, bounded.send)
-        elif bounded.limit > SMALL_BODY and self._disk_is_full(length):
+        elif bounded.limit > SMALL_BODY and (
+            shutil.disk_usage(tempfile.gettempdir()).free - length < self._kept_free
+        ):
             await bounded.refuse(507, "disk_full", say(DISK_FULL))
         else:
             await self._app(scope, bounded.receive_in_time, bounded.send)
-
-    def _disk_is_full(self, length: int) -> bool:
-        free = shutil.disk_usage(tempfile.gettempdir()).free
-        return free - length < self._kept_free
 
 
 class StreamedBody:
@@ -212,10 +210,6 @@ def _stated_length(scope: Scope) -> int:
 
 def _is_upload(scope: Scope) -> bool:
     return bool(scope["path"] == FILES and scope["method"] == "POST")
-
-
-def _is_chunked(scope: Scope) -> bool:
-    return any(name == b"transfer-encoding" for name, _ in scope["headers"])
 
 
 async def _has_session(scope: Scope) -> bool:

@@ -18,7 +18,7 @@ from django.http.response import HttpResponseBase
 from django.shortcuts import render
 from django.urls import Resolver404, resolve
 
-from chatsite.asgi_types import App, Receive, Scope, Send
+from chatsite.asgi_types import App, Receive, Scope, Send, header
 from chatsite.errors import TooMany
 from chatsite.limits.limiter import Limiter, address_of
 from chatsite.limits.table import ADMIN_ROUTE, NOWHERE, ROUTES, STATIC, Route
@@ -31,7 +31,7 @@ WITHOUT_BODY = ("GET", "HEAD", "OPTIONS")
 
 
 def route_of(path: str) -> Route:
-    """The row of the table for an address. Raises KeyError for a route that has none."""
+    """Finds the row of the table for an address. Raises KeyError for a route that has none."""
     if path.startswith(settings.STATIC_URL):
         return STATIC_ROUTE
     try:
@@ -54,7 +54,7 @@ class AddressLimits:
         try:
             limiter.take(route.rate, address=address_of(scope))
         except TooMany as error:
-            status, headers, body = refusal(error, accept=_accept(scope))
+            status, headers, body = refusal(error, accept=header(scope, b"accept"))
             await send({"type": "http.response.start", "status": status, "headers": headers})
             await send({"type": "http.response.body", "body": body})
             return
@@ -76,8 +76,9 @@ class PersonLimits:
     async def __call__(self, request: HttpRequest) -> HttpResponseBase:
         owner = await known_person(request)
         if owner is not None:
+            route: Route = cast(Any, request).scope["chatsite.route"]
             try:
-                site_of(request).limiter.take(_route(request).rate, person=owner.key)
+                site_of(request).limiter.take(route.rate, person=owner.key)
             except TooMany as error:
                 return too_many(request, error)
         return await self._get_response(request)
@@ -88,7 +89,7 @@ class PersonLimits:
 
 
 def too_many(request: HttpRequest, error: TooMany) -> HttpResponse:
-    """429 with the time to wait: a page, or JSON for a page's script."""
+    """Answers 429 with the time to wait: as a page, or as JSON for a page's script."""
     accept = request.headers.get("accept", "")
     if "text/html" in accept:
         response = render(request, "429.html", {"message": error.message}, status=429)
@@ -114,18 +115,6 @@ def refusal(error: TooMany, *, accept: str) -> tuple[int, list[tuple[bytes, byte
         (b"cache-control", KEPT_NOWHERE.encode()),
     ]
     return 429, headers, body.encode()
-
-
-def _route(request: HttpRequest) -> Route:
-    scope: Scope = request.scope  # type: ignore[attr-defined]
-    route: Route = scope["chatsite.route"]
-    return route
-
-
-def _accept(scope: Scope) -> str:
-    return ",".join(
-        value.decode("latin-1") for name, value in scope["headers"] if name == b"accept"
-    )
 
 
 # Each has a connection with up to 2 MB of SQLite's cache.
@@ -210,12 +199,14 @@ class Pages(ASGIHandler):
         self, scope: Mapping[str, Any], body_file: IO[bytes]
     ) -> tuple[ASGIRequest, None] | tuple[None, HttpResponseBase]:
         if wrong := unreadable(scope):
-            return None, _bad_request(wrong)
+            body = json.dumps({"code": "unreadable", "message": wrong})
+            headers = {"Cache-Control": KEPT_NOWHERE, "Content-Type": "application/json"}
+            return None, HttpResponse(body, status=400, headers=headers)
         return super().create_request(scope, body_file)
 
 
 def unreadable(scope: Mapping[str, Any]) -> str:
-    """What is wrong with a request, "" if it can be read."""
+    """Says what is wrong with a request; "" if it can be read."""
     query: bytes = scope["query_string"]
     if query:
         if query.count(b"&") >= (settings.DATA_UPLOAD_MAX_NUMBER_FIELDS or len(query)):
@@ -228,9 +219,3 @@ def unreadable(scope: Mapping[str, Any]) -> str:
     if found and (len(found) > 1 or not CONTENT_TYPE.fullmatch(found[0])):
         return say(UNREADABLE)
     return ""
-
-
-def _bad_request(message: str) -> HttpResponse:
-    body = json.dumps({"code": "unreadable", "message": message})
-    headers = {"Cache-Control": KEPT_NOWHERE}
-    return HttpResponse(body, status=400, content_type="application/json", headers=headers)
