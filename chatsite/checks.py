@@ -18,7 +18,7 @@ from django.core.checks import CheckMessage, Info, Tags, Warning, register
 from chatsite.agents.catalogue import TEMPLATE_FILE, Catalogue, describe_broken
 from chatsite.agents.strategy.file import describe_strategy_fault
 from chatsite.agents.template import BrokenTemplate, Template
-from chatsite.history import ENVIRONMENT_NAMES, POLICIES, resolve
+from chatsite.history import ENVIRONMENT_NAMES, POLICIES, Settings, resolve
 from chatsite.history.policies.base import Policy
 from chatsite.history.policies.lexical import LEXICAL
 from chatsite.history.settings.row import SettingRow
@@ -32,7 +32,7 @@ ABOUT_LINKS = ("HISTORY_URL", "HISTORY_MAX_LENGTH", "HISTORY_MAX_TOKENS")
 
 
 def register_checks() -> None:
-    """Called once, when Django's apps are ready."""
+    """Registers the checks, once Django's apps are ready."""
     register(check_templates)
     register(check_variables)
     register(check_vectors)
@@ -47,7 +47,8 @@ def check_templates(
     catalogue = Catalogue(settings.AGENTS_DIR)
     for agent in catalogue.all():
         if isinstance(agent, BrokenTemplate):
-            found.append(_broken_template(agent))
+            hint = "The agent is listed as broken and can't be used until this is mended."
+            found.append(Warning(f"{describe_broken(agent)}.", hint=hint, id="chatsite.W001"))
         else:
             found += _ignored_values(agent)
             found += _unused_keys(agent)
@@ -73,22 +74,17 @@ def check_variables(
     app_configs: Sequence[AppConfig] | None, **kwargs: object
 ) -> list[CheckMessage]:
     """Report history variables that are set and change nothing."""
-    usable = [
-        agent for agent in Catalogue(settings.AGENTS_DIR).all() if isinstance(agent, Template)
-    ]
-    environment: Mapping[str, str] = settings.HISTORY_ENVIRONMENT
+    usable = _usable_agents()
     ineffective = [
-        *without_effect(environment, usable),
+        *without_effect(settings.HISTORY_ENVIRONMENT, usable),
         *_ineffective_models(),
         *_ineffective_keys(usable),
     ]
-    return [
-        *(
-            Warning(f"{name} is set without effect: {why}.", hint=hint, id="chatsite.W003")
-            for name, why, hint in ineffective
-        ),
-        *_unusable_models(),
+    found: list[CheckMessage] = [
+        Warning(f"{name} is set without effect: {why}.", hint=hint, id="chatsite.W003")
+        for name, why, hint in ineffective
     ]
+    return found + list(_unusable_models())
 
 
 def check_vectors(app_configs: Sequence[AppConfig] | None, **kwargs: object) -> list[CheckMessage]:
@@ -96,8 +92,8 @@ def check_vectors(app_configs: Sequence[AppConfig] | None, **kwargs: object) -> 
     environment: Mapping[str, str] = settings.HISTORY_ENVIRONMENT
     searching = [
         agent.slug
-        for agent in Catalogue(settings.AGENTS_DIR).all()
-        if isinstance(agent, Template) and _searches(environment, agent)
+        for agent in _usable_agents()
+        if _resolve_for(agent, environment).active_policy.evidence == LEXICAL.evidence
     ]
     if not searching:
         return []
@@ -106,13 +102,17 @@ def check_vectors(app_configs: Sequence[AppConfig] | None, **kwargs: object) -> 
     return [Info(sentence, id="chatsite.I003")]
 
 
-def _searches(environment: Mapping[str, str], agent: Template) -> bool:
-    settled = resolve(environment=environment, url={}, template=agent.chat_settings)
-    return settled.active_policy.evidence == LEXICAL.evidence
+def _usable_agents() -> list[Template]:
+    agents = Catalogue(settings.AGENTS_DIR).all()
+    return [agent for agent in agents if isinstance(agent, Template)]
+
+
+def _resolve_for(agent: Template, environment: Mapping[str, str]) -> Settings:
+    return resolve(environment=environment, url={}, template=agent.chat_settings)
 
 
 def _ineffective_models() -> Iterator[tuple[str, str, str]]:
-    """Variables about models, and unknown history variables, that have no effect."""
+    """Lists variables about models, and unknown history variables, that have no effect."""
     for name in ("CHAT_MODEL", "FAST_MODEL"):
         value = getattr(settings, name)
         provider = value.partition(":")[0]
@@ -128,13 +128,13 @@ def _ineffective_models() -> Iterator[tuple[str, str, str]]:
 
 
 def _is_usable(provider: str) -> bool:
-    """Whether the provider is configured, or may be found on this machine."""
+    """Tells whether the provider is configured, or may be found on this machine."""
     may_be_found = settings.LOCAL_SERVERS and provider in LOCAL
     return provider in (*settings.MODEL_SERVERS_READY, *BUILT_IN) or may_be_found
 
 
 def _ineffective_keys(agents: Sequence[Template]) -> Iterator[tuple[str, str, str]]:
-    """Keys of providers that no agent names and nobody can choose."""
+    """Lists keys of providers that no agent names and nobody can choose."""
     if settings.MODEL_CHOICE != "off" and not settings.CHAT_MODEL:
         return
     wanted = {llm for agent in agents for llm in agent.llms}
@@ -147,7 +147,7 @@ def _ineffective_keys(agents: Sequence[Template]) -> Iterator[tuple[str, str, st
 
 
 def _unusable_models() -> Iterator[CheckMessage]:
-    """Models that MODELS_FILE describes or offers, of a provider that can't be used."""
+    """Lists models that MODELS_FILE describes or offers, of a provider that can't be used."""
     named = [(f"models.{name}", name) for name in settings.MODELS.facts]
     named += [(f"offered: {name}", name) for name in settings.MODELS.offered or ()]
     for place, name in named:
@@ -165,7 +165,7 @@ def _unusable_models() -> Iterator[CheckMessage]:
 def without_effect(
     environment: Mapping[str, str], agents: Sequence[Template]
 ) -> Iterator[tuple[str, str, str]]:
-    """History variables that have no effect: name, reason and hint of each."""
+    """Lists history variables that have no effect: name, reason and hint of each."""
     given = {name for name, value in environment.items() if value.strip()}
     alone = resolve(environment=environment, url={}, template={})
     if "HISTORY_REASON" in given and not alone.locked:
@@ -175,38 +175,39 @@ def without_effect(
             "Set HISTORY_POLICY or HISTORY_LENGTH too, or remove it.",
         )
     yield from _ineffective_for_links(environment, given=given, locked=alone.locked)
-    policies = {agent.slug: _policy(environment, agent) for agent in agents}
-    lengthy = [policy.name for policy in POLICIES.rows if policy.uses_length]
-    for name in LENGTHS:
-        if name in given:
-            hint = f"Set HISTORY_POLICY={lengthy[0]} to hold every agent to this length."
-            yield from _ineffective_for(name, policies, useful=set(lengthy), hint=hint)
-    if "HISTORY_LOW_WATER" in given:
-        hint = "A single turn is sent whole or not at all, so there is nothing to cut down."
-        cutting = {policy.name for policy in POLICIES.rows if not policy.only_current}
-        yield from _ineffective_for("HISTORY_LOW_WATER", policies, useful=cutting, hint=hint)
-    for row in HISTORY_ROWS.values():
-        name, owners = row.environment[0], _owners(row)
-        if name in given and owners:
-            hint = f"Set HISTORY_POLICY={owners[0].name} too, or remove it."
-            useful = {policy.name for policy in owners}
-            yield from _ineffective_for(name, policies, useful=useful, hint=hint)
+    policies = {agent.slug: _resolve_for(agent, environment).policy.value for agent in agents}
+    for name, useful, hint in _uses():
+        idle = [f"{slug} ({policy})" for slug, policy in policies.items() if policy not in useful]
+        if name in given and idle:
+            yield name, f"the policy of {', '.join(idle)} doesn't use it", hint
     yield from _ineffective_for_selector(environment, agents, given=given)
 
 
+def _uses() -> Iterator[tuple[str, list[str], str]]:
+    """Lists the variables that only some policies use: name, those policies, and a hint."""
+    lengthy = [policy.name for policy in POLICIES.rows if policy.uses_length]
+    for name in LENGTHS:
+        hint = f"Set HISTORY_POLICY={lengthy[0]} to hold every agent to this length."
+        yield name, lengthy, hint
+    cutting = [policy.name for policy in POLICIES.rows if not policy.only_current]
+    hint = "A single turn is sent whole or not at all, so there is nothing to cut down."
+    yield "HISTORY_LOW_WATER", cutting, hint
+    for row in HISTORY_ROWS.values():
+        if owners := [policy.name for policy in _owners(row)]:
+            hint = f"Set HISTORY_POLICY={owners[0]} too, or remove it."
+            yield row.environment[0], owners, hint
+
+
 def _owners(row: SettingRow[Any]) -> list[Policy]:
-    """The policies that alone use a setting; none where every policy may use it."""
+    """Lists the policies that alone use a setting; none if every policy may use it."""
     return [policy for policy in POLICIES.rows if row.name in policy.own_settings]
 
 
 def _ineffective_for_selector(
     environment: Mapping[str, str], agents: Sequence[Template], *, given: set[str]
 ) -> Iterator[tuple[str, str, str]]:
-    """Settings of one selector, where no agent has it."""
-    selectors = {
-        resolve(environment=environment, url={}, template=agent.chat_settings).selector.value
-        for agent in agents
-    }
+    """Lists settings of one selector, if no agent has it."""
+    selectors = {_resolve_for(agent, environment).selector.value for agent in agents}
     rows = {row.environment[0]: row for row in CONVERSATION_ROWS.values()}
     for name in sorted(given & set(rows)) if selectors else ():
         owners = _owners(rows[name])
@@ -214,10 +215,6 @@ def _ineffective_for_selector(
             policy, selector = owners[0].name, owners[0].selector
             hint = f"Set HISTORY_POLICY={policy} and HISTORY_SELECTOR={selector}, or remove it."
             yield name, f"it is about {selector}, and no agent's selector is {selector}", hint
-
-
-def _policy(environment: Mapping[str, str], agent: Template) -> str:
-    return resolve(environment=environment, url={}, template=agent.chat_settings).policy.value
 
 
 def _ineffective_for_links(
@@ -234,25 +231,8 @@ def _ineffective_for_links(
             yield name, "it is about links, and HISTORY_URL is off", "Remove one of the two."
 
 
-def _ineffective_for(
-    name: str, policies: Mapping[str, str], *, useful: set[str], hint: str
-) -> Iterator[tuple[str, str, str]]:
-    """One entry for all agents whose policy doesn't use the variable."""
-    idle = [f"{slug} ({policy})" for slug, policy in policies.items() if policy not in useful]
-    if idle:
-        yield name, f"the policy of {', '.join(idle)} doesn't use it", hint
-
-
-def _broken_template(agent: BrokenTemplate) -> CheckMessage:
-    return Warning(
-        f"{describe_broken(agent)}.",
-        hint="The agent is listed as broken and can't be used until this is mended.",
-        id="chatsite.W001",
-    )
-
-
 def _ignored_values(agent: Template) -> Iterator[CheckMessage]:
-    decided = resolve(environment={}, url={}, template=agent.chat_settings)
+    decided = _resolve_for(agent, {})
     for setting in decided.all.values():
         applies = "the model's window" if setting.value is None else setting.value
         for said in setting.said:

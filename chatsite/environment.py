@@ -18,7 +18,7 @@ environ.Env.read_env(BASE_DIR / ".env", overwrite=False)
 
 
 def text(name: str, default: str = "") -> str:
-    """The variable's value without blanks around it; blank counts as not set."""
+    """Reads the variable's value without blanks around it; blank counts as not set."""
     return os.environ.get(name, "").strip() or default
 
 
@@ -29,8 +29,8 @@ def choice(name: str, default: str, allowed: tuple[str, ...]) -> str:
     return value
 
 
-def flag(name: str, default: str = "false") -> bool:
-    return choice(name, default, ("true", "false")) == "true"
+def flag(name: str) -> bool:
+    return choice(name, "false", ("true", "false")) == "true"
 
 
 def number(name: str, default: int, *, low: int, high: int) -> int:

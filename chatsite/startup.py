@@ -51,19 +51,16 @@ def _prepare() -> None:
         settings.SECRET_KEY = load_or_make_secret(
             settings.SECRET_KEY_FILE, lambda: secrets.token_urlsafe(50)
         )
-    name_cookies(settings.COOKIE_NAME or f"chatsite_{own_id(settings.VAR_DIR / 'instance_id')}")
-
-
-def name_cookies(name: str) -> None:
-    """Browsers keep one jar for all ports of a host: under a name of its own a cookie isn't
-    replaced by another server's, or another project's."""
+    # Browsers keep one jar for all ports of a host: under a name of its own a cookie isn't replaced
+    # by another server's, or another project's.
+    name = settings.COOKIE_NAME or f"chatsite_{own_id(settings.VAR_DIR / 'instance_id')}"
     settings.SESSION_COOKIE_NAME = name
     settings.CSRF_COOKIE_NAME = f"{name}_csrf"
 
 
 def own_id(path: Path) -> str:
-    """What tells this server's cookies from those of others, made once. Raises BadSetting where the
-    file holds anything else than 8 hexadecimal digits."""
+    """Reads or makes what tells this server's cookies from those of others. Raises BadSetting if
+    the file holds anything else than 8 hexadecimal digits."""
     found = load_or_make_secret(path, lambda: secrets.token_hex(4)).strip()
     if not re.fullmatch(r"[0-9a-f]{8}", found):
         raise BadSetting(
@@ -83,10 +80,8 @@ def keep_private(database: Path) -> None:
 
 
 def load_or_make_secret(path: Path, make: Callable[[], str]) -> str:
-    """The secret in `path`, made once with mode 0600. Two starts at the same time share one.
-
-    Raises BadSetting where the file exists and stays empty for a second.
-    """
+    """Reads the secret in `path`, or makes it once with mode 0600. Two starts at the same time
+    share one. Raises BadSetting if the file exists and stays empty for a second."""
     try:
         handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except FileExistsError:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from ipaddress import ip_address
 from typing import Literal, cast
@@ -49,50 +50,40 @@ class MailAccount:
 
     @property
     def domain(self) -> str:
-        """That of the agent's address; Message-IDs are made under it."""
+        """Gives the domain of the agent's address; Message-IDs are made under it."""
         return self.address.rpartition("@")[2]
 
 
 def read_mail_account(
+    needed: Mapping[str, str],
     *,
-    imap: str,
-    imap_password: str,
-    smtp: str,
     smtp_password: str,
-    address: str,
-    agent: str,
-    authserv_id: str,
     strangers: str,
     hourly: int,
     most_mb: int,
     folder: str,
     site: str,
 ) -> MailAccount | None:
-    """None where nothing is set. Raises BadSetting where something is missing or not allowed; no
-    message repeats an address of a server, since somebody may have written a password into it."""
-    needed = {
-        "MAIL_IMAP": imap,
-        "MAIL_IMAP_PASSWORD": imap_password,
-        "MAIL_SMTP": smtp,
-        "MAIL_ADDRESS": address,
-        "MAIL_AGENT": agent,
-        "MAIL_AUTHSERV_ID": authserv_id,
-    }
+    """Makes the account of variables; None if no `needed` one is set. Raises BadSetting for a
+    variable that is missing or not allowed. No message repeats an address of a server, since
+    somebody may have written a password into it."""
     if not any(needed.values()):
         return None
-    missing = [name for name, value in (needed | {"SITE_URL": site}).items() if not value]
+    values = {**needed, "SITE_URL": site}
+    missing = [name for name, value in values.items() if not value]
     if missing:
         raise BadSetting(
-            f"{missing[0]} is not set. Mail needs {', '.join((*needed, 'SITE_URL'))}; "
+            f"{missing[0]} is not set. Mail needs {', '.join(values)}; "
             f"missing: {', '.join(missing)}."
         )
+    password = values["MAIL_IMAP_PASSWORD"]
     return MailAccount(
-        imap=_server("MAIL_IMAP", imap, imap_password),
-        smtp=_server("MAIL_SMTP", smtp, smtp_password or imap_password),
+        imap=_server("MAIL_IMAP", values["MAIL_IMAP"], password),
+        smtp=_server("MAIL_SMTP", values["MAIL_SMTP"], smtp_password or password),
         folder=folder,
-        address=_own_address(address),
-        agent=agent,
-        authserv_id=authserv_id,
+        address=_own_address(values["MAIL_ADDRESS"]),
+        agent=values["MAIL_AGENT"],
+        authserv_id=values["MAIL_AUTHSERV_ID"],
         strangers=cast(Strangers, strangers),
         hourly=hourly,
         most_mb=most_mb,
@@ -101,7 +92,7 @@ def read_mail_account(
 
 
 def read_site_url(value: str) -> str:
-    """The address without a slash at its end; "" where it isn't set."""
+    """Reads the address, without a slash at its end; "" if it isn't set."""
     parts = _split(value)
     fine = parts and parts.scheme in ("http", "https") and parts.hostname and "@" not in value
     if value and not (fine and parts and not parts.query and not parts.fragment):

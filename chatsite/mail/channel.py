@@ -63,7 +63,6 @@ class MailChannel:
     arrivals: Arrivals
     attached: AttachedFiles
     ask: Ask
-    idle_seconds: float = IDLE_SECONDS
     poll_seconds: float = POLL_SECONDS
     _given: set[uuid.UUID] = field(default_factory=set)
     _thread: ThreadPoolExecutor | None = None
@@ -129,7 +128,7 @@ class MailChannel:
     async def _waited(self, box: OpenMailbox) -> AsyncIterator[Mail]:
         """Waits until the mailbox may have something new. Meanwhile this gives the mails that an
         administrator releases."""
-        wait = self._on_thread(box.wait, self.idle_seconds) if box.tells else self._poll(box)
+        wait = self._on_thread(box.wait, IDLE_SECONDS) if box.tells else self._poll(box)
         waiting = asyncio.ensure_future(wait)
         holds = self.account.strangers == "hold"
         try:

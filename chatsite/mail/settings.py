@@ -8,13 +8,15 @@ from chatsite.mail.account import STRANGERS, read_mail_account, read_site_url
 SITE_URL = read_site_url(text("SITE_URL"))
 # None: the channel is off.
 MAIL = read_mail_account(
-    imap=text("MAIL_IMAP"),
-    imap_password=text("MAIL_IMAP_PASSWORD"),
-    smtp=text("MAIL_SMTP"),
+    {
+        "MAIL_IMAP": text("MAIL_IMAP"),
+        "MAIL_IMAP_PASSWORD": text("MAIL_IMAP_PASSWORD"),
+        "MAIL_SMTP": text("MAIL_SMTP"),
+        "MAIL_ADDRESS": text("MAIL_ADDRESS"),
+        "MAIL_AGENT": text("MAIL_AGENT"),
+        "MAIL_AUTHSERV_ID": text("MAIL_AUTHSERV_ID"),
+    },
     smtp_password=text("MAIL_SMTP_PASSWORD"),
-    address=text("MAIL_ADDRESS"),
-    agent=text("MAIL_AGENT"),
-    authserv_id=text("MAIL_AUTHSERV_ID"),
     strangers=choice("MAIL_STRANGERS", "refuse", STRANGERS),
     hourly=number("MAIL_THREAD_HOURLY", 10, low=1, high=1_000),
     most_mb=number("MAIL_MAX_MB", 10, low=1, high=50),

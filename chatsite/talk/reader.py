@@ -68,7 +68,6 @@ class Health:
             await self._better.wait()
 
 
-logger = logging.getLogger("chatsite.channels")
 # A server that answers a long poll at once would be asked without a pause.
 SHORTEST_POLL = 1.0
 # Seconds. A proxy between may break off what waits for longer than it likes; none is so impatient.
@@ -102,9 +101,9 @@ class RoomReader:
 
     # ---- as long as the server runs ------------------------------------------------------------
     async def follow(self) -> None:
-        """Read up to the newest message, then announce what storage holds unfinished, and from
-        then on what comes. Trouble is said once; it ends only when it is cancelled."""
-        backoff, begun = self._backoff(), False
+        """Reads up to the newest message, then announces what storage holds unfinished, and from
+        then on what comes. Trouble is logged once; only a cancellation ends this."""
+        backoff, begun = Backoff(self._around.pace.first), False
         now = asyncio.get_running_loop().time
         while True:
             began = now()
@@ -115,7 +114,7 @@ class RoomReader:
                 before = self._health.times()
                 came = await self.read_up(self._seconds)
                 self._well(before)
-                backoff = self._backoff()
+                backoff = Backoff(self._around.pace.first)
                 if not came and now() - began < min(SHORTEST_POLL, self._seconds):
                     await asyncio.sleep(SHORTEST_POLL)
             except TalkTrouble as trouble:
@@ -142,8 +141,8 @@ class RoomReader:
             self._announce(arrival)
 
     async def read_up(self, seconds: int) -> bool:
-        """Take all that came, waiting so long for the first; whether anything did. It is announced
-        when all of it is stored: what was asked meanwhile is read together."""
+        """Takes all that came, waiting so long for the first message, and tells whether any came.
+        All is stored before it is announced: what was asked meanwhile is read together."""
         found: list[RoomArrival] = []
         try:
             return await self._read(seconds, found)
@@ -152,7 +151,7 @@ class RoomReader:
                 self._announce(arrival)
 
     async def _read(self, seconds: int, found: list[RoomArrival]) -> bool:
-        """The same; what is to be done is added to `found`, whatever goes wrong then."""
+        """Does the same, and adds what is to be done to `found`, whatever goes wrong then."""
         came = False
         while True:
             before = self._known or 0
@@ -199,7 +198,7 @@ class RoomReader:
         return found
 
     async def take_own(self, raw: object) -> None:
-        """A post of the bot, as the server answered it."""
+        """Takes a post of the bot, as the server answered it."""
         own = read_message(raw, bot=self._api.user)
         if own is None:
             self.room.unsure = True
@@ -207,7 +206,7 @@ class RoomReader:
         await take_messages(room=self.room.row.pk, messages=[own], keep=self._around.keep)
 
     async def _stop(self, page: Page, messages: list[RoomMessage], before: int) -> None:
-        """What stops an answer acts at once; the answers of the room wait for nothing else."""
+        """Stops an answer at once; the answers of the room wait for nothing else."""
         said = any(one.kind == "command" and is_stop(one) and one.id > before for one in messages)
         reactions = [read_reaction(raw) for raw in page.messages]
         signs = [one for one in reactions if one is not None and one.id > before]
@@ -217,7 +216,8 @@ class RoomReader:
             self.room.stopped = self.room.asking  # its files are still being fetched
 
     def _is_meant(self, reaction: RoomReaction) -> bool:
-        """A sign at the question that is being answered, or at what the bot posted about it."""
+        """Tells whether a sign is at the question that is being answered, or at what the bot posted
+        about it."""
         if not is_stop_sign(reaction, self.room.entry, bot=self._api.user):
             return False
         reference = read_reference(reaction.reference)
@@ -236,7 +236,7 @@ class RoomReader:
         return f"room {self.room.entry.token}"
 
     def _say_passed(self, page: Page) -> None:
-        """Once: whoever writes one such message may write many."""
+        """Logs it once: whoever writes one such message may write many."""
         if page.passed and not self._passed:
             self._passed = True
             logger.error(
@@ -244,11 +244,8 @@ class RoomReader:
                 self._name,
             )
 
-    def _backoff(self) -> Backoff:
-        return Backoff(self._around.pace.first)
-
     def _wrong(self, trouble: TalkTrouble, backoff: Backoff) -> float:
-        """Say it, and how long to wait."""
+        """Logs the trouble, and tells how long to wait."""
         pace = self._around.pace
         if trouble.concern == "account":
             self._health.refused(trouble.message)

@@ -32,7 +32,7 @@ class TooLong(TalkTrouble):
     """The answer is too long to read. `last_given` is a message of the page, the last one if the
     server says which; 0 if the answer doesn't look like Talk's."""
 
-    def __init__(self, *, last_given: int = 0) -> None:
+    def __init__(self, *, last_given: int) -> None:
         super().__init__("the server's answer is too long", concern="server")
         self.last_given = last_given
 

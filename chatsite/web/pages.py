@@ -41,6 +41,11 @@ HIGHLIGHT = "vendor/highlightjs"
 KATEX = "vendor/katex/katex.min"
 WORKER = "chat/text/worker.js"
 MAIN = "chat/main.js"
+# Those that the page is told.
+ADDRESSES = (
+    *("login", "logout", "signup", "account", "conversations", "search", "bookmarks", "diagram"),
+    *("session", "import", "import-progress"),
+)
 # What a diagram's frame may do, whatever a model wrote into it: run the two scripts of this server
 # and style its own drawing. It has an origin of its own, so that it reaches neither the page nor
 # its cookies, and it can't connect anywhere. Mermaid puts its styles into the drawing.
@@ -126,19 +131,7 @@ async def _page(
         "max_frame": settings.MAX_FRAME_BYTES,
         "max_attachments": MAX_ATTACHMENTS,
         "max_attachment_bytes": MAX_ATTACHMENT_BYTES,
-        "urls": {
-            "login": reverse("login"),
-            "logout": reverse("logout"),
-            "signup": reverse("signup"),
-            "account": reverse("account"),
-            "conversations": reverse("conversations"),
-            "search": reverse("search"),
-            "bookmarks": reverse("bookmarks"),
-            "diagram": reverse("diagram"),
-            "session": reverse("session"),
-            "import": reverse("import"),
-            "import_progress": reverse("import-progress"),
-        },
+        "urls": {name.replace("-", "_"): reverse(name) for name in ADDRESSES},
         "policies": policy_facts(),
         "memory": _who_chooses(staff=staff),
         "static": {

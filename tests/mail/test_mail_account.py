@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
 from chatsite.errors import BadSetting
@@ -13,20 +11,27 @@ WHOLE = {
     "imap": "imaps://agent%40harbour.example@mail.harbour.example",
     "imap_password": "quay-imap-1815",
     "smtp": "smtp://agent@mail.harbour.example",
-    "smtp_password": "quay-smtp-1852",
     "address": "Agent@Harbour.example",
     "agent": "demo",
     "authserv_id": "mail.harbour.example",
-    "strangers": "refuse",
-    "hourly": 10,
-    "most_mb": 10,
-    "folder": "INBOX",
-    "site": "https://chat.harbour.example",
 }
 
 
-def read(**changed: Any) -> MailAccount | None:
-    return read_mail_account(**{**WHOLE, **changed})
+def read(
+    *,
+    site: str = "https://chat.harbour.example",
+    smtp_password: str = "quay-smtp-1852",
+    **changed: str,
+) -> MailAccount | None:
+    return read_mail_account(
+        {f"MAIL_{name.upper()}": value for name, value in (WHOLE | changed).items()},
+        smtp_password=smtp_password,
+        strangers="refuse",
+        hourly=10,
+        most_mb=10,
+        folder="INBOX",
+        site=site,
+    )
 
 
 def test_the_servers_are_read_with_their_usual_ports() -> None:
@@ -43,10 +48,7 @@ def test_the_servers_are_read_with_their_usual_ports() -> None:
 
 
 def test_nothing_set_is_off_and_the_password_for_sending_may_be_that_for_reading() -> None:
-    blank = dict.fromkeys(
-        ("imap", "imap_password", "smtp", "smtp_password", "address", "agent", "authserv_id"), ""
-    )
-    assert read(**blank) is None
+    assert read(**dict.fromkeys(WHOLE, ""), smtp_password="") is None
     account = read(smtp_password="")
     assert account is not None and account.smtp.password == WHOLE["imap_password"]
 

@@ -30,9 +30,7 @@ def may_speak(actor: str, speakers: Speakers, *, bot: str) -> bool:
     return speakers == "everyone" or kind == "users"
 
 
-def judge(
-    message: RoomMessage, room: RoomEntry, *, bot: str, one_to_one: bool = False
-) -> RoomMessage:
+def judge(message: RoomMessage, room: RoomEntry, *, bot: str, one_to_one: bool) -> RoomMessage:
     """Notes in a message its kind, whether it goes into the conversation, and whether it gets an
     answer. In a room of one person and the bot nobody mentions the bot."""
     if message.kind != "said" or not may_speak(message.actor, room.speakers, bot=bot):

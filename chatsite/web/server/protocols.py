@@ -12,7 +12,7 @@ from websockets.frames import Frame
 
 from chatsite.limits.limiter import Limiter, address_key
 from chatsite.limits.table import CONTROL_FRAMES
-from chatsite.web.server.connections import held_connections
+from chatsite.web.server.connections import HeldConnections, held_connections
 
 # The slowest phone sends its headers in two packets.
 HEADERS_SECONDS = 15.0
@@ -26,7 +26,36 @@ TOO_LARGE = (
 )
 
 
-class BoundedHttp(HttpToolsProtocol):
+class _WatchedProtocol(asyncio.Protocol):
+    """Watches whether the client reads what is written to it."""
+
+    transport: asyncio.Transport
+    client: tuple[str, int] | None
+    _held: HeldConnections
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._held.unread.remove(self.transport)
+        super().connection_lost(exc)
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self._held.unread.add(self._address, self.transport)
+
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        self._held.unread.remove(self.transport)
+
+    @property
+    def _address(self) -> str:
+        return address_key(self.client[0]) if self.client else ""
+
+    def _watch_rest(self) -> None:
+        """A closed connection stays open until all that was written is read."""
+        if self.transport.get_write_buffer_size():
+            self._held.unread.add(self._address, self.transport)
+
+
+class BoundedHttp(_WatchedProtocol, HttpToolsProtocol):
     """Closes a connection whose request doesn't come, and one whose answer isn't read. uvicorn
     waits for both for ever, and keeps all that arrives. Of too many that wait the oldest is closed
     at once.
@@ -41,16 +70,13 @@ class BoundedHttp(HttpToolsProtocol):
         self._deadline: asyncio.TimerHandle | None = None
         self._header_bytes = 0
         self._refused = False
-        self._address = ""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
-        self._address = address_key(self.client[0]) if self.client else ""
         self._await_headers()
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._stop_waiting()
-        self._held.unread.remove(self.transport)
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
@@ -89,14 +115,6 @@ class BoundedHttp(HttpToolsProtocol):
     def timeout_keep_alive_handler(self) -> None:
         self._close()
 
-    def pause_writing(self) -> None:
-        super().pause_writing()
-        self._held.unread.add(self._address, self.transport)
-
-    def resume_writing(self) -> None:
-        super().resume_writing()
-        self._held.unread.remove(self.transport)
-
     def _is_answering(self) -> bool:
         cycle: RequestResponseCycle | None = self.cycle
         return cycle is not None and not cycle.response_complete
@@ -120,11 +138,6 @@ class BoundedHttp(HttpToolsProtocol):
         self.transport.close()
         self._watch_rest()
 
-    def _watch_rest(self) -> None:
-        """A closed connection stays open until all that was written is read."""
-        if self.transport.get_write_buffer_size():
-            self._held.unread.add(self._address, self.transport)
-
     def _await_headers(self) -> None:
         if self._deadline is not None:
             self._deadline.cancel()
@@ -143,7 +156,7 @@ PARSED_AT_ONCE = 4_096
 NOT_TEXT, TOO_MANY_FRAMES = 1007, 1008
 
 
-class LingeringWebSocket(WebSocketsSansIOProtocol):
+class LingeringWebSocket(_WatchedProtocol, WebSocketsSansIOProtocol):
     """Reads and discards the rest of a frame that is too long, and of a flood.
 
     Closing a TCP connection with unread bytes resets it: the browser would never read the close
@@ -156,23 +169,11 @@ class LingeringWebSocket(WebSocketsSansIOProtocol):
 
     def __init__(self, config: Any, server_state: Any, app_state: Any) -> None:
         super().__init__(config, server_state, app_state)
-        self._unread = held_connections(server_state, config).unread
+        self._held = held_connections(server_state, config)
         self._unparsed = bytearray()
         self._failed = False
         self._limiter: Limiter = self.app_state["site"].limiter
         self._person = f"socket {id(self)}"
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        self._unread.remove(self.transport)
-        super().connection_lost(exc)
-
-    def pause_writing(self) -> None:
-        super().pause_writing()
-        self._watch()
-
-    def resume_writing(self) -> None:
-        super().resume_writing()
-        self._unread.remove(self.transport)
 
     def keepalive_timeout(self) -> None:
         super().keepalive_timeout()
@@ -181,14 +182,6 @@ class LingeringWebSocket(WebSocketsSansIOProtocol):
     def on_task_complete(self, task: asyncio.Task[None]) -> None:
         super().on_task_complete(task)
         self._watch_rest()
-
-    def _watch_rest(self) -> None:
-        """A closed connection stays open until all that was written is read."""
-        if self.transport.get_write_buffer_size():
-            self._watch()
-
-    def _watch(self) -> None:
-        self._unread.add(address_key(self.client[0]) if self.client else "", self.transport)
 
     def data_received(self, data: bytes) -> None:
         if not self._failed:
@@ -210,13 +203,10 @@ class LingeringWebSocket(WebSocketsSansIOProtocol):
             if not self.read_paused:  # the rest of a frame is still to come
                 self.transport.resume_reading()
         message = await super().receive()
-        self._pause_while_unparsed()
-        return message
-
-    def _pause_while_unparsed(self) -> None:
         if self._unparsed and not self.read_paused:
             self.read_paused = True
             self.transport.pause_reading()
+        return message
 
     def handle_ping(self) -> None:
         if self._within_limit():

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import IO, Any, cast
 
-from asgiref.sync import ThreadSensitiveContext, markcoroutinefunction
+from asgiref.sync import ThreadSensitiveContext
 from django.conf import settings
 from django.core.exceptions import BadRequest
 from django.core.handlers.asgi import ASGIHandler, ASGIRequest
@@ -23,7 +23,7 @@ from chatsite.errors import TooMany
 from chatsite.limits.limiter import Limiter, address_of
 from chatsite.limits.table import ADMIN_ROUTE, NOWHERE, ROUTES, STATIC, Route
 from chatsite.web.people import known_person, site_of
-from chatsite.web.server.responses import KEPT_NOWHERE
+from chatsite.web.server.responses import KEPT_NOWHERE, AsyncMiddleware
 from chatsite.wording import later, say
 
 STATIC_ROUTE = Route(STATIC)
@@ -63,15 +63,8 @@ class AddressLimits:
         await self._app({**scope, "chatsite.route": route}, receive, send)
 
 
-class PersonLimits:
-    """A middleware: counts a request for the account or the guest that it comes from."""
-
-    sync_capable = False
-    async_capable = True
-
-    def __init__(self, get_response: Callable[[HttpRequest], Awaitable[HttpResponseBase]]) -> None:
-        self._get_response = get_response
-        markcoroutinefunction(self)
+class PersonLimits(AsyncMiddleware):
+    """Counts a request for the account or the guest that it comes from."""
 
     async def __call__(self, request: HttpRequest) -> HttpResponseBase:
         owner = await known_person(request)
@@ -84,7 +77,7 @@ class PersonLimits:
         return await self._get_response(request)
 
     def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
-        """A view was over a limit of its own."""
+        """Answers for a view that was over a limit of its own."""
         return too_many(request, error) if isinstance(error, TooMany) else None
 
 

@@ -21,16 +21,20 @@ PAGES = ("chat", "conversation-page")
 "".encode("unicode_escape")
 
 
-class Private:
-    """A middleware: pages and data of a person are kept neither by a proxy nor, once they have
-    signed out, by the browser."""
+class AsyncMiddleware:
+    """A middleware of the event loop."""
 
     sync_capable = False
     async_capable = True
 
     def __init__(self, get_response: Callable[[HttpRequest], Awaitable[HttpResponseBase]]) -> None:
         self._get_response = get_response
-        markcoroutinefunction(self)
+        markcoroutinefunction(cast(Any, self))
+
+
+class Private(AsyncMiddleware):
+    """Lets pages and data of a person be kept neither by a proxy nor, once they have signed out, by
+    the browser."""
 
     async def __call__(self, request: HttpRequest) -> HttpResponseBase:
         response = await self._get_response(request)
@@ -64,8 +68,8 @@ def may_be_compressed(request: HttpRequest, response: HttpResponseBase) -> bool:
 
 
 class OneLine(logging.Filter):
-    """A filter for a handler: a refused request gets a line and no traceback, of which anybody
-    could fill the log with any number. Errors of ours keep theirs."""
+    """Filters a handler's lines: a refused request gets no traceback, since anybody could fill the
+    log with them. Our own errors keep their tracebacks."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         refused = getattr(record, "status_code", 500) < 500
