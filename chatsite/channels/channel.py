@@ -21,7 +21,7 @@ A = TypeVar("A")
 
 
 class Trouble(Exception):
-    """A channel can't go on. `message` is a sentence for the administrator, without secrets;
+    """The channel can't go on. `message` is a sentence for the administrator, without secrets;
     `seconds` is how long it waits at least before it tries again."""
 
     def __init__(self, message: str, *, seconds: float = 0.0) -> None:
@@ -59,33 +59,34 @@ class Channel(Protocol[A]):
     def name(self) -> str: ...
 
     def receive(self) -> AsyncIterator[A]:
-        """First what storage holds unfinished, then what comes in. Everything is stored before it
-        is yielded, once, however often it is delivered. Raises Trouble."""
+        """Yields first what storage holds unfinished, then what comes in. Everything is stored
+        before it is yielded, once, however often it is delivered. Raises Trouble."""
         ...
 
     def key(self, arrival: A) -> str:
-        """One text for each arrival: it isn't begun twice."""
+        """Gives one text for each arrival, so that none is begun twice."""
         ...
 
     def place(self, arrival: A) -> str:
-        """The arrivals of one place are handled one after another, in their order."""
+        """Names the arrival's place. The arrivals of one place are handled one after another, in
+        their order."""
         ...
 
     async def who(self, arrival: A) -> Question | None:
-        """Who asks what; None where nothing is to be answered, and the arrival is finished."""
+        """Says who asks what. None stands for an arrival that is finished and gets no answer."""
         ...
 
     async def acknowledge(self, arrival: A, turn: str) -> None:
-        """The answer takes longer than some seconds."""
+        """Tells people that the answer takes longer than some seconds."""
         ...
 
     async def say(self, arrival: A, answer: Answer) -> None:
-        """Carry the answer back, so that a crash before or after never carries a second one, and
-        finish the arrival. Raises Trouble where it is to be tried again."""
+        """Carries the answer back, so that a crash before or after never carries a second one, and
+        finishes the arrival. Raises Trouble if a later try may work."""
         ...
 
     async def close(self) -> None:
-        """End what is open. Nothing is received or said any more."""
+        """Ends what is open. Nothing is received or said any more."""
         ...
 
 
@@ -135,10 +136,10 @@ class Rooms:
         return next((one for one in self._open.values() if one.owner == owner), None)
 
     def read_by(self, reader: Reader) -> tuple[OpenRoom, ...]:
-        """Those that this person may read, in the order of the file."""
+        """Lists the rooms that this person may read, in the order of the file."""
         return tuple(one for one in self._open.values() if one.is_read_by(reader))
 
     def read(self, conversation: str, reader: Reader) -> OpenRoom | None:
-        """The room of this conversation, where this person may read it."""
+        """Finds the room of this conversation, if this person may read it."""
         found = self.of(conversation)
         return found if found is not None and found.is_read_by(reader) else None

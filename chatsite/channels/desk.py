@@ -8,10 +8,12 @@ import logging
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 
 from chatsite.channels.channel import Answer, Question
 from chatsite.conversations.turn.rounds import answer_of
 from chatsite.errors import ChatsiteError, TooMany, TurnRunning
+from chatsite.events import TurnStarted
 from chatsite.limits.limiter import Limiter
 from chatsite.limits.table import MESSAGES
 from chatsite.turns.turns import Turns, Written
@@ -39,8 +41,8 @@ class Desk:
     acknowledge_seconds: float = ACKNOWLEDGE_SECONDS
 
     async def answer(self, question: Question, acknowledge: Acknowledge) -> Answer:
-        """The question's answer, once it is complete or has failed; the same for the same client
-        id, however often it is asked."""
+        """Gives the question's answer, once it is complete or has failed: the same for the same
+        client id, however often the question comes."""
         conversation = question.request.conversation
         known = await self._answer_of(question, question.client_id)
         if known is None:
@@ -59,58 +61,54 @@ class Desk:
         )
 
     async def _ask(self, question: Question, acknowledge: Acknowledge) -> Answer:
-        async def send() -> str:
-            started = await self.turns.send(
-                question.request,
-                client_id=question.client_id,
-                text=question.text,
-                reply_to=question.reply_to,
-                attachments=question.attachments,
-                written=Written(source=question.source, speaker=question.speaker, id=question.id),
-            )
-            return started.turn
-
+        send = partial(
+            self.turns.send,
+            question.request,
+            client_id=question.client_id,
+            text=question.text,
+            reply_to=question.reply_to,
+            attachments=question.attachments,
+            written=Written(source=question.source, speaker=question.speaker, id=question.id),
+        )
         return await self._written(question, question.client_id, send, acknowledge)
 
     async def _ask_again(
         self, question: Question, left: Answer, acknowledge: Acknowledge
     ) -> Answer:
-        """The server was killed while the answer was written: it is written anew, once."""
+        """Lets the answer be written anew, once, after the server was killed while it was
+        written."""
         client_id = f"{question.client_id}{AGAIN}"
         if (known := await self._answer_of(question, client_id)) is not None:
             await self.turns.ended(question.request.conversation, client_id)
             return await self._answer_of(question, client_id) or known
 
-        async def again() -> str:
-            started = await self.turns.again(
-                question.request, client_id=client_id, message=left.asked, mode="again"
-            )
-            return started.turn
-
+        again = partial(
+            self.turns.again,
+            question.request,
+            client_id=client_id,
+            message=left.asked,
+            mode="again",
+        )
         return await self._written(question, client_id, again, acknowledge)
 
     async def _written(
         self,
         question: Question,
         client_id: str,
-        begin: Callable[[], Awaitable[str]],
+        begin: Callable[[], Awaitable[TurnStarted]],
         acknowledge: Acknowledge,
     ) -> Answer:
         try:
             turn = await self._begun(question, begin)
         except ChatsiteError as error:
-            problem = Problem(code=error.code, message=error.message)
-            return Answer(turn="", state="failed", text="", problem=problem, receipt=None)
+            return _failed(error.code, error.message)
         async with _after(self.acknowledge_seconds, lambda: acknowledge(turn)):
             await self.turns.ended(question.request.conversation, client_id)
-        answer = await self._answer_of(question, client_id)
-        if answer is None:
-            gone = Problem(code="not_found", message="")
-            return Answer(turn="", state="failed", text="", problem=gone, receipt=None)
-        return answer
+        return await self._answer_of(question, client_id) or _failed("not_found", "")
 
-    async def _begun(self, question: Question, begin: Callable[[], Awaitable[str]]) -> str:
-        """Waits for the limits, and for an answer that is being written there."""
+    async def _begun(self, question: Question, begin: Callable[[], Awaitable[TurnStarted]]) -> str:
+        """Waits for the limits, and for an answer that is being written in the conversation.
+        Returns the turn's id."""
         conversation = question.request.conversation
         person = question.person or question.request.owner.key
         counted = False
@@ -119,16 +117,21 @@ class Desk:
                 if not counted:
                     self.limiter.take(MESSAGES, person=person)
                     counted = True
-                return await begin()
+                return (await begin()).turn
             except TurnRunning:
                 await self.turns.idle(conversation)
             except TooMany as error:
                 await asyncio.sleep(error.seconds or WAIT_SECONDS)
 
 
+def _failed(code: str, message: str) -> Answer:
+    problem = Problem(code=code, message=message)
+    return Answer(turn="", state="failed", text="", problem=problem, receipt=None)
+
+
 @asynccontextmanager
 async def _after(seconds: float, do: Callable[[], Awaitable[None]]) -> AsyncIterator[None]:
-    """Do it unless the block ends before. What goes wrong with it harms nothing."""
+    """Calls `do` unless the block ends before. What goes wrong with the call harms nothing."""
 
     async def wait() -> None:
         await asyncio.sleep(seconds)

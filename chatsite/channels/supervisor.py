@@ -62,12 +62,12 @@ class Channels:
         self._receiving = [asyncio.create_task(self._receive(channel)) for channel in self.channels]
 
     def stop_receiving(self) -> None:
-        """What is being answered goes on."""
+        """Receives no more. What is being answered goes on."""
         for task in self._receiving:
             task.cancel()
 
     async def drain(self) -> None:
-        """Let the answers that are ready be carried back, then end."""
+        """Lets the answers that are ready be carried back, then ends."""
         self.stop_receiving()
         lanes = {lane.task for lane in self._lanes.values() if lane.task is not None}
         for lane in self._lanes.values():
@@ -85,23 +85,23 @@ class Channels:
 
     # ---- receiving ---------------------------------------------------------------------------
     async def _receive(self, channel: Channel[Any]) -> None:
-        backoff, said = Backoff(self._first_wait), ""
+        backoff, last_trouble = Backoff(self._first_wait), ""
         while True:
             seconds = 0.0
             try:
                 async for arrival in channel.receive():
-                    backoff, said = Backoff(self._first_wait), ""
+                    backoff, last_trouble = Backoff(self._first_wait), ""
                     self._take(channel, arrival)
             except Trouble as trouble:
-                if trouble.message != said:
+                if trouble.message != last_trouble:
                     logger.error("%s: %s", channel.name, trouble.message)
-                said, seconds = trouble.message, trouble.seconds
+                last_trouble, seconds = trouble.message, trouble.seconds
             except Exception:
                 logger.exception("%s failed, and begins anew", channel.name)
             await asyncio.sleep(backoff.next(seconds))
 
     def _take(self, channel: Channel[Any], arrival: Any) -> None:
-        """Put it into its place's lane, unless it is there already."""
+        """Puts an arrival into its place's lane, unless it is there already."""
         key = (channel.name, channel.key(arrival))
         if key in self._taken:
             return
@@ -123,8 +123,8 @@ class Channels:
 
     # ---- answering ---------------------------------------------------------------------------
     async def _handle(self, channel: Channel[Any], arrival: Any) -> None:
-        """Until it is finished. What fails for another reason than trouble is left for the next
-        start, so that one arrival doesn't keep those behind it waiting."""
+        """Works until the arrival is finished. What fails for another reason than Trouble is left
+        for the next start, so that one arrival doesn't keep those behind it waiting."""
         backoff = Backoff(self._first_wait)
         while True:
             try:

@@ -28,8 +28,8 @@ def site_of(request: HttpRequest) -> Site:
 
 
 async def known_person(request: HttpRequest) -> Owner | None:
-    """The account that is signed in, with its rights checked, or the session's guest; None for
-    somebody new, who gets no session here."""
+    """Finds the account that is signed in, with its rights checked, or the session's guest; None
+    stands for somebody new, who gets no session here."""
     user = await request.auser()
     if user.is_authenticated:
         return Owner(user=user.pk)
@@ -38,13 +38,13 @@ async def known_person(request: HttpRequest) -> Owner | None:
 
 
 async def request_owner(request: HttpRequest) -> Owner:
-    """Who asks. Somebody without a session is a guest who has nothing and is forgotten at once:
-    only `open_session` stores one."""
+    """Says who asks. Somebody without a session is a guest who has nothing and is forgotten at
+    once: only `open_session` stores a guest."""
     return await known_person(request) or new_guest()
 
 
 async def reader_of(request: HttpRequest) -> Reader:
-    """Who reads rooms: an account; a guest reads none."""
+    """Says who reads rooms: an account; a guest reads none."""
     user = await request.auser()
     return Reader(
         name=user.get_username() if user.is_authenticated else "", staff=await is_staff(request)
@@ -52,18 +52,15 @@ async def reader_of(request: HttpRequest) -> Reader:
 
 
 async def reading_owner(request: HttpRequest, conversation: str) -> Owner:
-    """In whose name this person reads the conversation: a room's where they may read it, else their
-    own."""
-    if site_of(request).rooms.of(conversation) is not None:
-        room = site_of(request).rooms.read(conversation, await reader_of(request))
-        if room is not None:
-            return room.owner
-    return await request_owner(request)
+    """Says in whose name this person reads the conversation: a room's if they may read it, else
+    their own."""
+    room = site_of(request).rooms.read(conversation, await reader_of(request))
+    return room.owner if room is not None else await request_owner(request)
 
 
 async def read_for(request: HttpRequest, read: Callable[[Owner], Awaitable[T]]) -> tuple[Owner, T]:
-    """What `read` finds of the person's own, or else of the rooms that they may read, and whose it
-    is. Raises NotFound."""
+    """Gives what `read` finds of the person's own, or else of the rooms that they may read, with
+    its owner. Raises NotFound."""
     own = await request_owner(request)
     try:
         return own, await read(own)
@@ -79,7 +76,7 @@ def new_guest() -> Owner:
 
 
 async def open_session(request: HttpRequest) -> None:
-    """Give somebody without a session one, as a new guest; note a guest's visit, once a day."""
+    """Gives somebody without a session one, as a new guest, and notes a guest's visit."""
     owner = await known_person(request)
     if owner is None:
         owner = new_guest()
@@ -88,7 +85,8 @@ async def open_session(request: HttpRequest) -> None:
 
 
 async def note_visit(request: HttpRequest, owner: Owner) -> None:
-    """Once a day: a session is stored with it, and lasts as long as its guest."""
+    """Notes a guest's visit, once a day. The session is stored then, and lasts as long as its
+    guest."""
     today = timezone.now().date().isoformat()
     if not owner.guest or await request.session.aget("seen") == today:
         return
@@ -99,7 +97,8 @@ async def note_visit(request: HttpRequest, owner: Owner) -> None:
 
 
 async def owner_mark(request: HttpRequest) -> str:
-    """ "guest:…" or "user:…": lets the page tell whose drafts a tab holds, and nothing else."""
+    """Makes a mark such as "guest:…" or "user:…": it tells the page whose drafts a tab holds, and
+    nothing else."""
     kind, _, _ = (key := (await request_owner(request)).key).partition(":")
     return f"{kind}:{salted_hmac('chatsite.owner', key).hexdigest()[:16]}"
 

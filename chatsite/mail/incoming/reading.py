@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from email import policy
@@ -66,7 +66,7 @@ class MailHead:
     date: datetime | None
     replied: tuple[str, ...] = ()
     chain: tuple[str, ...] = ()
-    headers: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    headers: Mapping[str, Sequence[str]] = field(default_factory=dict)
     traces: tuple[tuple[str, str], ...] = ()
     type: str = "text/plain"
 
@@ -75,7 +75,10 @@ def read_head(data: bytes) -> MailHead:
     """Reads the head of the mail that begins with these bytes."""
     # The newer policy parses Content-Type at the end of every mail, and raises on its charsets.
     tree = BytesParser(policy=policy.compat32).parsebytes(bounded(data)[0], headersonly=True)
-    headers = _headers(tree)
+    in_order = [(name.lower(), text_only(str(value))) for name, value in tree.raw_items()]
+    headers: dict[str, list[str]] = {}
+    for name, value in in_order:
+        headers.setdefault(name, []).append(value)
     return MailHead(
         id=_own_id(headers, data),
         sender=_sender(tree, headers),
@@ -84,7 +87,7 @@ def read_head(data: bytes) -> MailHead:
         replied=_ids(headers.get("in-reply-to", ())),
         chain=_ids(headers.get("references", ())),
         headers=headers,
-        traces=_traces(tree),
+        traces=tuple(one for one in in_order if one[0] in TRACES),
         type=type_of(tree),
     )
 
@@ -101,18 +104,6 @@ def lowered(address: str) -> str:
 
 
 # ---- headers ---------------------------------------------------------------------------------
-def _headers(tree: Message) -> dict[str, tuple[str, ...]]:
-    found: dict[str, list[str]] = {}
-    for name, value in tree.raw_items():
-        found.setdefault(name.lower(), []).append(text_only(str(value)))
-    return {name: tuple(values) for name, values in found.items()}
-
-
-def _traces(tree: Message) -> tuple[tuple[str, str], ...]:
-    named = ((name.lower(), text_only(str(value))) for name, value in tree.raw_items())
-    return tuple(one for one in named if one[0] in TRACES)
-
-
 def first_header(tree: Message, name: str) -> str:
     """Gives the first header of this name as it is written; "" stands for none."""
     return next((str(value) for key, value in tree.raw_items() if key.lower() == name), "")
@@ -123,7 +114,7 @@ def header_text(value: str) -> str:
     return text_only(" ".join(decoded_header(value[:LONGEST_HEADER]).split()))
 
 
-def _sender(tree: Message, headers: Mapping[str, tuple[str, ...]]) -> str:
+def _sender(tree: Message, headers: Mapping[str, Sequence[str]]) -> str:
     """Reads the one address of From. "" stands for several, and for one that the standard library's
     two readers read differently: the server that checked the mail may have read the other."""
     written = headers.get("from", ())
@@ -140,12 +131,12 @@ def _sender(tree: Message, headers: Mapping[str, tuple[str, ...]]) -> str:
     return lowered(str(addresses[0]))
 
 
-def _own_id(headers: Mapping[str, tuple[str, ...]], data: bytes) -> str:
+def _own_id(headers: Mapping[str, Sequence[str]], data: bytes) -> str:
     found = _ids(headers.get("message-id", ()))
     return found[0] if found else f"{sha256(data).hexdigest()}@no-message-id"
 
 
-def _ids(values: tuple[str, ...]) -> tuple[str, ...]:
+def _ids(values: Sequence[str]) -> tuple[str, ...]:
     """Lists each id once, and of a long chain the newest ones."""
     found = _ID.findall(" ".join(values)[-LONGEST_HEADER * LONGEST_CHAIN :])
     return tuple(dict.fromkeys(shortened_id(id) for id in found))[-LONGEST_CHAIN:]
@@ -159,7 +150,7 @@ def shortened_id(id: str) -> str:
     return f"{sha256(id.encode('utf-8', 'replace')).hexdigest()}@long-message-id"
 
 
-def _date(headers: Mapping[str, tuple[str, ...]]) -> datetime | None:
+def _date(headers: Mapping[str, Sequence[str]]) -> datetime | None:
     try:
         date = parsedate_to_datetime(headers["date"][0][:200])
         return (date if date.tzinfo else date.replace(tzinfo=UTC)).astimezone(UTC)

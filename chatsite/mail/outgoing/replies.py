@@ -192,7 +192,9 @@ def _reply(
     made = _head(own, mail.sender, subject or f"Re: {mail.subject}".strip(), now)
     made["Message-ID"] = f"<{id}>"
     quote = _quoted(words)
-    made.set_content("\n\n".join(part for part in (text, quote, _signature(below)) if part))
+    # Below this mark mail programs cut a quote.
+    signature = "\n".join(("-- ", *below)) if below else ""
+    made.set_content("\n\n".join(part for part in (text, quote, signature) if part))
     html = [html_of(text)]
     if quote:
         lines = "<br>".join(escape(line.removeprefix("> ")) for line in quote.split("\n"))
@@ -232,8 +234,3 @@ def _quoted(words: str) -> str:
     words = " \n".join(words.splitlines())[:QUOTED_CHARACTERS]
     lines = [line.rstrip() for line in words.split("\n")]
     return "\n".join(f"> {line}".rstrip() for line in lines[:QUOTED_LINES]) if words else ""
-
-
-def _signature(below: Sequence[str]) -> str:
-    """Writes these lines below the mark at which mail programs cut a quote."""
-    return "-- \n" + "\n".join(below) if below else ""

@@ -45,7 +45,8 @@ READABLE = {"markdown": ("md", "text/markdown"), "text": ("txt", "text/plain")}
 
 @takes("GET")
 async def conversations(request: HttpRequest) -> HttpResponse:
-    """A page of them; `?after=` is the last one of the page before, as `updated,id`."""
+    """Gives a page of conversations; `?after=` is the last one of the page before, as
+    `updated,id`."""
     found, more = await list_conversations(
         owner=await request_owner(request), after=_place(request.GET.get("after", ""))
     )
@@ -55,7 +56,7 @@ async def conversations(request: HttpRequest) -> HttpResponse:
 
 @takes("GET")
 async def search(request: HttpRequest) -> HttpResponse:
-    """`?q=` is what to look for, in titles and messages; `?before=` a page's `more`. `waiting`:
+    """Searches titles and messages for `?q=`; `?before=` is a page's `more`. `waiting` says that
     messages of an older database are still being made searchable."""
     owner = await request_owner(request)
     text = storable(request.GET.get("q", "").strip()[:200])
@@ -69,7 +70,7 @@ async def search(request: HttpRequest) -> HttpResponse:
 
 @takes("GET")
 async def bookmarks(request: HttpRequest) -> HttpResponse:
-    """Bookmarked messages, as a search shows them; `?before=` is a page's `more`."""
+    """Gives bookmarked messages, as a search shows them; `?before=` is a page's `more`."""
     page = await bookmarked_messages(
         owner=await request_owner(request), after=_number(request, "before", BOOKMARKS) or 0
     )
@@ -138,7 +139,7 @@ async def clear(request: HttpRequest, id: UUID) -> HttpResponse:
 
 @takes("GET")
 async def messages(request: HttpRequest, id: UUID) -> HttpResponse:
-    """A page of those above `?before=`; more of them up to the message `?until=`."""
+    """Gives a page of the messages above `?before=`, and more up to the message `?until=`."""
     before = _number(request, "before", MESSAGE)
     if before is None:
         raise BadCommand(say(MESSAGE, name="before"))
@@ -191,7 +192,7 @@ async def receipt(request: HttpRequest, id: UUID) -> HttpResponse:
 
 @takes("GET")
 async def sent_request(request: HttpRequest, id: UUID) -> HttpResponse:
-    """The exact request of a turn, for staff or with DEBUG."""
+    """Gives the exact request of a turn, for staff or with DEBUG."""
     site, staff = site_of(request), await is_staff(request)
     if not (site.may_debug(staff=staff) and site.may_see_request(staff=staff)):
         raise NotFound(say("There is no such answer."))
@@ -203,8 +204,8 @@ async def sent_request(request: HttpRequest, id: UUID) -> HttpResponse:
 
 @takes("GET")
 async def models(request: HttpRequest) -> HttpResponse:
-    """`?agent=<slug>`. `looking`: servers on this machine are being asked now, so that the list may
-    soon be longer."""
+    """Lists the models for `?agent=<slug>`. `looking` says that servers on this machine are being
+    asked now, so that the list may soon be longer."""
     agent = storable(request.GET.get("agent", "")[:64])
     found = site_of(request).agents.choices(agent, staff=await is_staff(request))
     return JsonResponse(found)

@@ -47,7 +47,7 @@ SAFE_HEADERS = {
 
 @takes("POST")
 async def files(request: HttpRequest) -> HttpResponse:
-    """The body is the file itself; the header X-File-Name is its name in percent encoding."""
+    """Takes a file as the body; the header X-File-Name is its name in percent encoding."""
     site, owner = site_of(request), await request_owner(request)
     name = _name(request)
     body: StreamedBody = cast(Any, request).scope["chatsite.body"]
@@ -62,7 +62,7 @@ async def files(request: HttpRequest) -> HttpResponse:
 
 
 def attachment_view(attachment: Attachment) -> dict[str, Any]:
-    """The attachment as the page gets it."""
+    """Describes the attachment for the page."""
     fields = {name: getattr(attachment, name) for name in Attachment.__slots__}
     return fields | {"url": reverse("file", args=[attachment.id])}
 
@@ -105,7 +105,7 @@ async def file(request: HttpRequest, id: UUID) -> HttpResponse | StreamingHttpRe
 
 
 def _content_type(attachment: Attachment) -> str:
-    """The type of an image only where it was decoded at the upload."""
+    """Gives the type of an image only if the image was decoded at the upload."""
     if attachment.modality == "image" and attachment.mime_type in IMAGES:
         return attachment.mime_type
     return "application/octet-stream"
@@ -119,7 +119,7 @@ READ_ANEW = later("The model on this machine reads this chat anew for its next a
 
 @takes("POST")
 async def import_file(request: HttpRequest) -> HttpResponse:
-    """200 with the conversation where it is restored at once, else 202 with the progress.
+    """Answers 200 with the conversation if it is restored at once, else 202 with the progress.
 
     The choice kept with the new conversation is such that its next message is decided like the
     file's last one, as far as a person may choose; `note` tells where other settings apply, and
@@ -152,7 +152,7 @@ async def import_file(request: HttpRequest) -> HttpResponse:
 
 
 def _on_disk(request: HttpRequest) -> IO[bytes]:
-    """The request's file as one of our own, which outlives the request. Raises BadRestore."""
+    """Copies the request's file, so that it outlives the request. Raises BadRestore."""
     upload = request.FILES.get("file")
     if upload is None and request.content_type == "multipart/form-data":
         raise BadRestore(say("The request holds no file. Nothing was imported."))
@@ -169,8 +169,8 @@ def _on_disk(request: HttpRequest) -> IO[bytes]:
 
 @takes("GET", "HEAD", "DELETE")
 async def import_progress(request: HttpRequest) -> HttpResponse:
-    """GET: the import under way or the last one, null for none. DELETE cancels it: nothing of it
-    stays."""
+    """GET tells of the import under way or the last one, null for none. DELETE cancels the import,
+    and nothing of it stays."""
     site, owner = site_of(request), await request_owner(request)
     if request.method == "DELETE":
         return JsonResponse({"cancelled": await site.imports.cancel(owner)})

@@ -41,9 +41,9 @@ MAX_CHARACTERS = 50_000
 
 @takes("GET", "POST")
 async def summary(request: HttpRequest, id: UUID) -> HttpResponse:
-    """GET: the versions. POST `{"version": 3, "text": "..."}`: a new version with this text and the
-    coverage of version 3; without a text it has the text of version 3, too. `query` is the page's
-    query string, which determines how long a summary may be."""
+    """GET lists the versions. POST `{"version": 3, "text": "..."}` makes a new version with this
+    text and the coverage of version 3; without a text it has the text of version 3, too. `query` is
+    the page's query string, which determines how long a summary may be."""
     site, owner, conversation = site_of(request), await request_owner(request), str(id)
     if request.method == "POST":
         body = json_fields(request)
@@ -65,7 +65,7 @@ async def summary(request: HttpRequest, id: UUID) -> HttpResponse:
 
 @takes("POST")
 async def switch(request: HttpRequest, id: UUID) -> HttpResponse:
-    """POST `{"on": false}`."""
+    """Switches the summary on or off: `{"on": false}`."""
     on = json_fields(request).get("on")
     if not isinstance(on, bool):
         raise BadCommand(say("on is true or false."))
@@ -107,8 +107,8 @@ def _edit(body: dict[str, object]) -> tuple[int, str | None]:
 
 @takes("POST")
 async def compare_draft(request: HttpRequest, id: UUID) -> HttpResponse:
-    """The next message, from the page's `{query, draft, reply_to, attachments, model}`. A POST, so
-    that drafts don't get into addresses and logs."""
+    """Compares policies for the next message, of the page's `{query, draft, reply_to, attachments,
+    model}`. A POST, so that drafts don't get into addresses and logs."""
     body = json_fields(request)
     owner = await reading_owner(request, str(id))
     page = await _page_request(request, body, owner=owner, conversation=str(id))
@@ -121,7 +121,7 @@ async def compare_draft(request: HttpRequest, id: UUID) -> HttpResponse:
 
 @takes("POST")
 async def compare_turn(request: HttpRequest, id: UUID) -> HttpResponse:
-    """An answered turn, with the page's `{query}`."""
+    """Compares policies for an answered turn, with the page's `{query}`."""
     site = site_of(request)
     owner, _ = await read_for(request, lambda owner: receipt_of(owner=owner, turn=str(id)))
     room = site.rooms.owned_by(owner)
@@ -173,8 +173,8 @@ def resume_settings(
     *,
     staff: bool,
 ) -> ResumedSettings:
-    """What was `kept`, the part of `saved` that a person may choose here where that says nothing,
-    and a note about the rest."""
+    """Takes over what was `kept`, and where that says nothing the part of `saved` that a person may
+    choose here. A note tells of the rest."""
     kept = {name: value for name, value in kept.items() if name in URL_NAMES}
     if saved is None:
         return ResumedSettings(history=kept)
@@ -202,20 +202,20 @@ def resume_settings(
     missed = any(str(applied[name].value) != value for name, value in wanted.items())
     if not missed and (TOKENS in wanted or here.tokens.value is None):
         return ResumedSettings(history=choice)
-    said = say(
+    sentence = say(
         "Its last answer was decided under {policy}. Here “{words}” applies.",
         policy=_describe(saved),
         words=here.words,
     )
     return ResumedSettings(
         history=choice,
-        note=" ".join([said, say(here.lock_reason)] if here.lock_reason else [said]),
+        note=" ".join([sentence, say(here.lock_reason)] if here.lock_reason else [sentence]),
     )
 
 
 def cleanup_strategy(site: Site, agent: str) -> str:
-    """The cache's cleanup strategy that applies to the agent, for an exported file. Where the agent
-    is gone: the environment's or the built-in one."""
+    """Names the cache's cleanup strategy that applies to the agent, for an exported file. If the
+    agent is gone, this is the environment's or the built-in one."""
     try:
         template: Mapping[str, object] = site.catalogue.get(agent).chat_settings
     except ChatsiteError:
@@ -224,12 +224,12 @@ def cleanup_strategy(site: Site, agent: str) -> str:
 
 
 def _choosable(settings: Settings) -> dict[str, Setting[Any]]:
-    """The settings that a person may choose, by name."""
+    """Lists the settings that a person may choose, by name."""
     return {row.url: setting for row, setting in choosable(settings) if row.url}
 
 
 def _saved_choice(saved: SavedSettings) -> dict[str, str]:
-    """The choice that makes `saved` apply, without what its policy ignores."""
+    """Makes the choice that lets `saved` apply, without what its policy ignores."""
     policy = POLICIES.get(saved.policy, saved.selector)
     wanted = {"historyPolicy": saved.policy}
     if policy is not None and policy.uses_length:

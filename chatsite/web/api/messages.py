@@ -69,9 +69,9 @@ async def _mark_message(request: HttpRequest, id: UUID) -> HttpResponse:
 
 @takes("GET")
 async def why_forgotten(request: HttpRequest, id: UUID) -> HttpResponse:
-    """Why a message is or isn't sent. `query` is the page's query string; `draft`, `reply_to` and
-    `attachment` (repeated) are the draft. `model` is the page's choice as `provider:name`, "" for
-    the agent's own; without the parameter it is the conversation's."""
+    """Explains why a message is or isn't sent. `query` is the page's query string; `draft`,
+    `reply_to` and `attachment` (repeated) are the draft. `model` is the page's choice as
+    `provider:name`, "" for the agent's own; without the parameter it is the conversation's."""
     query, draft = (storable(request.GET.get(name, "")) for name in ("query", "draft"))
     if len(query) > MAX_QUERY or len(draft) > MAX_DRAFT:
         raise BadCommand(say("The page's address or the draft is too long for this question."))
@@ -121,7 +121,7 @@ async def restore_message(request: HttpRequest, id: UUID) -> HttpResponse:
 
 @takes("PUT")
 async def edit_message(request: HttpRequest, id: UUID) -> HttpResponse:
-    """`{"text": "..."}` takes the place of its text; nothing is asked."""
+    """Puts `{"text": "..."}` in the place of the message's text; nothing is asked."""
     text = json_fields(request).get("text")
     if not isinstance(text, str):
         raise BadCommand(say("text is the new text of the message."))
@@ -132,14 +132,14 @@ async def edit_message(request: HttpRequest, id: UUID) -> HttpResponse:
 
 @takes("GET")
 async def version(request: HttpRequest, id: UUID) -> HttpResponse:
-    """The question and the answer that this version belongs to, also where it isn't on the path."""
+    """Gives the question and the answer that this version belongs to, on the path or not."""
     _, found = await read_for(request, lambda owner: version_text(owner=owner, message=str(id)))
     return JsonResponse(found.to_dict())
 
 
 @takes("POST")
 async def show(request: HttpRequest, id: UUID) -> HttpResponse:
-    """Put this version of a message on the path, with the newest branch below it; the response is
+    """Puts this version of a message on the path, with the newest branch below it. The response is
     its sequence number."""
     site, owner = site_of(request), await request_owner(request)
     changed = await show_version(owner=owner, message=str(id))
@@ -152,8 +152,8 @@ async def show(request: HttpRequest, id: UUID) -> HttpResponse:
 
 @takes("POST")
 async def copy(request: HttpRequest, id: UUID) -> HttpResponse:
-    """`{"conversation": "<new id>"}`: the path up to this message as a new conversation with this
-    id; the same request again has the same result."""
+    """Copies the path up to this message to a new conversation: `{"conversation": "<new id>"}`. The
+    same request again has the same result."""
     try:
         new = str(UUID(json_fields(request).get("conversation")))
     except (ValueError, TypeError, AttributeError):
