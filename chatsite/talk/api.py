@@ -68,8 +68,8 @@ class TalkApi:
 
     # ---- rooms -------------------------------------------------------------------------------
     async def newest(self, token: str) -> int:
-        """The number of a room's newest message, 0 in an empty one. It may be one that is shown to
-        nobody: the page is empty then, and the number stands above it."""
+        """Asks for the number of a room's newest message; 0 stands for an empty room. Talk may show
+        this message to nobody: the page is empty then, and the number stands above it."""
         asked = {"lookIntoFuture": "0", "limit": "1", "setReadMarker": "0"}
         try:
             found = await self._page(token, asked)
@@ -83,10 +83,11 @@ class TalkApi:
     async def poll(
         self, token: str, *, after: int, seconds: int = POLL_SECONDS, limit: int = PAGE
     ) -> Page:
-        """What came after the message `after`, waiting so long for it; an empty page for nothing.
+        """Waits so many seconds for messages after the message `after`; an empty page stands for
+        none.
 
-        Where that is too long for one answer, fewer messages are asked for; one that is too long
-        alone is passed: the same page again, for ever, would silence the bot.
+        If the answer is too long, fewer messages are asked for. A message that is too long alone is
+        passed: the same page again, for ever, would silence the bot.
         """
         asked = {
             "lookIntoFuture": "1",
@@ -117,34 +118,35 @@ class TalkApi:
             return Page(found, last_given(response) or after)
 
     async def room(self, token: str) -> Mapping[str, Any]:
-        """What the server says of a room."""
+        """Asks what the server says of a room."""
         return await self._object(f"/ocs/v2.php/apps/spreed/api/v4/room/{quote(token)}")
 
     async def described(self, token: str) -> Mapping[str, Any]:
-        """The same; {} where that is too long, since its last message is in it."""
+        """Asks the same; {} stands for a description that is too long: it has the room's last
+        message."""
         try:
             return await self.room(token)
         except TooLong:
             return {}
 
     async def account(self) -> Mapping[str, Any]:
-        """What the server says of the bot's account."""
+        """Asks what the server says of the bot's account."""
         return await self._object("/ocs/v2.php/cloud/user")
 
     async def capabilities(self) -> Mapping[str, Any]:
-        """What Talk can do there, {} where it isn't installed."""
+        """Asks what Talk can do there; {} if Talk isn't installed."""
         found = await self._object("/ocs/v2.php/cloud/capabilities")
         spreed = within(found, "capabilities", "spreed")
         return spreed if isinstance(spreed, dict) else {}
 
     async def longest_message(self) -> int:
-        """How many characters a message may have."""
+        """Asks how many characters a message may have."""
         most = number(within(await self.capabilities(), "config", "chat", "max-length"))
         return most if most >= 100 else LONGEST_MESSAGE
 
     # ---- posts -------------------------------------------------------------------------------
     async def thread_of(self, token: str, number: int) -> int:
-        """The thread that a message stands in, 0 for none."""
+        """Finds the thread that a message stands in; 0 stands for none."""
         page = await self.poll(token, after=number - 1, seconds=0, limit=1)
         return thread_of(page.messages[0], number) if page.messages else 0
 
@@ -158,9 +160,9 @@ class TalkApi:
         thread: int = 0,
         silent: bool = False,
     ) -> Any:
-        """Post a message; what the server says of it then. A reply to what was deleted meanwhile
-        is posted without the reply, and where its thread is gone without that. `silent`: nobody is
-        notified."""
+        """Posts a message, and returns what the server says of it. If the message that it replies
+        to was deleted meanwhile, it is posted in the thread, and without a thread that is gone.
+        Nobody is notified of a `silent` one."""
         body: dict[str, Any] = {"message": text, "referenceId": reference}
         if silent:
             body["silent"] = True
@@ -178,9 +180,9 @@ class TalkApi:
 
     # ---- files -------------------------------------------------------------------------------
     async def is_shared(self, token: str, file: RoomFile) -> bool:
-        """Whether the server has a share with this room for the file, or for a folder around it:
-        the bot can read the files of all its rooms, and a message says what its sender likes.
-        Raises TalkTrouble where there is no such file."""
+        """Tells whether the server has a share with this room for the file, or for a folder around
+        it: the bot can read the files of all its rooms, and a message says what its sender likes.
+        Raises TalkTrouble if there is no such file."""
         parts = steps(file.path)
         for end in range(len(parts), 0, -1):
             asked = {"path": "/" + "/".join(parts[:end]), "shared_with_me": "true"}
@@ -198,8 +200,8 @@ class TalkApi:
         return False
 
     async def download(self, path: str) -> AsyncGenerator[bytes, None]:
-        """The bytes of a file that was shared with the bot; one block more than is allowed, so that
-        who takes them sees that it is too large."""
+        """Gives the bytes of a file that was shared with the bot; one block more than is allowed,
+        so that the caller sees that the file is too large."""
         parts = [quote(part, safe="") for part in steps(path)]
         place = f"/remote.php/dav/files/{quote(self.user, safe='')}/{'/'.join(parts)}"
         size = 0
@@ -230,7 +232,7 @@ class TalkApi:
         seconds: float = REQUEST_SECONDS,
         may_fail: Sequence[int] = (),
     ) -> AsyncIterator[aiohttp.ClientResponse]:
-        """The response to a request that was accepted. Raises TalkTrouble."""
+        """Makes a request, and gives the response if it was accepted. Raises TalkTrouble."""
         if self._session is None:
             # Every room holds a connection as long as it waits for something new.
             self._session = aiohttp.ClientSession(

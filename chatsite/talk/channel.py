@@ -9,17 +9,14 @@ from typing import TypeVar
 
 from chatsite.channels.channel import Answer, Question, Trouble
 from chatsite.talk.api import TalkApi
+from chatsite.talk.models import TalkMessage
 from chatsite.talk.placing import Placing, enter_room, take_files
 from chatsite.talk.posting import Posting
 from chatsite.talk.reader import ACCOUNT, Health, RoomReader
-from chatsite.talk.records import (
-    RoomArrival,
-    RoomMessage,
-    WaitingMessage,
-    stored_id,
-)
+from chatsite.talk.records import RoomArrival, stored_id
 from chatsite.talk.refusals import TalkTrouble
 from chatsite.talk.room_path import (
+    WaitingMessage,
     finish_question,
     is_to_be_answered,
     skip_messages,
@@ -132,33 +129,34 @@ class TalkChannel:
         return question
 
     async def _question(self, room: EnteredRoom, taken: WaitingMessage) -> Question:
-        said = taken.message
+        said, files = taken.message, taken.message.shared_files
         room.about = await self._named(room, said)
-        files, refused = await take_files(said.files, room, api=self._api, around=self._around)
+        uploads, refused = await take_files(files, room, api=self._api, around=self._around)
         if refused:
             note = "\n".join(file_refused(name, why) for name, why in refused)
-            await self._posting.say(room, note, Reference(taken.id, "progress"), reply_to=said.id)
+            reference = Reference(taken.id, "progress")
+            await self._posting.say(room, note, reference, reply_to=said.number)
         return Question(
             request=room.request(),
-            client_id=f"talk:{said.id}",
+            client_id=f"talk:{said.number}",
             text=said.text,
             source="talk",
             speaker=said.name,
             id=taken.id,
             reply_to=taken.reply_to,
-            attachments=[one.id for one in files],
+            attachments=[one.id for one in uploads],
             person=f"talk:{said.actor}",
         )
 
-    async def _named(self, room: EnteredRoom, said: RoomMessage) -> frozenset[str]:
+    async def _named(self, room: EnteredRoom, said: TalkMessage) -> frozenset[str]:
         """Gives the ids of who asked and of whom they name. The server is asked about the latter:
         the stored text has names, and anybody may call themselves as they like."""
         asker = frozenset(filter(None, [id_of_actor(said.actor)]))
         if "@" not in said.text:
             return asker
-        token, before = room.entry.token, said.id - 1
-        page = await self._api.poll(token, after=before, seconds=0, limit=1)
-        return asker.union(*(named_ids(one) for one in page.messages if is_message(one, said.id)))
+        token, number = room.entry.token, said.number
+        page = await self._api.poll(token, after=number - 1, seconds=0, limit=1)
+        return asker.union(*(named_ids(one) for one in page.messages if is_message(one, number)))
 
     # ---- answering -----------------------------------------------------------------------------
     async def acknowledge(self, arrival: RoomArrival, turn: str) -> None:

@@ -7,6 +7,7 @@ from django.db import models
 from django.db.models import Q
 
 from chatsite.conversations.owners import Owner
+from chatsite.talk.records import RoomFile
 
 UNFINISHED = Q(state__in=("waiting", "asked")) | Q(changed=True)
 
@@ -83,3 +84,7 @@ class TalkMessage(models.Model):
     def __str__(self) -> str:
         """Without the text: a person wrote it, and the admin's pages show this."""
         return f"{self.kind} {self.number}"
+
+    @property
+    def shared_files(self) -> tuple[RoomFile, ...]:
+        return tuple(RoomFile(**one) for one in self.files)

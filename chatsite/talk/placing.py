@@ -138,12 +138,12 @@ class Placing:
             placed, empty = [], []
             for one in waiting:
                 files, _ = await take_files(
-                    one.message.files, room, api=self.api, around=self.around
+                    one.message.shared_files, room, api=self.api, around=self.around
                 )
                 if one.message.text or files:
                     placed.append(replace(one, attachments=tuple(files)))
                 else:
-                    empty.append(one.message.id)
+                    empty.append(one.message.number)
             if empty:
                 await skip_messages(room=key, numbers=empty, keep=keep)
             came = await place_messages(room=key, agent=room.entry.agent, waiting=placed, keep=keep)

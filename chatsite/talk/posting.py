@@ -56,10 +56,10 @@ class Posting:
         reply_to: int,
         about: Collection[str] = (),
     ) -> None:
-        """Post a text as a reply to a message; what is longer than a post may be goes on in the
-        same thread. What the server doesn't take is cut smaller, and given up where it isn't taken
-        however short it is: tried for ever, it would silence the room. `about` are those for whom
-        it may ring. Raises TalkTrouble where it is to be tried again."""
+        """Posts a text as a reply to a message; a long text goes on in the same thread. A part that
+        the server doesn't take is cut smaller, and given up if the server doesn't take it however
+        short it is: tried for ever, it would silence the room. It may ring for those in `about`.
+        Raises TalkTrouble if a later try may work."""
         said = _Said(room, reference, reply_to, about)
         rest, smaller = text, 0
         while True:
@@ -77,7 +77,7 @@ class Posting:
                 smaller += 1
 
     async def _parts(self, said: _Said, parts: Sequence[Part], smaller: int) -> int:
-        """How many of them are posted now; the next one isn't taken."""
+        """Posts the parts up to one that isn't taken, and returns how many are posted."""
         for number, part in enumerate(parts):
             if not part.text.strip():
                 continue
@@ -110,8 +110,8 @@ class Posting:
         thread: int = 0,
         about: Collection[str] = (),
     ) -> None:
-        """Raises TalkTrouble where it isn't taken or is to be tried again: then it may have arrived
-        all the same."""
+        """Posts a text, unless it was posted before. Raises TalkTrouble if it isn't taken or is to
+        be tried again: then it may have arrived all the same."""
         if str(reference) in await self._posted(room, reference.about):
             return
         try:
@@ -129,20 +129,20 @@ class Posting:
         await self._readers[room.entry.token].take_own(raw)
 
     async def _posted(self, room: EnteredRoom, about: str) -> frozenset[str]:
-        """What was posted about a turn, also what arrived although nobody heard of it."""
+        """Lists what was posted about a turn, also what arrived although nobody heard of it."""
         if room.unsure:
             await self._readers[room.entry.token].read_up(0)
             room.unsure = False
         return await posted(room=room.row.pk, about=about)
 
     async def _longest(self) -> int:
-        """How many characters a post may have."""
+        """Tells how many characters a post may have."""
         if not self._most:
             self._most = await self._api.longest_message()
         return self._most
 
     def _say_smaller(self) -> None:
-        """Once. The server may have another limit by now."""
+        """Logs once that posts are cut smaller. The server may have another limit by now."""
         self._most = 0
         if not self._said:
             self._said = True

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from typing import Literal
 
 from chatsite.conversations.ownership import Owner
-from chatsite.messages import Attachment
-
 # What people said; a request to this program; what Talk itself notes; a message that was deleted;
 # and what the bot posts: an acknowledgement, a note, an answer.
 RoomKind = Literal["said", "command", "system", "deleted", "ack", "progress", "result"]
@@ -94,17 +92,6 @@ class RoomArrival:
     kind: ArrivalKind
     command: str = ""
     known: int = 0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WaitingMessage:
-    """A message on its way into the conversation: the id under which it is stored there, that of
-    the message which it replies to, and its files once they are uploaded."""
-
-    message: RoomMessage
-    id: str
-    reply_to: str | None = None
-    attachments: tuple[Attachment, ...] = ()
 
 
 def stored_id(server: str, token: str, number: int) -> str:

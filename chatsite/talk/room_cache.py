@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -23,7 +23,6 @@ from chatsite.talk.records import (
     ArrivalKind,
     RoomArrival,
     RoomChange,
-    RoomFile,
     RoomMessage,
     stored_id,
 )
@@ -42,8 +41,8 @@ def take_messages(
     last_known: int | None = None,
     keep: int,
 ) -> tuple[RoomArrival, ...]:
-    """Store what the room said, with how far it was read, in one transaction; what is new and to be
-    done comes back. A message that comes twice is one row, and comes back once.
+    """Stores what the room said, with how far it was read, in one transaction, and returns what is
+    new and to be done. A message that comes twice is one row, and is returned once.
 
     Of the finished ones the newest `keep` stay; so do all behind one that isn't finished, or an
     answer that was posted could be posted again.
@@ -103,8 +102,8 @@ def _refreshable(message: RoomMessage, names: Names) -> dict[str, Any]:
 
 
 def _refresh(row: TalkMessage, message: RoomMessage, names: Names) -> None:
-    """The row as the message is now. What an answer was posted under is never overwritten, or it
-    would not be found again."""
+    """Changes the row to the message as it is now. The reference of a posted answer is never
+    overwritten, or the answer would not be found again."""
     before, reference, kind = row.text, row.reference, row.kind
     for name, value in _refreshable(message, names).items():
         setattr(row, name, value)
@@ -122,7 +121,7 @@ def _refresh(row: TalkMessage, message: RoomMessage, names: Names) -> None:
 
 
 def _posted_answer(room: TalkRoom, reference: str) -> uuid.UUID | None:
-    """The answer of the conversation that was posted under this reference."""
+    """Finds the answer of the conversation that was posted under this reference."""
     found = read_reference(reference)
     if found is None or found.tag != "result":
         return None
@@ -137,7 +136,7 @@ def _posted_answer(room: TalkRoom, reference: str) -> uuid.UUID | None:
 
 # ---- what became of earlier messages ---------------------------------------------------------
 def _apply(room: TalkRoom, change: RoomChange) -> Sequence[int]:
-    """Note the change; the messages that it concerns."""
+    """Notes the change, and lists the messages that it concerns."""
     if change.kind == "cleared":
         above = TalkMessage.objects.filter(room=room, number__lt=change.message)
         above.exclude(state="asked").update(kind="deleted", text="", state="finished")
@@ -159,7 +158,7 @@ def _apply(room: TalkRoom, change: RoomChange) -> Sequence[int]:
 
 
 def _withdraw(room: TalkRoom, change: RoomChange) -> Sequence[int]:
-    """What its speaker asked above and nobody has begun to answer is only read."""
+    """Withdraws what the speaker asked above and nobody has begun to answer: it is only read."""
     above = TalkMessage.objects.filter(room=room, number__lte=change.message, actor=change.by)
     asked = above.filter(state="waiting", addressed=True)
     numbers = list(asked.values_list("number", flat=True))
@@ -168,7 +167,7 @@ def _withdraw(room: TalkRoom, change: RoomChange) -> Sequence[int]:
 
 
 def _trimmed(room: TalkRoom, change: RoomChange) -> TalkMessage | None:
-    """A row for a message that isn't kept any more, where the conversation has it."""
+    """Makes a row for a message that isn't kept any more, if the conversation has it."""
     stored = _posted_answer(room, change.reference)
     if stored is None:
         id = uuid.UUID(stored_id(room.server, room.token, change.message))
@@ -183,12 +182,12 @@ def _trimmed(room: TalkRoom, change: RoomChange) -> TalkMessage | None:
 # ---- what is to be done ----------------------------------------------------------------------
 @reading
 def unfinished(*, room: int) -> tuple[RoomArrival, ...]:
-    """All that is still to be done in the room."""
+    """Lists all that is still to be done in the room."""
     return arrivals_of(room)
 
 
 def arrivals_of(room: int, *, numbers: set[int] | None = None) -> tuple[RoomArrival, ...]:
-    """What is to be done of these messages, or of all, oldest first."""
+    """Lists what is to be done of these messages, or of all, the oldest first."""
     rows = TalkMessage.objects.filter(UNFINISHED, room=room).select_related("room")
     if numbers is not None:  # a room may have thousands that wait
         rows = rows.filter(number__in=numbers)
@@ -216,32 +215,13 @@ def _arrival(row: TalkMessage, kind: ArrivalKind) -> RoomArrival:
 
 @reading
 def posted(*, room: int, about: str) -> frozenset[str]:
-    """The reference ids of what was posted about a turn or a message."""
+    """Lists the reference ids of what was posted about a turn or a message."""
     rows = TalkMessage.objects.filter(room=room, reference__startswith=f"chatsite:{about}:")
     return frozenset(rows.values_list("reference", flat=True))
 
 
-def message_of(row: TalkMessage) -> RoomMessage:
-    files: Sequence[Mapping[str, Any]] = row.files
-    return RoomMessage(
-        id=row.number,
-        actor=row.actor,
-        name=row.name,
-        kind=row.kind,  # type: ignore[arg-type]
-        text=row.text,
-        sent=row.sent,
-        edited=row.edited,
-        reference=row.reference,
-        parent=row.parent,
-        parent_reference=row.parent_reference,
-        files=tuple(RoomFile(**one) for one in files),
-        waits=row.state != "finished",
-        addressed=row.addressed,
-    )
-
-
 def trim(room: int, keep: int) -> None:
-    """Remove the oldest finished messages, within the caller's transaction."""
+    """Removes the oldest finished messages, within the caller's transaction."""
     finished = TalkMessage.objects.filter(room=room).exclude(UNFINISHED).order_by("-number")
     oldest_kept = finished.values_list("number", flat=True)[keep - 1 : keep].first()
     if oldest_kept is None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from django.db.models import QuerySet
 from django.utils import timezone
@@ -18,15 +18,27 @@ from chatsite.conversations.titles import message_title
 from chatsite.conversations.versions.edits import TextChange
 from chatsite.conversations.versions.versions import require_idle
 from chatsite.events import MessagesChanged
+from chatsite.messages import Attachment
 from chatsite.messages import Message as DomainMessage
 from chatsite.storage import reading, writing
 from chatsite.talk.models import UNFINISHED, TalkMessage, TalkRoom
-from chatsite.talk.records import WaitingMessage, stored_id
-from chatsite.talk.room_cache import message_of, trim
+from chatsite.talk.records import stored_id
+from chatsite.talk.room_cache import trim
 from chatsite.talk.text.messages import read_reference
 
 # How many messages one transaction places.
 BATCH = 50
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WaitingMessage:
+    """A message on its way into the conversation: the id under which it is stored there, that of
+    the message which it replies to, and its files once they are uploaded."""
+
+    message: TalkMessage
+    id: str
+    reply_to: str | None = None
+    attachments: tuple[Attachment, ...] = ()
 
 
 # ---- what goes into the conversation ---------------------------------------------------------
@@ -70,7 +82,7 @@ def _waiting(room: int) -> QuerySet[TalkMessage]:
 
 def _waiting_message(row: TalkMessage) -> WaitingMessage:
     return WaitingMessage(
-        message=message_of(row),
+        message=row,
         id=stored_id(row.room.server, row.room.token, row.number),
         reply_to=_replied(row),
     )
@@ -103,7 +115,7 @@ def place_messages(
     TurnRunning while an answer is written, and Refused if the room's quota is full: then no message
     is placed."""
     row = TalkRoom.objects.select_for_update().get(pk=room)
-    stored = {one.message.id: uuid.UUID(one.id) for one in waiting}
+    stored = {one.message.number: uuid.UUID(one.id) for one in waiting}
     existing = Message.objects.filter(id__in=stored.values())
     new = {one.id for one in waiting} - set(map(str, existing.values_list("id", flat=True)))
     messages = [_message(row, one, new) for one in waiting if one.id in new]

@@ -61,8 +61,8 @@ DIAGRAM_HEADERS = {
 @require_safe
 @ensure_csrf_cookie
 async def chat(request: HttpRequest, conversation: UUID | None = None) -> HttpResponse:
-    """A new chat with `?agent=`, or one of the owner's conversations. An unknown agent of a link is
-    told in the page, which opens with the usual one."""
+    """Opens a new chat with `?agent=`, or one of the owner's conversations. The page tells of an
+    unknown agent in a link, and opens with the usual one."""
     site, known = site_of(request), await known_person(request)
     staff = await is_staff(request)
     if known is not None:
@@ -87,7 +87,7 @@ async def chat(request: HttpRequest, conversation: UUID | None = None) -> HttpRe
 
 @require_safe
 async def diagram(request: HttpRequest) -> HttpResponse:
-    """The frame in which a diagram is drawn; the page sends the diagram to it."""
+    """Gives the frame in which a diagram is drawn; the page sends the diagram to it."""
     response = render(request, "diagram.html")
     for name, value in DIAGRAM_HEADERS.items():
         response[name] = value
@@ -95,7 +95,7 @@ async def diagram(request: HttpRequest) -> HttpResponse:
 
 
 def _usual_agent(agents: list[dict[str, Any]]) -> str:
-    """The first agent that works; "" where none does."""
+    """Chooses the demo or the first agent that works; "" if none does."""
     working = [agent["slug"] for agent in agents if agent["broken"] is None]
     if not working:
         return ""
@@ -152,8 +152,8 @@ async def _is_restoring(request: HttpRequest) -> bool:
 
 
 def _who_chooses(*, staff: bool) -> str:
-    """Who decides what the model remembers: "page" where the page can choose, "administrator"
-    where the environment locks it, "agent" where nobody may choose."""
+    """Says who decides what the model remembers: "page" if the page can choose, "administrator" if
+    the environment locks it, "agent" if nobody may choose."""
     environment = settings.HISTORY_ENVIRONMENT
     if ChoiceRules.read(environment).locked_by:
         return "administrator"
@@ -161,7 +161,7 @@ def _who_chooses(*, staff: bool) -> str:
 
 
 def policy_facts() -> dict[str, Any]:
-    """What the page must know of the policies, so that no module of it names one.
+    """Lists what the page must know of the policies, so that no module of it names one.
 
     `report_titles`: by the key of the report; `with_summary`: the policies that send a running
     summary; `settings`: what people read of each history setting, by its name.
@@ -184,17 +184,13 @@ def policy_facts() -> dict[str, Any]:
 
 @cache
 def highlight_modules() -> dict[str, str]:
-    """Hashed addresses by module name: static files storage rewrites no computed imports.
+    """Finds hashed addresses by module name: static files storage rewrites no computed imports.
 
     Found once: the files are those of the server's start, and looking took a quarter of the page.
     """
     folder = settings.BASE_DIR / "static" / HIGHLIGHT
-    return {
-        file.relative_to(folder).as_posix(): staticfiles_storage.url(
-            f"{HIGHLIGHT}/{file.relative_to(folder).as_posix()}"
-        )
-        for file in sorted(folder.rglob("*.js"))
-    }
+    names = [file.relative_to(folder).as_posix() for file in sorted(folder.rglob("*.js"))]
+    return {name: staticfiles_storage.url(f"{HIGHLIGHT}/{name}") for name in names}
 
 
 @takes("POST")

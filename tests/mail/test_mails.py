@@ -116,7 +116,7 @@ def test_a_mail_is_taken_once_however_often_it_comes() -> None:
 
 def test_the_first_answer_stays_whatever_is_made_later(ada: int) -> None:
     mail = take(ada)
-    send = {"mail": mail.id, "answer": new_id()}
+    send: dict[str, Any] = {"mail": mail.id, "answer": new_id()}
     assert begin_sending.here(outgoing=b"one", answer_id="a@x", **send) == b"one"
     assert begin_sending.here(outgoing=b"two", answer_id="b@x", **send) == b"one"
     (left,) = unfinished_mails.here()
