@@ -15,7 +15,7 @@ NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
 def triage_terms(**values: object) -> TriageTerms:
     """The terms that result from these values in a template."""
-    return resolve(environment={}, url={}, template={"conversation": values}).terms.triage
+    return resolve(environment={}, url={}, template={"conversation": values}).terms
 
 
 def turn(

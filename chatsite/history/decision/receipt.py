@@ -16,8 +16,12 @@ from chatsite.history.evidence import LayoutItem, Report, read_layout
 from chatsite.history.path.cleaner import CleanupResult
 from chatsite.history.room import PART_NAMES, RequestPart, Window, rest_of
 from chatsite.history.settings.rules import LOCK_REASON
-from chatsite.history.settings.stored_settings import ShownSettings, show_settings, store_settings
-from chatsite.history.settings.turn_settings import Settings
+from chatsite.history.settings.stored_settings import (
+    read_settings,
+    show_settings,
+    store_settings,
+)
+from chatsite.history.settings.turn_settings import SOURCES, Settings
 from chatsite.messages import Basis, Message
 from chatsite.wording import say
 
@@ -146,26 +150,26 @@ def show_receipt(stored: Stored) -> dict[str, Any]:
     if stored.get("version", 0) < VERSION:
         return dict(stored)
     whole = {**_DEFAULTS, **stored}
-    settings = show_settings(whole["settings"])
+    settings = read_settings(whole["settings"])
     window = Window(whole["window"], whole["reply"])
     basis: Basis = whole["basis"]
     bounds = Bounds(
-        scope=settings.scope,
-        budget=settings.value("tokens"),
+        scope=settings.active_policy.scope(settings.terms),
+        budget=settings.tokens.value,
         window=window,
-        low_water=settings.value("low_water"),
+        low_water=settings.low_water.value,
     )
     shown = {
         "version": SHOWN_VERSION,
         "agent": whole["agent"],
-        "settings": settings.all,
+        "settings": show_settings(settings),
         "locked": whole["locked"],
         "lock_reason": whole["lock_reason"] or (say(LOCK_REASON) if whole["locked"] else ""),
         "in_words": settings.words,
         "facts": {
-            "policy": settings.value("policy"),
+            "policy": settings.policy.value,
             "length": _length_fact(settings),
-            "source": settings.sources_in_words,
+            "source": settings.name_sources(say(SOURCES)),
             "stored": whole["stored"],
             "sent": whole["sent"],
             **({"draft": whole["draft"]} if whole["draft"] else {}),
@@ -175,7 +179,7 @@ def show_receipt(stored: Stored) -> dict[str, Any]:
         "parts": _show_parts(whole["parts"], window, basis),
         "window": window.size,
         "reply": window.reply,
-        "budget": settings.value("tokens"),
+        "budget": settings.tokens.value,
         "limit": window.room if whole["limit"] is None else whole["limit"],
         "prompt_tokens": whole["prompt_tokens"],
         **{name: whole[name] for name in _AS_STORED},
@@ -192,10 +196,10 @@ def _exchanges(counted: Sequence[int]) -> dict[str, Any]:
     return {"exchanges": dict(zip(names, counted, strict=True))} if counted else {}
 
 
-def _length_fact(settings: ShownSettings) -> str:
-    if settings.active is None or not settings.active.uses_length:
+def _length_fact(settings: Settings) -> str:
+    if not settings.active_policy.uses_length:
         return ""
-    length = settings.value("length")
+    length = settings.length.value
     return str(length) if length else say("0, acts as 1")
 
 

@@ -46,7 +46,7 @@ Reach = Users | Tokens | Everything
 
 
 # ---- what a policy depends on ----------------------------------------------------------------
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class TriageTerms:
     """The settings of triage as plain values; the table of settings explains each."""
 
@@ -59,15 +59,14 @@ class TriageTerms:
     context_truncation: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Terms(PathTerms):
+@dataclass(frozen=True, kw_only=True)
+class Terms(PathTerms, TriageTerms):
     """The settings that a policy's choice, reach and words depend on, as plain values.
 
     `talk_limit` is how many messages of a Talk room are read, None elsewhere."""
 
     length: int = 20
     step: int = 1
-    triage: TriageTerms = TriageTerms()
     talk_limit: int | None = None
 
 

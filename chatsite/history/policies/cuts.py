@@ -135,6 +135,16 @@ def _choose_switched_off(context: DecisionContext) -> PolicyChoice:
     return replace(choose_current(context), notes=(WHY_SWITCHED_OFF,))
 
 
+def unknown_policy(name: str) -> Policy:
+    """A policy that this version doesn't have any more; an old receipt still names it."""
+    return replace(
+        NONE,
+        name=name,
+        words=lambda terms: name,
+        scope=lambda terms: say("what the policy sends"),
+    )
+
+
 # Acts in place of the chosen policy where `enabled` of the conversation's settings is false.
 SWITCHED_OFF = replace(NONE, choose=_choose_switched_off)
 

@@ -147,7 +147,7 @@ def is_of_background(entry: Entry) -> bool:
 
 def choose_by_model(context: DecisionContext) -> PolicyChoice:
     """The turns that a fast model chose, in their places; the whole lookback where none chose."""
-    terms, evidence = context.terms.triage, context.evidence
+    terms, evidence = context.terms, context.evidence
     plan = plan_triage(context.path.older, terms, marker=context.marker)
     found = triage_reasons(plan, evidence.triaged.turns if evidence.triaged else None)
     limit = terms.context_truncation
@@ -172,8 +172,8 @@ TRIAGE = Policy(
     about=later("Before each answer a small model chooses the turns that matter."),
     label="relevant, triage",
     words=lambda terms: say("what a fast model picks"),
-    scope=lambda terms: say("the last {count:,} turns", count=terms.triage.lookback_count),
-    reach=lambda terms: Users(terms.triage.lookback_count + 1),
+    scope=lambda terms: say("the last {count:,} turns", count=terms.lookback_count),
+    reach=lambda terms: Users(terms.lookback_count + 1),
     choose=choose_by_model,
     beyond_reach="over_length",
     evidence="triage",

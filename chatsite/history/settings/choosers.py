@@ -10,7 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from chatsite.wording import later, say
+from chatsite.history.settings.claim_words import Origin
+from chatsite.wording import later
 
 # What a person chose in the page, by the names of a link's parameters.
 Choice = Mapping[str, str]
@@ -32,10 +33,6 @@ class Chooser:
     too_many: str = ""
     needs_budget: str = ""
     only_named: str = ""
-
-    def locked_by(self, name: str) -> str:
-        """Why nothing counts here while the environment sets this variable."""
-        return say(self.when_locked, name=name)
 
 
 LINK = Chooser(
@@ -75,6 +72,8 @@ KEPT = Chooser(
         "names it ({name})"
     ),
 )
+# By the source that a person chooses with, the weaker one first.
+CHOOSERS: Mapping[Origin, Chooser] = {"conversation": KEPT, "URL": LINK}
 # The page as a whole, where nothing needs to be kept or linked yet: no value of it is refused.
 PAGE = Chooser(
     when_locked=later("the environment sets {name}, so nothing can be chosen here"),

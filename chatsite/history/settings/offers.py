@@ -13,9 +13,10 @@ from chatsite.encoding import Record
 from chatsite.history.policies.base import Policy
 from chatsite.history.policies.cuts import WHY_SWITCHED_OFF
 from chatsite.history.policies.table import POLICIES
-from chatsite.history.settings.choosers import Choice
-from chatsite.history.settings.resolve import resolve, why_closed
+from chatsite.history.settings.choosers import PAGE, Choice
+from chatsite.history.settings.resolve import Sources
 from chatsite.history.settings.row import Setting, SettingRow, SourceValue
+from chatsite.history.settings.rules import ChoiceRules
 from chatsite.history.settings.table import ROWS, URL_NAMES, HistorySettings
 from chatsite.history.settings.turn_settings import Settings
 from chatsite.wording import later, say
@@ -31,29 +32,13 @@ DECIDED_BY_ROOM = later("the administrator has set this room's memory")
 ONLY_WHERE_NAMED = later("only for agents that are made for it")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SettingSources:
-    """What `resolve` is given for a page. `conversation` is the choice kept with it."""
+class SettingSources(Sources):
+    """The sources of a page's settings, and what a person could choose there."""
 
-    environment: Mapping[str, str]
-    url: Mapping[str, str]
-    template: Mapping[str, object]
-    conversation: Choice = field(default_factory=dict)
-    room: Mapping[str, object] | None = None
-    url_allowed: bool = True
-
-    def resolve(self) -> Settings:
-        return resolve(
-            environment=self.environment,
-            url=self.url,
-            conversation=self.conversation,
-            room=self.room,
-            template=self.template,
-            url_allowed=self.url_allowed,
-        )
+    __slots__ = ()
 
     @property
-    def kept(self) -> Choice:
+    def kept(self) -> Mapping[str, object]:
         """What the next choice starts from: the one that is kept, and what the address decides now,
         since choosing takes the history parameters out of the address."""
         if not any(name in self.url for name in URL_NAMES):
@@ -77,7 +62,8 @@ class SettingSources:
         """Why nothing can be chosen here, or ""."""
         if self.room is not None:
             return say(DECIDED_BY_ROOM)
-        return why_closed(self.environment, url_allowed=self.url_allowed)
+        closed = ChoiceRules.read(self.environment).close(PAGE, allowed=self.url_allowed)
+        return closed[1] if closed else ""
 
     def refused(self, names: Collection[str]) -> SourceValue | None:
         """The first of these values of the kept choice that doesn't count; one that a link
@@ -158,7 +144,7 @@ class PolicyOffers:
     choice that the next one starts from, `link` the parameters of a link with these settings."""
 
     closed: str
-    kept: Choice
+    kept: Mapping[str, object]
     link: Choice
     all: tuple[PolicyOffer, ...]
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from chatsite.history.policies.base import Policy, Terms, Users
 from chatsite.history.policies.cuts import acting_length
@@ -16,7 +17,7 @@ from chatsite.history.policies.table import POLICIES
 from chatsite.history.settings.choosers import Chooser
 from chatsite.history.settings.claim_words import ClaimOutcome
 from chatsite.history.settings.grammar import Number, OneOf, is_blank
-from chatsite.history.settings.row import SettingRow
+from chatsite.history.settings.row import Setting, SettingRow
 from chatsite.history.settings.sources import read_variable
 from chatsite.history.settings.table import (
     MAX_LENGTH,
@@ -26,6 +27,7 @@ from chatsite.history.settings.table import (
     WHO_MAY_LINK,
     HistorySettings,
 )
+from chatsite.history.settings.turn_settings import terms_of
 from chatsite.wording import later, say
 
 EVERYONE, STAFF, OFF = "everyone", "staff", "off"
@@ -35,58 +37,15 @@ UNBOUNDED = float("inf")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
-    """The bounds of what a person chooses; None where there is none.
-
-    Each method returns the sentence that refuses a value of this `chooser`, or "" when it is
-    allowed. `otherwise` is the value that applies without it.
-    """
-
-    length: int | None = None
-    tokens: int | None = None
-
-    def refuse_tokens(self, chooser: Chooser, wanted: int | None, otherwise: int | None) -> str:
-        if self.tokens is None or wanted is None or wanted <= self.tokens:
-            return ""
-        return self._too_many(chooser)
-
-    def refuse_length(
-        self, chooser: Chooser, wanted: int, otherwise: int, *, budget: int | None
-    ) -> str:
-        if self.length is not None and wanted > acting_length(self.length):
-            return self._too_long(chooser)
-        return self._needs_budget(chooser, budget) if wanted > otherwise else ""
-
-    def refuse_turns(
-        self, chooser: Chooser, wanted: float, otherwise: float, *, budget: int | None
-    ) -> str:
-        """`wanted` and `otherwise` are how many turns a policy, or a selector, can send."""
-        if self.length is not None and wanted > acting_length(self.length) and wanted >= otherwise:
-            return self._too_long(chooser)
-        return self._needs_budget(chooser, budget) if wanted > otherwise else ""
-
-    def _too_long(self, chooser: Chooser) -> str:
-        most = acting_length(self.length or 0)
-        return say(chooser.too_long, most=most, name=MAX_LENGTH)
-
-    def _too_many(self, chooser: Chooser) -> str:
-        return say(chooser.too_many, most=self.tokens, name=MAX_TOKENS)
-
-    def _needs_budget(self, chooser: Chooser, budget: int | None) -> str:
-        if self.tokens is None or (budget is not None and budget <= self.tokens):
-            return ""
-        return say(chooser.needs_budget, most=self.tokens, name=MAX_TOKENS)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class ChoiceRules:
     """What a person may choose here, in the address and in the page. `locked_by` names the
-    variable that locks, or is ""."""
+    variable that locks, or is "". Each of the two bounds is None where there is none."""
 
     locked_by: str
     lock_reason: str
     who_may_link: str
-    limits: Limits
+    most_length: int | None
+    most_tokens: int | None
 
     @classmethod
     def read(cls, environment: Mapping[str, str]) -> ChoiceRules:
@@ -106,62 +65,89 @@ class ChoiceRules:
                 if is_blank(who)
                 else read_variable(WHO_MAY_LINK, who, OneOf((EVERYONE, STAFF, OFF)))
             ),
-            limits=Limits(length=number(MAX_LENGTH, 0), tokens=number(MAX_TOKENS, 1)),
+            most_length=number(MAX_LENGTH, 0),
+            most_tokens=number(MAX_TOKENS, 1),
         )
 
     def close(self, chooser: Chooser, *, allowed: bool) -> tuple[ClaimOutcome, str] | None:
         """Why nothing of what a person chose counts, or None where it does. `allowed`: this person
         is among those whom HISTORY_URL names."""
         if self.locked_by:
-            return "locked", chooser.locked_by(self.locked_by)
+            return "locked", say(chooser.when_locked, name=self.locked_by)
         if self.who_may_link == OFF:
             return "not allowed", say(chooser.when_off, name=WHO_MAY_LINK)
         if not allowed:
             return "not allowed", say(chooser.when_staff, name=WHO_MAY_LINK)
         return None
 
+    def refuse(
+        self,
+        row: SettingRow[Any],
+        chooser: Chooser,
+        wanted: Any,
+        otherwise: Any,
+        *,
+        decided: Mapping[str, Setting[Any]],
+        template: Mapping[str, object],
+    ) -> str:
+        """Why a person may not choose the value `wanted`, or "" where they may.
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Refusals:
-    """Why a person may not choose a policy or a selector; each answer is "" where that is allowed.
-
-    `wanted` is the value that the `chooser` gives, `otherwise` the one that applies without it.
-    """
-
-    template: Mapping[str, object]
-    limits: Limits
-    terms: Terms
-    budget: int | None
-
-    def refuse_selector(self, chooser: Chooser, wanted: str, otherwise: str) -> str:
-        row = POLICIES.with_selector(wanted)
-        unnamed = _refuse_unnamed(chooser, HistorySettings.selector, row, self.template)
-        return unnamed or self._refuse_turns(chooser, row, POLICIES.with_selector(otherwise))
-
-    def refuse_policy(self, chooser: Chooser, wanted: str, otherwise: str, *, selector: str) -> str:
-        row, other = POLICIES.get(wanted, selector), POLICIES.get(otherwise, selector)
-        assert row is not None and other is not None  # the grammar reads no other name
-        setting = HistorySettings.policy
-        unnamed = "" if row.selector else _refuse_unnamed(chooser, setting, row, self.template)
-        return unnamed or self._refuse_turns(chooser, row, other)
-
-    def _refuse_turns(self, chooser: Chooser, wanted: Policy, otherwise: Policy) -> str:
-        return self.limits.refuse_turns(
+        `otherwise` is the value that applies without it; `decided` has the settings by name that
+        the answer depends on.
+        """
+        if row is HistorySettings.tokens:
+            if self.most_tokens is None or wanted is None or wanted <= self.most_tokens:
+                return ""
+            return say(chooser.too_many, most=self.most_tokens, name=MAX_TOKENS)
+        if row is not HistorySettings.length:
+            policy, other = (
+                _policy_with(row, wanted, decided),
+                _policy_with(row, otherwise, decided),
+            )
+            # Nobody but the agent switches on what asks a model or runs an agent's own code.
+            # For a policy with selectors that is asked where the selector is chosen.
+            by_selector = row is HistorySettings.policy and policy.selector
+            if policy.needs_naming and not by_selector and template.get(row.template) != wanted:
+                return say(chooser.only_named, value=wanted, name=row.template)
+            terms = terms_of(decided, in_room=False)
+            wanted, otherwise = _most_turns(policy, terms), _most_turns(other, terms)
+        return self._refuse_turns(
             chooser,
-            _most_turns(wanted, self.terms),
-            _most_turns(otherwise, self.terms),
-            budget=self.budget,
+            wanted,
+            otherwise,
+            budget=decided["tokens"].value,
+            may_lessen=row is not HistorySettings.length,
         )
 
+    def _refuse_turns(
+        self,
+        chooser: Chooser,
+        wanted: float,
+        otherwise: float,
+        *,
+        budget: int | None,
+        may_lessen: bool,
+    ) -> str:
+        """Why so many turns may not be chosen. `may_lessen`: too many turns are all the same
+        allowed where they are fewer than `otherwise`."""
+        if self.most_length is not None:
+            most = acting_length(self.most_length)
+            if wanted > most and not (may_lessen and wanted < otherwise):
+                return say(chooser.too_long, most=most, name=MAX_LENGTH)
+        if self.most_tokens is None or (budget is not None and budget <= self.most_tokens):
+            return ""
+        if wanted <= otherwise:
+            return ""
+        return say(chooser.needs_budget, most=self.most_tokens, name=MAX_TOKENS)
 
-def _refuse_unnamed(
-    chooser: Chooser, setting: SettingRow[str], policy: Policy, template: Mapping[str, object]
-) -> str:
-    """Nobody but the agent switches on what asks a model or runs an agent's own code."""
-    said = policy.selector if setting is HistorySettings.selector else policy.name
-    if not policy.needs_naming or template.get(setting.template) == said:
-        return ""
-    return say(chooser.only_named, value=said, name=setting.template)
+
+def _policy_with(row: SettingRow[str], value: str, decided: Mapping[str, Setting[Any]]) -> Policy:
+    """The policy that applies with this value of the setting `policy` or `selector`."""
+    if row is HistorySettings.selector:
+        return POLICIES.with_selector(value)
+    policy = POLICIES.get(value, decided["selector"].value)
+    assert policy is not None  # the grammar reads no other name
+    return policy
 
 
 def _most_turns(policy: Policy, terms: Terms) -> float:

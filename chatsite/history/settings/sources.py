@@ -81,30 +81,34 @@ def read_choice(
     return [_read_json(row, source, row.url, raw), *near]
 
 
-def read_object(
-    row: SettingRow[Any], source: Origin, given: Mapping[str, object]
-) -> Sequence[SourceValue]:
-    """What an agent's template says, or a room's file: both write settings in the same way."""
-    if row.group != PLACE:
-        return _read_name(row, source, given)
-    section = given.get(PLACE)
-    said = _read_name(row, source, section if isinstance(section, Mapping) else {})
-    return [replace(one, name=f"{PLACE}.{one.name}") for one in said]
+def read_written(
+    row: SettingRow[Any], *, template: Mapping[str, object], room: Mapping[str, object] | None
+) -> list[SourceValue]:
+    """What a room's file and the agent's template say: both write settings in the same way."""
+    written: dict[Origin, Mapping[str, object]] = {} if room is None else {"room": room}
+    written["template"] = template
+    found: list[SourceValue] = []
+    for source, given in written.items():
+        section = given.get(PLACE) if row.group == PLACE else given
+        section = section if isinstance(section, Mapping) else {}
+        values = [
+            _read_json(row, source, row.template, section.get(row.template)),
+            *_near_names(source, row.template, section),
+        ]
+        prefix = f"{PLACE}." if row.group == PLACE else ""
+        found += [replace(one, name=f"{prefix}{one.name}") for one in values]
+    if row.name == "enabled":
+        # It stands for the object `conversation` as a whole.
+        found += [fault for source, given in written.items() for fault in _faults(source, given)]
+    return found
 
 
-def section_faults(source: Origin, given: Mapping[str, object]) -> Iterable[SourceValue]:
-    """What is wrong with the object `conversation` as a whole: its name, or that it is none."""
+def _faults(source: Origin, given: Mapping[str, object]) -> Iterable[SourceValue]:
+    """What is wrong with the object `conversation`: its name, or that it is no object."""
     section = given.get(PLACE)
     if section is not None and not isinstance(section, Mapping):
         yield _bad(source, PLACE, printable_json(section), say(NO_OBJECT))
     yield from _near_names(source, PLACE, given)
-
-
-def _read_name(
-    row: SettingRow[Any], source: Origin, given: Mapping[str, object]
-) -> Sequence[SourceValue]:
-    said = _read_json(row, source, row.template, given.get(row.template))
-    return [said, *_near_names(source, row.template, given)]
 
 
 def _read_text(row: SettingRow[Any], source: Origin, name: str, raw: str) -> SourceValue:
@@ -131,21 +135,17 @@ def built_in(row: SettingRow[Any]) -> SourceValue:
     return _won("built in", "", raw, row.built_in)
 
 
-def settled(said: Sequence[SourceValue]) -> Setting[Any]:
-    """The first usable value wins; one of them must be usable."""
+def decide_value(said: Sequence[SourceValue]) -> Setting[Any]:
+    """The first usable value wins, and overrules the others; one of them must be usable."""
     winner = next(one for one in said if one.is_usable)
-    return Setting(
-        value=winner.value,
-        source=winner.source,
-        said=tuple(_beside(one, winner) for one in said),
-    )
 
+    def overrule(one: SourceValue) -> SourceValue:
+        if not one.is_usable or one is winner:
+            return one
+        why = claim_words.overruled(one.source, by=winner.source, name=winner.name)
+        return replace(one, outcome="overruled", why=why)
 
-def _beside(one: SourceValue, winner: SourceValue) -> SourceValue:
-    if not one.is_usable or one is winner:
-        return one
-    why = claim_words.overruled(one.source, by=winner.source, name=winner.name)
-    return replace(one, outcome="overruled", why=why)
+    return Setting(value=winner.value, source=winner.source, said=tuple(map(overrule, said)))
 
 
 def _won(source: Origin, name: str, raw: str | None, value: object) -> SourceValue:

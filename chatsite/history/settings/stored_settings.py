@@ -7,34 +7,21 @@ the old value here for receipts of before.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, get_args
 
-from chatsite.history.policies.base import Policy, Terms
-from chatsite.history.policies.cuts import SWITCHED_OFF
-from chatsite.history.policies.table import POLICIES
 from chatsite.history.settings import claim_words
-from chatsite.history.settings.choosers import KEPT, LINK, Chooser
+from chatsite.history.settings.choosers import CHOOSERS
 from chatsite.history.settings.claim_words import ClaimOutcome, Origin
 from chatsite.history.settings.grammar import printable_json
 from chatsite.history.settings.row import Setting, SettingRow, SourceValue
 from chatsite.history.settings.sources import built_in
 from chatsite.history.settings.table import HISTORY_ROWS, ROWS
-from chatsite.history.settings.turn_settings import (
-    SOURCES,
-    Settings,
-    conversation_names,
-    in_words,
-    sources_in_words,
-    terms_of,
-)
+from chatsite.history.settings.turn_settings import Settings
 from chatsite.wording import say
 
 Stored = Mapping[str, Any]
-
-_CHOOSERS: Mapping[str, Chooser] = {"URL": LINK, "conversation": KEPT}
 # The strongest first.
-_ORIGINS: Sequence[Origin] = ("environment", "URL", "conversation", "room", "template")
+_ORIGINS: Sequence[Origin] = get_args(Origin)
 
 
 # ---- storing ---------------------------------------------------------------------------------
@@ -93,63 +80,25 @@ def _why(source: Origin, outcome: ClaimOutcome, by: Origin, name: str, locked_by
         return claim_words.WON[source]
     if outcome == "overruled":
         return claim_words.overruled(source, by=by, name=name)
-    return _CHOOSERS[source].locked_by(locked_by) if outcome == "locked" else ""
+    if outcome == "locked":
+        return say(CHOOSERS[source].when_locked, name=locked_by)
+    return ""
 
 
 # ---- showing ---------------------------------------------------------------------------------
-@dataclass(frozen=True, slots=True)
-class ShownSettings:
-    """The settings of a stored receipt, without the sources that say nothing.
-
-    `in_force` are those of `conversation` that have an effect; `active` is the policy that acts,
-    None where this version has no such policy any more; `terms` are what its words depend on."""
-
-    settings: Mapping[str, Setting[Any]]
-    in_force: Sequence[str]
-    active: Policy | None
-    terms: Terms
-
-    @property
-    def all(self) -> dict[str, Any]:
-        """What a page shows, by name."""
-        found = {name: self.settings[name].to_dict() for name in HISTORY_ROWS}
-        own = {name: self.settings[name].to_dict() for name in self.in_force}
-        return found | {"conversation": own}
-
-    def value(self, name: str) -> Any:
-        return self.settings[name].value
-
-    @property
-    def words(self) -> str:
-        words = self.active.words(self.terms) if self.active else str(self.value("policy"))
-        return in_words(words, self.value("tokens"))
-
-    @property
-    def scope(self) -> str:
-        return self.active.scope(self.terms) if self.active else say("what the policy sends")
-
-    @property
-    def sources_in_words(self) -> str:
-        policy, length = self.settings["policy"].source, self.settings["length"].source
-        return sources_in_words(policy, length, self.active, both=say(SOURCES))
-
-
-def show_settings(stored: Stored) -> ShownSettings:
-    """All settings of a stored receipt."""
-    in_room = bool(stored.get("in_room"))
+def read_settings(stored: Stored) -> Settings:
+    """The settings of a stored receipt, without the sources that say nothing."""
+    given = {**stored, **stored.get("conversation", {})}
     locked_by = next((found for name in HISTORY_ROWS if (found := _lock(name, stored))), "")
-    policy = POLICIES.get(_value("policy", stored), _value("selector", stored))
-    in_force = conversation_names(policy, in_room=in_room)
-    own: Stored = stored.get("conversation", {})
-    given = {name: stored.get(name) for name in HISTORY_ROWS}
-    given |= {name: own.get(name) for name in in_force}
     settings = {name: _show(row, given.get(name), locked_by) for name, row in ROWS.items()}
-    return ShownSettings(
-        settings,
-        in_force,
-        policy if settings["enabled"].value else SWITCHED_OFF,
-        terms_of(settings, in_room=in_room),
-    )
+    return Settings(all=settings, in_room=bool(stored.get("in_room")))
+
+
+def show_settings(settings: Settings) -> dict[str, Any]:
+    """What a page shows, by name."""
+    conversation = {name: one.to_dict() for name, one in settings.conversation_in_force.items()}
+    history = {name: settings.all[name].to_dict() for name in HISTORY_ROWS}
+    return {**history, "conversation": conversation}
 
 
 def _show(row: SettingRow[Any], stored: Stored | None, locked_by: str) -> Setting[Any]:
@@ -180,10 +129,6 @@ def _said(setting: Stored) -> Sequence[Stored]:
     """What the sources say, the strongest first."""
     said = [{"source": one} if isinstance(one, str) else one for one in setting["said"]]
     return sorted(said, key=lambda one: _ORIGINS.index(one["source"]))
-
-
-def _value(name: str, stored: Stored) -> Any:
-    return stored.get(name, {}).get("value", ROWS[name].built_in)
 
 
 def _lock(name: str, stored: Stored) -> str:

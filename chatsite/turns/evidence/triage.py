@@ -111,7 +111,7 @@ def _plan(inputs: DecisionInputs) -> TriagePlan:
     entries = inputs.transcript.entries
     path = [turn for turn in _turns(inputs) if turn.user is not None]
     return plan_triage(
-        path[:-1], inputs.context.settings.terms.triage, marker=remembered_from(entries)
+        path[:-1], inputs.context.settings.terms, marker=remembered_from(entries)
     )
 
 

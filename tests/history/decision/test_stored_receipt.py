@@ -14,7 +14,7 @@ from chatsite.errors import BadSetting
 from chatsite.history import Decision, resolve
 from chatsite.history.decision.receipt import VERSION, show_receipt
 from chatsite.history.settings.row import Setting
-from chatsite.history.settings.stored_settings import show_settings, store_settings
+from chatsite.history.settings.stored_settings import read_settings, show_settings, store_settings
 from chatsite.history.settings.table import CONVERSATION_ROWS, HISTORY_ROWS, URL_NAMES
 from conformance_kit.strategies.cases import cases
 from conformance_kit.trials import PolicyRefused
@@ -87,17 +87,18 @@ def test_settings_are_shown_as_they_were_resolved(
         )
     except BadSetting:
         return  # such a server doesn't start
-    shown = show_settings(through_json(store_settings(settings)))
-    names = [name for name in shown.all if name != "conversation"]
+    read = read_settings(through_json(store_settings(settings)))
+    shown = show_settings(read)
+    names = [name for name in shown if name != "conversation"]
     assert names == list(HISTORY_ROWS)
     for name in names:
-        assert shown.all[name] == as_shown(getattr(settings, name)), name
-    assert shown.all["conversation"] == {
+        assert shown[name] == as_shown(getattr(settings, name)), name
+    assert shown["conversation"] == {
         name: as_shown(setting) for name, setting in settings.conversation_in_force.items()
     }
-    assert (shown.words, shown.active) == (settings.words, settings.active_policy)
-    assert shown.sources_in_words == settings.sources_in_words
-    assert shown.scope == settings.active_policy.scope(settings.terms)
+    assert (read.words, read.active_policy) == (settings.words, settings.active_policy)
+    assert read.sources_in_words == settings.sources_in_words
+    assert read.active_policy.scope(read.terms) == settings.active_policy.scope(settings.terms)
 
 
 @pytest.mark.parametrize("variant", VARIANTS, ids=lambda variant: variant.name)

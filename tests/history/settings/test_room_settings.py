@@ -6,7 +6,7 @@ import pytest
 
 from chatsite.history import resolve
 from chatsite.history.settings.offers import SettingSources, offers
-from chatsite.history.settings.stored_settings import show_settings, store_settings
+from chatsite.history.settings.stored_settings import read_settings, show_settings, store_settings
 from chatsite.history.settings.table import CONVERSATION_ROWS
 
 TEMPLATE = {"historyPolicy": "all", "historyLength": 7}
@@ -75,10 +75,11 @@ def test_a_receipt_keeps_what_the_room_said() -> None:
         template=TEMPLATE,
         room={"historyPolicy": "lastN", "conversation": {"talk_context_limit": 40}},
     )
-    shown = show_settings(store_settings(settings))
-    assert shown.all["policy"]["source"] == "room"
-    assert shown.all["conversation"]["talk_context_limit"]["value"] == 40
-    assert shown.terms == settings.terms
+    read = read_settings(store_settings(settings))
+    shown = show_settings(read)
+    assert shown["policy"]["source"] == "room"
+    assert shown["conversation"]["talk_context_limit"]["value"] == 40
+    assert read.terms == settings.terms
 
 
 def test_nothing_can_be_chosen_in_the_page_for_a_room() -> None:
