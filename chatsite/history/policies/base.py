@@ -188,10 +188,3 @@ class PolicyTable:
         """
         rows = self.by_name.get(name, ())
         return next((row for row in rows if row.selector == selector), rows[0] if rows else None)
-
-    def with_selector(self, selector: str) -> Policy:
-        """The row with this selector. Raises KeyError where there is none."""
-        for row in self.rows:
-            if row.selector == selector:
-                return row
-        raise KeyError(selector)

@@ -15,7 +15,6 @@ from chatsite.history.path.turn_verdicts import PathVerdict
 from chatsite.history.policies.base import Policy, Tokens
 from chatsite.history.policies.cuts import choose_every_turn
 from chatsite.history.policies.lexical_layout import LexicalLayout, lay_out
-from chatsite.history.policies.lexical_quotes import QuotedHits
 from chatsite.history.reasons import Reason
 from chatsite.wording import later, say
 
@@ -25,12 +24,16 @@ NOT_SEARCHED = later("Older messages were not searched: the newest turns are sen
 def cut_and_recall(overflow: Overflow) -> FittedPath:
     """The newest turns with what was quoted for them, and quotes for the current message."""
     layout = lay_out(overflow)
-    reason: Reason = "not_relevant" if _was_searched(overflow) else "above_cut"
+    recall = overflow.evidence.recall
+    asked = overflow.verdict.current.turn.entries[0].message.content or ""
+    # For a message without a word to search for, as "Thanks!", nobody knows what is relevant.
+    was_searched = recall is not None and bool(recall.hits or terms(asked))
+    reason: Reason = "not_relevant" if was_searched else "above_cut"
     cut_above = overflow.last_not_loaded is not None
     verdict = after_guard(
         _dropped(overflow, layout), overflow.verdict, no_room=overflow.reason, above=reason
     )
-    gathered = overflow.evidence.recall is not None or overflow.evidence.notes
+    gathered = recall is not None or overflow.evidence.notes
     return FittedPath(
         verdict=verdict,
         not_loaded_reason=reason if cut_above else overflow.not_loaded_reason,
@@ -39,13 +42,6 @@ def cut_and_recall(overflow: Overflow) -> FittedPath:
         earlier_quotes=layout.earlier,
         notes=() if gathered else (NOT_SEARCHED,),
     )
-
-
-def _was_searched(overflow: Overflow) -> bool:
-    """Whether older messages were looked at: "Thanks!" has no word to search for."""
-    recall = overflow.evidence.recall
-    asked = overflow.verdict.current.turn.entries[0].message.content or ""
-    return recall is not None and bool(recall.hits or terms(asked))
 
 
 def _dropped(overflow: Overflow, layout: LexicalLayout) -> GuardCut:
@@ -60,7 +56,7 @@ def _dropped(overflow: Overflow, layout: LexicalLayout) -> GuardCut:
     )
 
 
-def _with_hits(notes: Quotes, new: QuotedHits, verdict: PathVerdict) -> Quotes:
+def _with_hits(notes: Quotes, new: Quotes, verdict: PathVerdict) -> Quotes:
     """The notes of background tasks and the new quotes, as one message.
 
     Tool calls, their results and blank answers aren't searched: so nobody knows whether they

@@ -16,8 +16,8 @@ from chatsite.history.path.added_messages import Quotes
 from chatsite.history.path.guard import FLOOR
 from chatsite.history.path.overflow import Overflow
 from chatsite.history.path.turn_verdicts import TurnVerdict
-from chatsite.history.policies.lexical_quotes import QuotableMessages, QuotedHits, quote_hits
 from chatsite.history.room import known_tokens
+from chatsite.history.policies.lexical_quotes import QuotableMessages, quote_hits
 
 # Percent of the room for older turns and quotes that the newest turns may take.
 TAIL = 50
@@ -46,7 +46,7 @@ class LexicalLayout:
     tail: Sequence[TurnVerdict]
     spared: Sequence[TurnVerdict]
     earlier: tuple[Quotes, ...]
-    new: QuotedHits
+    new: Quotes
 
 
 def lay_out(overflow: Overflow) -> LexicalLayout:
@@ -128,7 +128,7 @@ class _Plan:
         new = self._new(quotable, earlier, self.room if self.forces else free)
         if free < 0 or new.tokens > free:
             return None
-        return self._layout(cut, tail, earlier, new)
+        return LexicalLayout(cut=cut, tail=tail, spared=self.spared, earlier=earlier, new=new)
 
     def cut_down(self) -> LexicalLayout:
         """The tail at its low-water mark; the oldest quotes go until the rest is at its own, or
@@ -140,15 +140,13 @@ class _Plan:
         down_to = max(0, self.room * low // 100 - _tokens(tail))
         while earlier and _taken(earlier) > down_to:
             earlier = earlier[1:]
-        while earlier and self.forces and self._wanted(quotable, earlier) > free - _taken(earlier):
+        while earlier and self.forces:
+            wanted = self._new(quotable, earlier, self.room)
+            if wanted.tokens <= free - _taken(earlier):
+                break
             earlier = earlier[1:]
         new = self._new(quotable, earlier, free - _taken(earlier))
         cut = tail[0].first if tail else self.overflow.verdict.current.first
-        return self._layout(cut, tail, earlier, new)
-
-    def _layout(
-        self, cut: int, tail: Sequence[TurnVerdict], earlier: tuple[Quotes, ...], new: QuotedHits
-    ) -> LexicalLayout:
         return LexicalLayout(cut=cut, tail=tail, spared=self.spared, earlier=earlier, new=new)
 
     # ---- quotes --------------------------------------------------------------------------------
@@ -164,29 +162,25 @@ class _Plan:
     @cached_property
     def most_new(self) -> int:
         """Tokens that new quotes may take: a share for what only asks, less for the others."""
-        most = self._most_for_a_question
+        share = self.overflow.recall_share
         part, least = ALSO_ASKS if self.forces else ASKS_NOTHING
-        few = most // part
-        if self.overflow.recall_share is None:
-            few = max(few, min(most, least))
+        if share is None:
+            most = max(self.room * LEAST // 100, min(self.room * SHARE // 100, ENOUGH))
+            few = max(most // part, min(most, least))
+        else:
+            most = self.room * share // 100
+            few = most // part
         if not asks_only(self.asked):
             return few
         tokens = known_tokens(self.overflow.verdict.current.turn.entries[0].message).count
         return max(few, int(most * (SHORT / max(tokens, SHORT)) ** 2))
-
-    @property
-    def _most_for_a_question(self) -> int:
-        share = self.overflow.recall_share
-        if share is not None:
-            return self.room * share // 100
-        return max(self.room * LEAST // 100, min(self.room * SHARE // 100, ENOUGH))
 
     def _earlier(self, tail: Sequence[TurnVerdict]) -> tuple[QuotableMessages, tuple[Quotes, ...]]:
         """What may be quoted beside these turns, and what stands before them, the oldest first."""
         sent = sorted((*self.spared, *tail), key=lambda turn: turn.first)
         recall = self.overflow.evidence.recall
         hits = recall.hits if recall else ()
-        quotable = QuotableMessages.of(self.overflow.verdict, sent, hits)
+        quotable = QuotableMessages(self.overflow.verdict, sent, hits)
         quoted = {entry.seq for entry in self.overflow.quotes.entries}
         found: list[Quotes] = []
         for turn in reversed(sent):
@@ -205,19 +199,17 @@ class _Plan:
         items = (item for item in previous.layout if isinstance(item, AddedMessage))
         return any(item.kind == "recalled" and item.id == f"{first}" for item in items)
 
-    def _wanted(self, quotable: QuotableMessages, earlier: Sequence[Quotes]) -> int:
-        """Tokens that quotes for the current message would take if only their share bound them."""
-        return self._new(quotable, earlier, self.room).tokens
-
-    def _new(self, quotable: QuotableMessages, earlier: Sequence[Quotes], room: int) -> QuotedHits:
+    def _new(self, quotable: QuotableMessages, earlier: Sequence[Quotes], room: int) -> Quotes:
         """The quotes for the current message: the same as in an earlier round of its turn."""
         quoted = {entry.seq for quotes in earlier for entry in quotes.entries}
         quoted |= {entry.seq for entry in self.overflow.quotes.entries}
         current = self.overflow.verdict.current
         if current.turn.quoted:
-            return QuotedHits.again(quotable.earlier(current, without=quoted), room=room)
+            again = quotable.earlier(current, without=quoted)
+            return again if again.tokens <= room else Quotes(before=current.first)
         return quote_hits(
             quotable,
+            before=current.first,
             quoted=quoted,
             room=room,
             most=self.most_new,

@@ -5,8 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field
-from functools import cached_property
 
 from chatsite.history.evidence import Hit
 from chatsite.history.lexical.passages import worth
@@ -20,6 +18,7 @@ from chatsite.history.path.added_messages import (
 from chatsite.history.path.transcript import BACKGROUND, Entry
 from chatsite.history.path.turn_verdicts import PathVerdict, TurnVerdict
 from chatsite.history.reasons import NEVER_QUOTED, Reason
+from chatsite.history.values.added_messages import BLOCK_TOKENS, can_be_quoted, quote_tokens
 from chatsite.wording import later
 
 STAYS = later("it mattered for an earlier message and stays where it was quoted")
@@ -29,29 +28,17 @@ NO_ROOM = later("it is relevant, but the room for quotes was used up")
 LESS = later("it is less relevant than what fills the share for quotes")
 
 
-@dataclass(frozen=True)
 class QuotableMessages:
-    """The messages of a path that may be quoted beside what is sent in place, `in_place`, and the
-    hits among them."""
+    """The messages of a path that may be quoted beside the turns that are `sent` in place, and the
+    `hits` among them. `units` has what quoting each hit takes, by the hit's sequence number."""
 
-    turns: Mapping[int, TurnVerdict]
-    in_place: AbstractSet[int]
-    hits: Sequence[Hit]
-
-    @classmethod
-    def of(
-        cls, verdict: PathVerdict, sent: Iterable[TurnVerdict], hits: Sequence[Hit]
-    ) -> QuotableMessages:
-        return cls(
-            turns={entry.seq: turn for turn in verdict.older for entry in turn.turn.entries},
-            in_place={entry.seq for turn in sent for entry in turn.entries},
-            hits=hits,
-        )
-
-    @cached_property
-    def units(self) -> Mapping[int, Sequence[Entry]]:
-        """What quoting a hit takes, by the hit's sequence number: made once for several tries."""
-        return {hit.seq: self._unit(hit.seq) for hit in self.hits}
+    def __init__(
+        self, verdict: PathVerdict, sent: Iterable[TurnVerdict], hits: Sequence[Hit]
+    ) -> None:
+        self.turns = {entry.seq: turn for turn in verdict.older for entry in turn.turn.entries}
+        self.in_place = {entry.seq for turn in sent for entry in turn.entries}
+        self.hits = hits
+        self.units = {hit.seq: self._unit(hit.seq) for hit in hits}
 
     def _unit(self, seq: int) -> list[Entry]:
         """The message, after the one it answers; nothing where it can't be quoted."""
@@ -97,37 +84,17 @@ def _is_note(entry: Entry) -> bool:
     return entry.message.source in BACKGROUND
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class QuotedHits:
-    """New quotes, in path order, with a sentence for each. `left_out` are the reasons and sentences
-    of hits that are not quoted."""
-
-    entries: tuple[Entry, ...] = ()
-    whys: Mapping[int, str] = field(default_factory=dict)
-    left_out: Mapping[int, tuple[Reason, str]] = field(default_factory=dict)
-
-    @classmethod
-    def again(cls, quotes: Quotes, *, room: int) -> QuotedHits:
-        """What an earlier round of the same turn quoted, where there is still room for it."""
-        if quotes.tokens > room:
-            return cls()
-        return cls(entries=quotes.entries, whys=quotes.whys)
-
-    @property
-    def tokens(self) -> int:
-        return block_tokens(self.entries)
-
-
 def quote_hits(
     quotable: QuotableMessages,
     *,
+    before: int,
     quoted: AbstractSet[int],
     room: int,
     most: int,
     reason: Reason,
-) -> QuotedHits:
-    """The hits of the most worth for their price, each with the message it answers, within `room`
-    and `most` tokens.
+) -> Quotes:
+    """Quote the hits of the most worth for their price before a message, each with the message it
+    answers, within `room` and `most` tokens.
 
     What is `quoted` already is not quoted again. A hit that doesn't fit is skipped, and the next
     is tried; `reason` is that of a hit which exceeds the room itself.
@@ -160,7 +127,8 @@ def quote_hits(
         for entry in new:
             entries[entry.seq] = entry
             whys[entry.seq] = hit.why if entry.seq == hit.seq else ANSWERED
-    return QuotedHits(
+    return Quotes(
+        before=before,
         entries=tuple(sorted(entries.values(), key=lambda entry: entry.seq)),
         whys=whys,
         left_out={seq: left for seq, left in left_out.items() if seq not in entries},

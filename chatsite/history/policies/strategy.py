@@ -21,16 +21,22 @@ from chatsite.history.policies.base import DecisionContext, Policy, Users
 from chatsite.history.policies.cuts import choose_every_turn
 from chatsite.history.reasons import Reason
 from chatsite.history.room import known_tokens
+from chatsite.history.values.evidence import StrategySlot
 from chatsite.messages import Message
 from chatsite.wording import later, say
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DroppedItem:
-    """What was dropped: a stored message by its sequence number, or a text; and its slot."""
+@dataclass(frozen=True, slots=True)
+class SlotItem:
+    """One item of a slot: a stored message by its sequence number, or a text with its `place`.
 
+    `rank` sorts items in the order in which they are dropped.
+    """
+
+    rank: tuple[bool, float, int, int]
     slot: str
     item: int | Message
+    place: TextPlace | None
     tokens: int
 
 
@@ -44,18 +50,7 @@ class SlotLayout:
 
     kept: Mapping[int, str] = field(hash=False)
     texts: tuple[StrategyText, ...]
-    dropped: tuple[DroppedItem, ...]
-    tokens: int
-
-
-@dataclass(frozen=True, slots=True)
-class _SlotItem:
-    """One item of a slot; `rank` sorts items in the order in which they are dropped."""
-
-    rank: tuple[bool, float, int, int]
-    slot: str
-    item: int | Message
-    place: TextPlace | None
+    dropped: tuple[SlotItem, ...]
     tokens: int
 
 
@@ -73,7 +68,7 @@ def fit_slots(
     """
     items = list(_items(slots, tokens_of_seq))
     left = sum(item.tokens for item in items)
-    dropped: list[_SlotItem] = []
+    dropped: list[SlotItem] = []
     for item in sorted(items, key=lambda item: item.rank):
         if left <= room:
             break
@@ -90,14 +85,12 @@ def fit_slots(
     return SlotLayout(
         kept=dict(sorted(kept.items())),
         texts=tuple(sorted(texts, key=lambda text: text.place != "system")),
-        dropped=tuple(
-            DroppedItem(slot=item.slot, item=item.item, tokens=item.tokens) for item in dropped
-        ),
+        dropped=tuple(dropped),
         tokens=left,
     )
 
 
-def _items(slots: Sequence[StrategySlot], tokens_of_seq: Mapping[int, int]) -> Iterator[_SlotItem]:
+def _items(slots: Sequence[StrategySlot], tokens_of_seq: Mapping[int, int]) -> Iterator[SlotItem]:
     """Every item that counts, in slot order."""
     owners = _owners(slots)
     history = False
@@ -107,11 +100,11 @@ def _items(slots: Sequence[StrategySlot], tokens_of_seq: Mapping[int, int]) -> I
             if isinstance(item, Message):
                 place = _place(item, after=history)
                 tokens = known_tokens(item).count
-                yield _SlotItem((place == "system", *rank[1:]), slot.name, item, place, tokens)
+                yield SlotItem((place == "system", *rank[1:]), slot.name, item, place, tokens)
                 continue
             history = True
             if item in tokens_of_seq and owners[item] == (number, age):
-                yield _SlotItem(rank, slot.name, item, None, tokens_of_seq[item])
+                yield SlotItem(rank, slot.name, item, None, tokens_of_seq[item])
 
 
 def _place(text: Message, *, after: bool) -> TextPlace:
@@ -162,36 +155,23 @@ def choose_by_strategy(context: DecisionContext) -> PolicyChoice:
         if turn.reason == "strategy" and not turn.kept_for
         for entry in turn.entries
     }
-    return _chosen_messages(
-        context.path,
-        chosen,
-        tokens,
-        available_tokens=max(0, context.available_tokens - spared),
-        overflow_reason=context.overflow_reason,
-    )
-
-
-def _chosen_messages(
-    path: Path,
-    chosen: StrategyChoice,
-    tokens: Mapping[int, int],
-    *,
-    available_tokens: int,
-    overflow_reason: Reason,
-) -> PolicyChoice:
-    """What the slots have room for. Messages before the first user message are left out: no
-    provider takes an answer without a question."""
+    available = max(0, context.available_tokens - spared)
     whole = fit_slots(chosen.slots, room=sys.maxsize, tokens_of_seq=tokens)
-    usable = _usable(path, whole)
+    usable = _usable(context.path, whole)
     layout = fit_slots(
         chosen.slots,
-        room=available_tokens,
+        room=available,
         tokens_of_seq={seq: count for seq, count in tokens.items() if seq in usable},
     )
-    texts, first, notes = _leading(layout, path)
-    free = available_tokens - layout.tokens
+    return _send(layout, context, free=available - layout.tokens)
+
+
+def _send(layout: SlotLayout, context: DecisionContext, *, free: int) -> PolicyChoice:
+    """Send what a layout keeps, with `free` tokens to spare. Messages before the first user message
+    are left out: no provider takes an answer without a question."""
+    texts, first, notes = _leading(layout, context.path)
     dropped: dict[int, Reason] = {
-        item.item: overflow_reason if item.tokens > free else "low_priority"
+        item.item: context.overflow_reason if item.tokens > free else "low_priority"
         for item in layout.dropped
         if isinstance(item.item, int)
     }

@@ -64,7 +64,9 @@ def plan_triage(turns: Sequence[Turn], terms: TriageTerms, *, marker: int = 0) -
     newest = terms.always_include_recent
     asks = terms.use_selection and len(recent) > max(terms.skip_selection_threshold, newest)
     split = len(recent) - newest if asks else 0
-    scope = _last_turns(lookback) if lookback else say("this message")
+    scope = say("this message")
+    if lookback:
+        scope = say_count("the last turn", "the last {count} turns", lookback)
     left_out = dict.fromkeys(map(_first, turns), "")
     for turn in people[: len(people) - len(looked_at)]:
         left_out[_first(turn)] = say("older than {scope}", scope=scope)
@@ -87,17 +89,15 @@ def _recent(turns: list[Turn], *, hours: float, least: int) -> list[Turn]:
     newest = time_of(turns[-1]) if turns else None
     if hours <= 0 or len(turns) <= least or newest is None:
         return turns
+    # Compared as a span: hours may reach back to before the calendar begins.
+    longest = timedelta(hours=hours)
+    times = [time_of(turn) or newest for turn in turns]
     spared = len(turns) - least
     return [
         turn
         for position, turn in enumerate(turns)
-        if position >= spared or _within(time_of(turn), newest, hours)
+        if position >= spared or newest - times[position] <= longest
     ]
-
-
-def _within(time: datetime | None, newest: datetime, hours: float) -> bool:
-    # Compared as a span: hours may reach back to before the calendar begins.
-    return time is None or newest - time <= timedelta(hours=hours)
 
 
 def triage_reasons(
@@ -126,10 +126,6 @@ def triage_reasons(
         why = newest if plan.candidates else say("within {scope}", scope=plan.scope)
         found[_first(turn)] = "within_length", why
     return found
-
-
-def _last_turns(count: int) -> str:
-    return say_count("the last turn", "the last {count} turns", count)
 
 
 def _first(turn: Turn) -> int:

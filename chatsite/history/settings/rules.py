@@ -144,7 +144,7 @@ class ChoiceRules:
 def _policy_with(row: SettingRow[str], value: str, decided: Mapping[str, Setting[Any]]) -> Policy:
     """The policy that applies with this value of the setting `policy` or `selector`."""
     if row is HistorySettings.selector:
-        return POLICIES.with_selector(value)
+        return next(policy for policy in POLICIES.rows if policy.selector == value)
     policy = POLICIES.get(value, decided["selector"].value)
     assert policy is not None  # the grammar reads no other name
     return policy

@@ -12,6 +12,7 @@ from chatsite.conversations.turn.receipts import past_turn
 from chatsite.errors import PromptTooLarge
 from chatsite.history import Everything, Settings
 from chatsite.history.receipts.figures import ToolGroups, figures_of
+from chatsite.history.records.figures import ToolGroups
 from chatsite.history.settings.offers import Alternative, SettingSources, alternatives, as_then
 from chatsite.providers.base.provider import PUBLISHED, Price, reusable
 from chatsite.providers.tokens.sentence_vectors import SentenceVectors
@@ -136,7 +137,7 @@ class _ComparedTurn:
             decision = await self.decider.preview(self.context.with_settings(settings), loaded)
         except PromptTooLarge:
             return row | {"note": say(TOO_LARGE)}
-        found = figures_of(decision, groups, last=loaded.transcript.entries[-1].seq)
+        found = groups.figures(decision, last=loaded.transcript.entries[-1].seq)
         cost = None
         if price is not None:
             cost = price.cost(prompt=found.tokens, cached=reusable(found.leading))
