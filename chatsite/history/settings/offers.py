@@ -5,7 +5,7 @@ The page draws this list and knows no policy by itself.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -86,14 +86,10 @@ class SettingSources(Sources):
         refused = self.after(changes).refused([name for name, said in changes.items() if said])
         return refused.why if refused else ""
 
-    def shown(self, settings: Settings) -> list[Policy]:
-        """The policies that are offered: one that only an agent may allow is among them where its
-        template names it, or where it is in force."""
-        return [p for p in POLICIES.rows if self.allows(p) or p is settings.listed_policy]
-
-    def allows(self, policy: Policy) -> bool:
-        """Whether the agent's template names a policy that only it may allow."""
-        if not policy.needs_naming:
+    def lists(self, policy: Policy, settings: Settings) -> bool:
+        """Whether a policy is offered: one that only an agent may allow is where its template names
+        it, or where it is in force."""
+        if not policy.needs_naming or policy is settings.listed_policy:
             return True
         if policy.selector:
             return self.template.get(SELECTOR) == policy.selector
@@ -163,7 +159,7 @@ def offers(sources: SettingSources, settings: Settings) -> PolicyOffers:
     closed = sources.why_closed or ("" if enabled else say(WHY_SWITCHED_OFF))
     found = []
     for policy in POLICIES.rows:
-        named = sources.allows(policy) or policy is settings.listed_policy
+        named = sources.lists(policy, settings)
         changes = sources.changes_for(policy) if named and not closed else {}
         why = closed or (sources.why_not(changes) if named else say(ONLY_WHERE_NAMED))
         found.append(
@@ -205,15 +201,12 @@ class Alternative:
 def alternatives(sources: SettingSources, settings: Settings) -> tuple[Alternative, ...]:
     """Every policy there is here, whether it may be chosen or not; one that counts a length in
     two lengths."""
-    return tuple(
-        _alternative(sources, settings, policy, length)
-        for policy in sources.shown(settings)
-        for length in _lengths(policy, settings)
-    )
-
-
-def _lengths(policy: Policy, settings: Settings) -> Sequence[int | None]:
-    return sorted({SHORT, settings.length.value}) if policy.uses_length else [None]
+    found: list[Alternative] = []
+    for policy in POLICIES.rows:
+        if sources.lists(policy, settings):
+            lengths = sorted({SHORT, settings.length.value}) if policy.uses_length else [None]
+            found += [_alternative(sources, settings, policy, length) for length in lengths]
+    return tuple(found)
 
 
 def _alternative(

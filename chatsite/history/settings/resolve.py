@@ -53,6 +53,7 @@ class Sources:
             decided[name] = self._settle(ROWS[name], rules, decided)
         return Settings(
             all={name: decided[name] for name in ROWS},
+            locked_by=rules.locked_by,
             lock_reason=rules.lock_reason,
             in_room=self.room is not None,
         )
@@ -64,9 +65,9 @@ class Sources:
         HISTORY_URL and the bounds, in this order."""
 
         def allow(one: SourceValue, otherwise: object) -> SourceValue:
-            chooser = CHOOSERS[one.source]
             if one.raw is None:
                 return one
+            chooser = CHOOSERS[one.source]
             if closed := rules.close(chooser, allowed=self.url_allowed):
                 outcome, why = closed
                 return replace(one, outcome=outcome, why=why)

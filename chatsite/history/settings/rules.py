@@ -100,10 +100,8 @@ class ChoiceRules:
                 return ""
             return say(chooser.too_many, most=self.most_tokens, name=MAX_TOKENS)
         if row is not HistorySettings.length:
-            policy, other = (
-                _policy_with(row, wanted, decided),
-                _policy_with(row, otherwise, decided),
-            )
+            policy = _policy_with(row, wanted, decided)
+            other = _policy_with(row, otherwise, decided)
             # Nobody but the agent switches on what asks a model or runs an agent's own code.
             # For a policy with selectors that is asked where the selector is chosen.
             by_selector = row is HistorySettings.policy and policy.selector

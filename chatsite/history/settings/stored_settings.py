@@ -27,17 +27,8 @@ _ORIGINS: Sequence[Origin] = get_args(Origin)
 # ---- storing ---------------------------------------------------------------------------------
 def store_settings(settings: Settings) -> dict[str, Any]:
     """What receipts store: nothing of a setting that nobody set."""
-    locked_by = next(
-        (
-            one.name
-            for name in HISTORY_ROWS
-            for one in settings.all[name].said[:1]
-            if one.source == "environment" and one.outcome != "absent"
-        ),
-        "",
-    )
-    found = _store_all({name: settings.all[name] for name in HISTORY_ROWS}, locked_by)
-    conversation = _store_all(settings.conversation_in_force, locked_by)
+    found = _store_all({name: settings.all[name] for name in HISTORY_ROWS}, settings.locked_by)
+    conversation = _store_all(settings.conversation_in_force, settings.locked_by)
     if settings.in_room:
         found["in_room"] = True
     return found | {"conversation": conversation} if conversation else found
@@ -89,9 +80,16 @@ def _why(source: Origin, outcome: ClaimOutcome, by: Origin, name: str, locked_by
 def read_settings(stored: Stored) -> Settings:
     """The settings of a stored receipt, without the sources that say nothing."""
     given = {**stored, **stored.get("conversation", {})}
-    locked_by = next((found for name in HISTORY_ROWS if (found := _lock(name, stored))), "")
+    set_by_environment = (
+        one.get("name", ROWS[name].environment[0])
+        for name in HISTORY_ROWS
+        if name in stored
+        for one in _said(stored[name])
+        if one["source"] == "environment"
+    )
+    locked_by = next(set_by_environment, "")
     settings = {name: _show(row, given.get(name), locked_by) for name, row in ROWS.items()}
-    return Settings(all=settings, in_room=bool(stored.get("in_room")))
+    return Settings(all=settings, locked_by=locked_by, in_room=bool(stored.get("in_room")))
 
 
 def show_settings(settings: Settings) -> dict[str, Any]:
@@ -129,10 +127,3 @@ def _said(setting: Stored) -> Sequence[Stored]:
     """What the sources say, the strongest first."""
     said = [{"source": one} if isinstance(one, str) else one for one in setting["said"]]
     return sorted(said, key=lambda one: _ORIGINS.index(one["source"]))
-
-
-def _lock(name: str, stored: Stored) -> str:
-    """The variable of the environment that sets it, "" for none."""
-    said = _said(stored[name]) if name in stored else ()
-    found = (one for one in said if one["source"] == "environment")
-    return next((str(one.get("name", ROWS[name].environment[0])) for one in found), "")

@@ -21,11 +21,12 @@ SOURCES = later("{policy}, length: {length}")
 class Settings(HistorySettings):
     """What applies to one turn: `all` has every setting of the table by its name.
 
-    `lock_reason` is a sentence to read where the environment locks the choice, and "" elsewhere.
-    `in_room`: the conversation is held in a Talk room.
+    `locked_by` names the variable by which the environment locks the choice, and `lock_reason` is a
+    sentence to read there; both are "" where nothing is locked. `in_room`: the conversation is held in a Talk room.
     """
 
     all: Mapping[str, Setting[Any]]
+    locked_by: str = ""
     lock_reason: str = ""
     in_room: bool = False
 
@@ -47,7 +48,7 @@ class Settings(HistorySettings):
 
     @property
     def locked(self) -> bool:
-        return bool(self.lock_reason)
+        return bool(self.locked_by)
 
     @property
     def words(self) -> str:
