@@ -107,27 +107,24 @@ def checked_messages(messages: Iterable[Message]) -> tuple[Message, ...]:
     found = tuple(messages)
     seen: set[str] = set()
     for position, message in enumerate(found):
-        problem = _problem(message, seen)
-        if problem:
-            raise BadRestore(
-                say(
-                    "Message {position} can't be restored: {problem}. Nothing changed.",
-                    position=position,
-                    problem=problem,
-                )
-            )
+        if problem := _problem(message, seen):
+            raise _refusal(position, problem)
         seen.add(message.id)
     entries = [Entry(message=message, seq=seq) for seq, message in enumerate(found)]
     for position, reason in sorted(unsendable(entries).items()):
         if reason == "incomplete_tool_group":
-            raise BadRestore(
-                say(
-                    "Message {position} can't be restored: {unpaired}. Nothing changed.",
-                    position=position,
-                    unpaired=_unpaired(found[position]),
-                )
-            )
+            raise _refusal(position, _unpaired(found[position]))
     return found
+
+
+def _refusal(position: int, problem: str) -> BadRestore:
+    return BadRestore(
+        say(
+            "Message {position} can't be restored: {problem}. Nothing changed.",
+            position=position,
+            problem=problem,
+        )
+    )
 
 
 def _problem(message: Message, seen: set[str]) -> str:

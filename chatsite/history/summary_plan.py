@@ -150,14 +150,14 @@ def _line(entry: Entry) -> str:
     message = entry.message
     if message.role == "tool":
         return ""
-    said = [
+    lines = [
         (message.content or "").strip(),
         *(f"File: {attachment.name}" for attachment in message.attachments),
         actions_line([message]),
     ]
-    words = "\n".join(filter(None, said))
+    text = "\n".join(filter(None, lines))
     speaker = message.speaker or ("User" if message.role == "user" else "Assistant")
-    return f"{speaker}: {words}" if words else ""
+    return f"{speaker}: {text}" if text else ""
 
 
 def shorten_middle(text: str, *, tokens: int) -> str:

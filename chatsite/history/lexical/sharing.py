@@ -55,15 +55,12 @@ class Sharing:
         """Completes "recalled because ..."; "" where no rare word in it or around it is shared."""
         if own := self._between(place, place + 1):
             return f"{SHARES}{_quoted(own)}{_SHARED}"
-        if near := self._near(place):
+        start, end = self._index.session(place)
+        if near := self._between(max(start, place - REACH), min(end, place + REACH + 1)):
             return f"{NEAR}{_quoted(near)}{_SAID}"
-        if self._on_named_day(place):
+        if self._days and self._index.session_number(place) in self._days:
             return NAMES_TIME
         return ""
-
-    def _near(self, place: int) -> list[str]:
-        start, end = self._index.session(place)
-        return self._between(max(start, place - REACH), min(end, place + REACH + 1))
 
     def _between(self, start: int, end: int) -> list[str]:
         """The rarest shared words, as many as are named: looking up the others takes as long."""
@@ -78,9 +75,6 @@ class Sharing:
                 return True
             at += 1
         return False
-
-    def _on_named_day(self, place: int) -> bool:
-        return bool(self._days) and self._index.session_number(place) in self._days
 
 
 def show_why(stored: str) -> str:

@@ -117,33 +117,33 @@ def explain_forgetting(
     if now is None:
         return Explanation(sent=False, sentences=_unknown(problem), turn=None, fixes=())
     if now.reason == "greeting":
-        return Explanation(sent=False, sentences=(_greeting(now),), turn=None, fixes=())
+        greeting = say("It is {reason}.", reason=now.sentence)
+        return Explanation(sent=False, sentences=(greeting,), turn=None, fixes=())
     changed = next((i for i in range(len(past), 0, -1) if past[i - 1].sent != now.sent), 0)
     story = _changed(past, changed, now) if changed else _unchanged(past, now, trail)
     notes = tuple(str(note) for note in (coming or {}).get("notes", ()))
     turn = past[changed].asked if 0 < changed < len(past) else None
+    fixes = () if now.sent else _FIXES.get(now.reason, ("pin", "ask"))
+    if pinned:
+        fixes = tuple(fix for fix in fixes if fix != "pin")
     return Explanation(
         sent=now.sent,
         sentences=(*story, *(() if ahead else _unknown(problem)), *notes),
         turn=turn.turn if turn else None,
-        fixes=() if now.sent else _fixes(now.reason, pinned=pinned),
+        fixes=fixes,
     )
-
-
-def _greeting(now: _PastVerdict) -> str:
-    return say("It is {reason}.", reason=now.sentence)
 
 
 def _changed(past: Sequence[_PastVerdict], changed: int, now: _PastVerdict) -> tuple[str, ...]:
     """It left or came back: `past[changed]` is the first verdict that the next message shares."""
-    if changed == len(past):
-        if now.sent:
-            first = say("It wasn't sent with your last message.")
-            return (first, _with_reason(say("It will be sent with your next one"), now))
-        first = say("It was sent with your last message.")
-        return (first, _with_reason(say("It won't be sent with your next one"), now))
-    then = past[changed]
-    return (_with_reason(_turning_point(then), then), _still(then, now))
+    if changed < len(past):
+        then = past[changed]
+        return (_with_reason(_turning_point(then), then), _still(then, now))
+    if now.sent:
+        first = say("It wasn't sent with your last message.")
+        return (first, _with_reason(say("It will be sent with your next one"), now))
+    first = say("It was sent with your last message.")
+    return (first, _with_reason(say("It won't be sent with your next one"), now))
 
 
 def _turning_point(then: _PastVerdict) -> str:
@@ -176,17 +176,15 @@ def _unchanged(
     past: Sequence[_PastVerdict], now: _PastVerdict, trail: MessageTrail
 ) -> tuple[str, ...]:
     """The next message's verdict is that of all before, as far as is known."""
-    if now.asked is None:
-        sent, left_out = (
-            later("It will be sent with your next message"),
-            later("It won't be sent with your next message"),
-        )
+    if now.asked is None and now.sent:
+        words = say("It will be sent with your next message")
+    elif now.asked is None:
+        words = say("It won't be sent with your next message")
+    elif now.sent:
+        words = say("It was sent with your last message")
     else:
-        sent, left_out = (
-            later("It was sent with your last message"),
-            later("It wasn't sent with your last message"),
-        )
-    first = _with_reason(say(sent if now.sent else left_out), now)
+        words = say("It wasn't sent with your last message")
+    first = _with_reason(words, now)
     if not past:
         return (first,)
     return (first, _ever_since(len(trail.asked), sent=now.sent, whole=trail.whole))
@@ -238,20 +236,14 @@ def _with_reason(sentence: str, verdict: _PastVerdict) -> str:
 
 
 def _unknown(problem: str) -> tuple[str, ...]:
-    said = say("What holds for your next message can't be said now.")
-    return (f"{said} {problem}".strip(),)
-
-
-def _fixes(reason: str, *, pinned: bool) -> tuple[Fix, ...]:
-    found: tuple[Fix, ...] = _FIXES.get(reason, ("pin", "ask"))
-    return tuple(fix for fix in found if not (pinned and fix == "pin"))
+    sentence = say("What holds for your next message can't be said now.")
+    return (f"{sentence} {problem}".strip(),)
 
 
 def _past_verdict(
     receipt: StoredReceipt | None, seq: int, asked: TrailMessage | None
 ) -> _PastVerdict | None:
-    verdict = _verdict(receipt, seq) if receipt else None
-    if receipt is None or verdict is None:
+    if receipt is None or (verdict := _verdict(receipt, seq)) is None:
         return None
     reason = str(verdict["reason"])
     return _PastVerdict(
@@ -274,6 +266,6 @@ def _source(receipt: StoredReceipt, reason: str) -> str:
     name = _SETTING.get(reason, "")
     if name == "length" and not receipt.get("facts", {}).get("length"):
         name = "policy"
-    said = receipt.get("settings", {}).get(name, {})
-    source = _SOURCES.get(said.get("source", ""), "")
-    return say(source) if source and said.get("value") is not None else ""
+    setting = receipt.get("settings", {}).get(name, {})
+    source = _SOURCES.get(setting.get("source", ""), "")
+    return say(source) if source and setting.get("value") is not None else ""

@@ -90,7 +90,6 @@ class _Rebuilding:
             yield message
 
     def _stored_messages(self, run: StoredRun) -> Iterator[Message]:
-        inside = [e for e in self.stored.entries if run.first <= e.seq <= run.last]
         match sorted(seq for seq in {run.first, run.last} if seq not in self.entries):
             case [seq]:
                 self.differences.append(say("Message {seq} isn't stored any more.", seq=seq))
@@ -98,8 +97,9 @@ class _Rebuilding:
                 self.differences.append(
                     say("Message {first} and {last} isn't stored any more.", first=first, last=last)
                 )
-        for entry in inside:
-            yield (shorten_answer(entry, run.shortened) if run.shortened else entry).message
+        for entry in self.stored.entries:
+            if run.first <= entry.seq <= run.last:
+                yield (shorten_answer(entry, run.shortened) if run.shortened else entry).message
 
     def _written(self, item: AddedMessage) -> Message | None:
         if item.kind == "summary":

@@ -216,7 +216,7 @@ def _alternative(
     changes: dict[str, str | None] = {} if closed else sources.changes_for(policy)
     if length is not None and not closed:
         changes[LENGTH] = str(length)
-    there = settings.with_values(
+    compared = settings.with_values(
         {
             "policy": policy.name,
             "selector": policy.selector or settings.selector.value,
@@ -227,11 +227,11 @@ def _alternative(
     return Alternative(
         key=policy.key if length is None else f"{policy.key} {length}",
         label=policy.label if length is None else f"{policy.label} {length:,}",
-        settings=there,
+        settings=compared,
         in_force=in_force and length in (None, settings.length.value),
         why=closed or sources.why_not(changes),
         changes=changes,
-        asks_model=there.active_policy.asks_model,
+        asks_model=compared.active_policy.asks_model,
     )
 
 

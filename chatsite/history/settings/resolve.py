@@ -78,12 +78,13 @@ class Sources:
             )
             return replace(one, outcome="not allowed", why=why) if why else one
 
-        said = [*read_written(row, template=self.template, room=self.room), built_in(row)]
+        claims = [*read_written(row, template=self.template, room=self.room), built_in(row)]
         for source in CHOOSERS:
             given = self.conversation if source == "conversation" else self.url
-            otherwise = next(one.value for one in said if one.is_usable)
-            said = [*(allow(one, otherwise) for one in read_choice(row, source, given)), *said]
-        return decide_value([*read_environment(row, self.environment), *said])
+            otherwise = next(one.value for one in claims if one.is_usable)
+            chosen = read_choice(row, source, given)
+            claims = [*(allow(one, otherwise) for one in chosen), *claims]
+        return decide_value([*read_environment(row, self.environment), *claims])
 
 
 def resolve(

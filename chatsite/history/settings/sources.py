@@ -20,6 +20,7 @@ from chatsite.history.settings.grammar import (
     printable_json,
 )
 from chatsite.history.settings.row import Setting, SettingRow, SourceValue
+from chatsite.history.settings.table import HistorySettings
 from chatsite.wording import later, say
 
 T = TypeVar("T")
@@ -90,15 +91,16 @@ def read_written(
     found: list[SourceValue] = []
     for source, given in written.items():
         section = given.get(PLACE) if row.group == PLACE else given
-        section = section if isinstance(section, Mapping) else {}
-        values = [
-            _read_json(row, source, row.template, section.get(row.template)),
-            *_near_names(source, row.template, section),
+        values = section if isinstance(section, Mapping) else {}
+        claims = [
+            _read_json(row, source, row.template, values.get(row.template)),
+            *_near_names(source, row.template, values),
         ]
-        prefix = f"{PLACE}." if row.group == PLACE else ""
-        found += [replace(one, name=f"{prefix}{one.name}") for one in values]
-    if row.name == "enabled":
-        # It stands for the object `conversation` as a whole.
+        if row.group == PLACE:
+            claims = [replace(one, name=f"{PLACE}.{one.name}") for one in claims]
+        found += claims
+    if row is HistorySettings.enabled:
+        # What is wrong with the object `conversation` as a whole is shown with its first setting.
         found += [fault for source, given in written.items() for fault in _faults(source, given)]
     return found
 
@@ -135,9 +137,9 @@ def built_in(row: SettingRow[Any]) -> SourceValue:
     return _won("built in", "", raw, row.built_in)
 
 
-def decide_value(said: Sequence[SourceValue]) -> Setting[Any]:
+def decide_value(claims: Sequence[SourceValue]) -> Setting[Any]:
     """The first usable value wins, and overrules the others; one of them must be usable."""
-    winner = next(one for one in said if one.is_usable)
+    winner = next(one for one in claims if one.is_usable)
 
     def overrule(one: SourceValue) -> SourceValue:
         if not one.is_usable or one is winner:
@@ -145,7 +147,7 @@ def decide_value(said: Sequence[SourceValue]) -> Setting[Any]:
         why = claim_words.overruled(one.source, by=winner.source, name=winner.name)
         return replace(one, outcome="overruled", why=why)
 
-    return Setting(value=winner.value, source=winner.source, said=tuple(map(overrule, said)))
+    return Setting(value=winner.value, source=winner.source, said=tuple(map(overrule, claims)))
 
 
 def _won(source: Origin, name: str, raw: str | None, value: object) -> SourceValue:

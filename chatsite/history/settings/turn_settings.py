@@ -21,8 +21,9 @@ SOURCES = later("{policy}, length: {length}")
 class Settings(HistorySettings):
     """What applies to one turn: `all` has every setting of the table by its name.
 
-    `locked_by` names the variable by which the environment locks the choice, and `lock_reason` is a
-    sentence to read there; both are "" where nothing is locked. `in_room`: the conversation is held in a Talk room.
+    `locked_by` names the variable by which the environment locks the choice, and `lock_reason` is
+    the sentence about that; both are "" where nothing is locked. `in_room`: the conversation is
+    held in a Talk room.
     """
 
     all: Mapping[str, Setting[Any]]
