@@ -51,7 +51,7 @@ def decide(
     measured instead: nothing older is sent, and the decision's tokens exceed its limit.
     """
     given = DecisionInput(
-        transcript=within_talk_limit(transcript, settings.terms.talk_limit),
+        transcript=within_talk_limit(transcript, settings.talk_limit),
         settings=settings,
         head=head,
         window=window,

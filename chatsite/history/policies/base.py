@@ -61,13 +61,10 @@ class TriageTerms:
 
 @dataclass(frozen=True, kw_only=True)
 class Terms(PathTerms, TriageTerms):
-    """The settings that a policy's choice, reach and words depend on, as plain values.
-
-    `talk_limit` is how many messages of a Talk room are read, None elsewhere."""
+    """The settings that a policy's choice, reach and words depend on, as plain values."""
 
     length: int = 20
     step: int = 1
-    talk_limit: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,8 +128,7 @@ class Policy:
     # A running summary is part of what it sends.
     uses_summary: bool = False
 
-    # The settings that have an effect only under it, by their names in `Settings` and
-    # `ConversationSettings`.
+    # The settings that have an effect only under it, by name.
     own_settings: frozenset[str] = frozenset()
     # The setting `length` counts for it.
     uses_length: bool = False

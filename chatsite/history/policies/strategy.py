@@ -186,17 +186,12 @@ def _send(layout: SlotLayout, context: DecisionContext, *, free: int) -> PolicyC
         if sent:
             return TurnRule(reason="strategy", apart=apart)
         lost = [dropped[entry.seq] for entry in turn.entries if entry.seq in dropped]
-        return TurnRule(reason=_of_whole(lost))
+        if not lost:
+            return TurnRule(reason="not_chosen")
+        # There was no room for the turn only where there was none for any message of it.
+        return TurnRule(reason="low_priority" if "low_priority" in lost else lost[0])
 
     return PolicyChoice(rule=rule, tail=None, texts=texts, notes=notes)
-
-
-def _of_whole(lost: Sequence[Reason]) -> Reason:
-    """The reason of a turn of which nothing is sent, from those of its chosen messages: there was
-    no room for the turn only where there was none for any of them."""
-    if not lost:
-        return "not_chosen"
-    return "low_priority" if "low_priority" in lost else lost[0]
 
 
 def _usable(path: Path, layout: SlotLayout) -> set[int]:

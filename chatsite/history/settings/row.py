@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Generic, Literal, TypeVar, overload
 
-from chatsite.encoding import Record
+from chatsite.encoding import Record, encode_fields
 from chatsite.history.settings.claim_words import ClaimOutcome, Origin
 from chatsite.history.settings.grammar import Grammar
 
@@ -36,13 +36,7 @@ class SourceValue(Record):
         return self.outcome == "won"
 
     def to_dict(self) -> dict[str, Any]:
-        return {
-            "source": self.source,
-            "name": self.name,
-            "raw": self.raw,
-            "outcome": self.outcome,
-            "why": self.why,
-        }
+        return {name: told for name, told in encode_fields(self).items() if name != "value"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,11 +103,6 @@ class SettingRow(Generic[T]):
     def __get__(self, settings: FoundSettings | None, table: type) -> SettingRow[T] | Setting[T]:
         """The row itself from the table, the setting from settings that were decided."""
         return self if settings is None else settings.all[self.name]
-
-    @property
-    def locks(self) -> bool:
-        """Whether a person can choose nothing any more while the environment sets it."""
-        return self.group == "history"
 
     def name_in(self, source: Origin) -> str:
         """The name that this source usually has for it, "" for what is built in."""

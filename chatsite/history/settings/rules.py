@@ -20,10 +20,10 @@ from chatsite.history.settings.grammar import Number, OneOf, is_blank
 from chatsite.history.settings.row import Setting, SettingRow
 from chatsite.history.settings.sources import read_variable
 from chatsite.history.settings.table import (
+    HISTORY_ROWS,
     MAX_LENGTH,
     MAX_TOKENS,
     REASON,
-    ROWS,
     WHO_MAY_LINK,
     HistorySettings,
 )
@@ -54,7 +54,8 @@ class ChoiceRules:
             return None if is_blank(raw) else read_variable(name, raw, Number(least))
 
         who = environment.get(WHO_MAY_LINK, "")
-        locking = (name for row in ROWS.values() if row.locks for name in row.environment)
+        # The settings of `conversation` lock nothing.
+        locking = (name for row in HISTORY_ROWS.values() for name in row.environment)
         locked_by = next((name for name in locking if not is_blank(environment.get(name))), "")
         reason = environment.get(REASON, "").strip() or LOCK_REASON
         return cls(
@@ -107,7 +108,7 @@ class ChoiceRules:
             by_selector = row is HistorySettings.policy and policy.selector
             if policy.needs_naming and not by_selector and template.get(row.template) != wanted:
                 return say(chooser.only_named, value=wanted, name=row.template)
-            terms = terms_of(decided, in_room=False)
+            terms = terms_of(decided)
             wanted, otherwise = _most_turns(policy, terms), _most_turns(other, terms)
         return self._refuse_turns(
             chooser,

@@ -10,7 +10,7 @@ from chatsite.history.policies.base import Everything, Policy, Reach, Terms, Tok
 from chatsite.history.policies.cuts import SWITCHED_OFF, unknown_policy
 from chatsite.history.policies.table import POLICIES
 from chatsite.history.settings.row import Setting
-from chatsite.history.settings.table import CONVERSATION_ROWS, ROWS, HistorySettings
+from chatsite.history.settings.table import CONVERSATION_ROWS, HistorySettings
 from chatsite.wording import later, say
 
 # What `name_sources` says in English; a receipt is shown with its translation.
@@ -42,7 +42,7 @@ class Settings(HistorySettings):
         name = self.policy.value
         # Only the receipt of an older version can name a policy that isn't known.
         policy = POLICIES.get(name, self.selector.value) or unknown_policy(name)
-        object.__setattr__(self, "terms", terms_of(self.all, in_room=self.in_room))
+        object.__setattr__(self, "terms", terms_of(self.all))
         object.__setattr__(self, "listed_policy", policy)
         active = policy if self.enabled.value else SWITCHED_OFF
         object.__setattr__(self, "active_policy", active)
@@ -50,6 +50,11 @@ class Settings(HistorySettings):
     @property
     def locked(self) -> bool:
         return bool(self.locked_by)
+
+    @property
+    def talk_limit(self) -> int | None:
+        """How many of the Talk room's newest messages are read, None elsewhere."""
+        return self.talk_context_limit.value if self.in_room else None
 
     @property
     def words(self) -> str:
@@ -89,13 +94,9 @@ class Settings(HistorySettings):
         return replace(self, all={**self.all, **changed})
 
 
-def terms_of(settings: Mapping[str, Setting[Any]], *, in_room: bool) -> Terms:
+def terms_of(settings: Mapping[str, Setting[Any]]) -> Terms:
     """The values that policies read: each field of the terms has the name of its setting."""
-    limit = settings["talk_context_limit"].value if in_room else None
-    return Terms(**{name: settings[name].value for name in _TERMS}, talk_limit=limit)
-
-
-_TERMS = tuple(one.name for one in fields(Terms) if one.name in ROWS)
+    return Terms(**{one.name: settings[one.name].value for one in fields(Terms)})
 
 
 def reach(settings: Settings, *, room: int) -> Reach:

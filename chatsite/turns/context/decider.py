@@ -173,7 +173,7 @@ class Decider:
         self, context: TurnContext, transcript: Transcript, *, preview: bool
     ) -> DecisionInputs:
         transcript = await self._count(context, transcript)
-        transcript = within_talk_limit(transcript, context.settings.terms.talk_limit)
+        transcript = within_talk_limit(transcript, context.settings.talk_limit)
         head = await self.counter(context).head()
         return DecisionInputs(context=context, transcript=transcript, head=head, preview=preview)
 

@@ -65,7 +65,7 @@ def test_all_twelve_settings_of_the_conversation_may_stand_in_the_rooms_file() -
     assert settings.lookback_count.source == "environment"
     assert (settings.talk_context_limit.value, settings.talk_context_limit.source) == (40, "room")
     assert settings.selection_timeout.source == "template"
-    assert settings.terms.talk_limit == 40
+    assert settings.talk_limit == 40
 
 
 def test_a_receipt_keeps_what_the_room_said() -> None:
