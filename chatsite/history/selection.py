@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 
 from chatsite.history.token_estimate import tokens_of
-from chatsite.messages import Attachment, Message, Role
+from chatsite.messages import Message, Role
 
 _LABELS: dict[Role, str] = {
     "user": "User",
@@ -81,8 +81,5 @@ def _is_finite(number: float) -> bool:
 def _as_text(message: Message) -> str:
     label = message.speaker or _LABELS[message.role]
     first = f"{label}: {message.content}" if message.content else f"{label}:"
-    return "\n".join([first, *(f"File: {_name(file)}" for file in message.attachments)])
-
-
-def _name(file: Attachment) -> str:
-    return file.name or file.id or "attachment"
+    files = (file.name or file.id or "attachment" for file in message.attachments)
+    return "\n".join([first, *(f"File: {name}" for name in files)])

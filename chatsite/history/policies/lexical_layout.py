@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 from chatsite.history.evidence import AddedMessage
 from chatsite.history.lexical.words import asks_only, is_question
@@ -58,43 +57,34 @@ def lay_out(overflow: Overflow) -> LexicalLayout:
     return plan.cut_down()
 
 
-@dataclass(frozen=True)
 class _Plan:
-    overflow: Overflow
+    """The room and the candidates of a layout, all from one overflow."""
+
+    def __init__(self, overflow: Overflow) -> None:
+        self.overflow = overflow
+        sent, last = overflow.verdict.sent, overflow.last_not_loaded or 0
+        marked = [turn for turn in sent if turn.kept_for]
+        # All marked turns, but for the oldest ones where not all fit.
+        self.spared = list(marked)
+        while _tokens(self.spared) > overflow.limit - overflow.fixed:
+            self.spared.pop(0)
+        # Tokens for all other turns and for quotes.
+        self.room = overflow.limit - overflow.fixed - _tokens(self.spared)
+        # The turns that may be the tail: nothing is missing below them. None while a marked turn
+        # has no room: that one has the stronger claim.
+        fits = len(self.spared) == len(marked)
+        loose = [turn for turn in sent if not turn.kept_for and turn.first > last]
+        self.loose = loose if fits else []
+        # Tokens that the newest turns may take, all the room where nothing was searched for; and
+        # those that a cut leaves of them.
+        self.most_tail = self.room * TAIL // 100 if overflow.evidence.recall else self.room
+        self.low_tail = self.most_tail * overflow.low_water // 100
+        self.asked = overflow.verdict.current.turn.entries[0].message
+        # Quotes for a question may push out older turns and quotes.
+        self.forces = is_question(self.asked.content or "")
+        self.most_new = self._most_new()
 
     # ---- turns ---------------------------------------------------------------------------------
-    @cached_property
-    def spared(self) -> Sequence[TurnVerdict]:
-        """The marked turns, but for the oldest ones where not all fit."""
-        found = [turn for turn in self.overflow.verdict.sent if turn.kept_for]
-        while _tokens(found) > self.overflow.limit - self.overflow.fixed:
-            found.pop(0)
-        return found
-
-    @cached_property
-    def room(self) -> int:
-        """Tokens for all other turns and for quotes."""
-        return self.overflow.limit - self.overflow.fixed - _tokens(self.spared)
-
-    @cached_property
-    def loose(self) -> Sequence[TurnVerdict]:
-        """The turns that may be the tail: nothing is missing below them. None while a marked turn
-        has no room: that one has the stronger claim."""
-        sent, last = self.overflow.verdict.sent, self.overflow.last_not_loaded or 0
-        if sum(bool(turn.kept_for) for turn in sent) > len(self.spared):
-            return []
-        return [turn for turn in sent if not turn.kept_for and turn.first > last]
-
-    @cached_property
-    def most_tail(self) -> int:
-        """Tokens that the newest turns may take: all the room where nothing was searched for."""
-        return self.room * TAIL // 100 if self.overflow.evidence.recall else self.room
-
-    @property
-    def low_tail(self) -> int:
-        """Tokens of the newest turns that a cut leaves."""
-        return self.most_tail * self.overflow.low_water // 100
-
     def newest(self, most: int) -> list[TurnVerdict]:
         """The newest turns within `most` tokens, but two where the room is enough."""
         found: list[TurnVerdict] = []
@@ -150,17 +140,7 @@ class _Plan:
         return LexicalLayout(cut=cut, tail=tail, spared=self.spared, earlier=earlier, new=new)
 
     # ---- quotes --------------------------------------------------------------------------------
-    @cached_property
-    def asked(self) -> str:
-        return self.overflow.verdict.current.turn.entries[0].message.content or ""
-
-    @property
-    def forces(self) -> bool:
-        """Whether quotes for this message may push out older turns and quotes."""
-        return is_question(self.asked)
-
-    @cached_property
-    def most_new(self) -> int:
+    def _most_new(self) -> int:
         """Tokens that new quotes may take: a share for what only asks, less for the others."""
         share = self.overflow.recall_share
         part, least = ALSO_ASKS if self.forces else ASKS_NOTHING
@@ -170,9 +150,9 @@ class _Plan:
         else:
             most = self.room * share // 100
             few = most // part
-        if not asks_only(self.asked):
+        if not asks_only(self.asked.content or ""):
             return few
-        tokens = known_tokens(self.overflow.verdict.current.turn.entries[0].message).count
+        tokens = known_tokens(self.asked).count
         return max(few, int(most * (SHORT / max(tokens, SHORT)) ** 2))
 
     def _earlier(self, tail: Sequence[TurnVerdict]) -> tuple[QuotableMessages, tuple[Quotes, ...]]:
