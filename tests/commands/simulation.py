@@ -13,6 +13,7 @@ from chatsite.conversations.records import LoadedPath
 from chatsite.errors import PromptTooLarge
 from chatsite.history import BACKGROUND, Entry, NotLoaded, Settings, Transcript, Users, reach
 from chatsite.history.receipts.figures import DecisionFigures, ToolGroups, figures_of
+from chatsite.history.records.figures import DecisionFigures, ToolGroups
 from chatsite.kv_cache.books import LOADED, UNLOADED
 from chatsite.providers.base.provider import Price, reusable
 from chatsite.turns.context.decider import Decider
@@ -51,9 +52,9 @@ class SimulationTotals:
         self.tokens += found.tokens
         self.leading += found.leading
         self.answers += answer
-        self.groups += found.groups.held
-        self.groups_left_out += found.groups.left_out
-        self.groups_cut += found.groups.cut
+        self.groups += found.groups
+        self.groups_left_out += found.groups_left_out
+        self.groups_cut += found.groups_cut
         self.noted += noted
         if price is None or self.cost is None:
             self.cost = None
@@ -101,7 +102,7 @@ class Replay:
             except PromptTooLarge:
                 found.too_large += 1
             else:
-                result = figures_of(decision, groups, last=place)
+                result = groups.figures(decision, last=place)
                 noted = bool(decision.notes)
                 found.add(result, answer=answer, price=self.price, noted=noted)
                 previous = decision.to_stored()

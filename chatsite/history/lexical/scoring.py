@@ -125,8 +125,8 @@ def _stretches(index: Index, term: str, counts: Mapping[int, int]) -> list[Stret
             found.append((begin, near))
         else:
             at = first - begin
-            known = near[at : at + len(around)]
-            near[at : at + len(known)] = [*map(add, known, around), *around[len(known) :]]
+            overlap = near[at : at + len(around)]
+            near[at : at + len(overlap)] = [*map(add, overlap, around), *around[len(overlap) :]]
         if behind > after:
             after = behind
     found += ((start, [1.0] * (end - start)) for start, end in dated.items())

@@ -52,7 +52,7 @@ def lay_out(overflow: Overflow) -> LexicalLayout:
     """The previous layout with more at its end, where that fits; else one with less."""
     plan = _Plan(overflow)
     cut = overflow.previous_cut
-    if cut is not None and (kept := plan.kept(cut)) is not None:
+    if cut is not None and (kept := plan.keep(cut)) is not None:
         return kept
     return plan.cut_down()
 
@@ -97,7 +97,7 @@ class _Plan:
         return found
 
     # ---- layouts -------------------------------------------------------------------------------
-    def kept(self, cut: int) -> LexicalLayout | None:
+    def keep(self, cut: int) -> LexicalLayout | None:
         """The layout with the previous cut and all earlier quotes; None where that has no room, or
         too little for what is asked for now."""
         tail = [turn for turn in self.loose if turn.first >= cut]
@@ -112,10 +112,10 @@ class _Plan:
         one_more = self.loose[len(self.loose) - len(tail) - 1 : len(self.loose) - len(tail)]
         if one_more and _tokens((*one_more, *tail)) <= self.low_tail:
             return None  # The room has grown since: a new cut leaves more.
-        quotable, earlier = self._earlier(tail)
+        quotable, earlier = self._keep_quotes(tail)
         free = self.room - _tokens(tail) - _taken(earlier)
         # With all the room where the message may push older things out: then it has to fit.
-        new = self._new(quotable, earlier, self.room if self.forces else free)
+        new = self._quote_hits(quotable, earlier, self.room if self.forces else free)
         if free < 0 or new.tokens > free:
             return None
         return LexicalLayout(cut=cut, tail=tail, spared=self.spared, earlier=earlier, new=new)
@@ -125,17 +125,17 @@ class _Plan:
         until there is room for what is asked for now."""
         low = self.overflow.low_water
         tail = self.newest(self.low_tail)
-        quotable, earlier = self._earlier(tail)
+        quotable, earlier = self._keep_quotes(tail)
         free = self.room - _tokens(tail)
         down_to = max(0, self.room * low // 100 - _tokens(tail))
         while earlier and _taken(earlier) > down_to:
             earlier = earlier[1:]
         while earlier and self.forces:
-            wanted = self._new(quotable, earlier, self.room)
+            wanted = self._quote_hits(quotable, earlier, self.room)
             if wanted.tokens <= free - _taken(earlier):
                 break
             earlier = earlier[1:]
-        new = self._new(quotable, earlier, free - _taken(earlier))
+        new = self._quote_hits(quotable, earlier, free - _taken(earlier))
         cut = tail[0].first if tail else self.overflow.verdict.current.first
         return LexicalLayout(cut=cut, tail=tail, spared=self.spared, earlier=earlier, new=new)
 
@@ -155,7 +155,9 @@ class _Plan:
         tokens = known_tokens(self.asked).count
         return max(few, int(most * (SHORT / max(tokens, SHORT)) ** 2))
 
-    def _earlier(self, tail: Sequence[TurnVerdict]) -> tuple[QuotableMessages, tuple[Quotes, ...]]:
+    def _keep_quotes(
+        self, tail: Sequence[TurnVerdict]
+    ) -> tuple[QuotableMessages, tuple[Quotes, ...]]:
         """What may be quoted beside these turns, and what stands before them, the oldest first."""
         sent = sorted((*self.spared, *tail), key=lambda turn: turn.first)
         recall = self.overflow.evidence.recall
@@ -164,13 +166,13 @@ class _Plan:
         quoted = {entry.seq for entry in self.overflow.quotes.entries}
         found: list[Quotes] = []
         for turn in reversed(sent):
-            if turn.turn.quoted and self._stood(turn.first):
+            if turn.turn.quoted and self._was_quoted(turn.first):
                 quotes = quotable.earlier(turn, without=quoted)
                 quoted |= {entry.seq for entry in quotes.entries}
                 found += [quotes] if quotes.entries else []
         return quotable, tuple(reversed(found))
 
-    def _stood(self, first: int) -> bool:
+    def _was_quoted(self, first: int) -> bool:
         """Whether a turn's quotes were in the previous request, as far as that is known: what went
         for want of room doesn't come back and change the beginning again."""
         previous = self.overflow.evidence.previous
@@ -179,7 +181,9 @@ class _Plan:
         items = (item for item in previous.layout if isinstance(item, AddedMessage))
         return any(item.kind == "recalled" and item.id == f"{first}" for item in items)
 
-    def _new(self, quotable: QuotableMessages, earlier: Sequence[Quotes], room: int) -> Quotes:
+    def _quote_hits(
+        self, quotable: QuotableMessages, earlier: Sequence[Quotes], room: int
+    ) -> Quotes:
         """The quotes for the current message: the same as in an earlier round of its turn."""
         quoted = {entry.seq for quotes in earlier for entry in quotes.entries}
         quoted |= {entry.seq for entry in self.overflow.quotes.entries}

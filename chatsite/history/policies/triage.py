@@ -74,11 +74,11 @@ def plan_triage(turns: Sequence[Turn], terms: TriageTerms, *, marker: int = 0) -
         left_out[_first(turn)] = say(
             "more than {hours:g} hours older than the newest turn", hours=hours
         )
-    kept = set(map(_first, recent))
+    recent_firsts = set(map(_first, recent))
     return TriagePlan(
         certain=tuple(recent[split:]),
         candidates=tuple(recent[:split]),
-        left_out={first: why for first, why in left_out.items() if first not in kept},
+        left_out={first: why for first, why in left_out.items() if first not in recent_firsts},
         scope=scope,
     )
 

@@ -150,16 +150,16 @@ def _turning_point(then: _PastVerdict) -> str:
     """With which of the user's messages it left or came back, and how many came since."""
     asked = then.asked
     assert asked is not None
-    told = {"number": f"{asked.number:,}", "text": asked.text}
+    values = {"number": f"{asked.number:,}", "text": asked.text}
     if then.sent and asked.since:
         return say_count(
             "It came back at turn {number}, {count} exchange later, when you sent “{text}”",
             "It came back at turn {number}, {count} exchanges later, when you sent “{text}”",
             asked.since,
-            **told,
+            **values,
         )
     if then.sent:
-        return say("It came back at turn {number}, when you sent “{text}”", **told)
+        return say("It came back at turn {number}, when you sent “{text}”", **values)
     if asked.since:
         return say_count(
             "It dropped out of the context at turn {number}, {count} exchange later, when you "
@@ -167,9 +167,9 @@ def _turning_point(then: _PastVerdict) -> str:
             "It dropped out of the context at turn {number}, {count} exchanges later, when you "
             "sent “{text}”",
             asked.since,
-            **told,
+            **values,
         )
-    return say("It dropped out of the context at turn {number}, when you sent “{text}”", **told)
+    return say("It dropped out of the context at turn {number}, when you sent “{text}”", **values)
 
 
 def _unchanged(
@@ -229,10 +229,10 @@ def _with_reason(sentence: str, verdict: _PastVerdict) -> str:
     is a phrase in any language, so nothing is joined to it but a colon."""
     if verdict.reason == "current":
         return say("{sentence}.", sentence=sentence)
-    told = {"sentence": sentence, "reason": verdict.sentence, "source": verdict.source}
+    values = {"sentence": sentence, "reason": verdict.sentence, "source": verdict.source}
     if verdict.source:
-        return say("{sentence}: {reason} ({source}).", **told)
-    return say("{sentence}: {reason}.", **told)
+        return say("{sentence}: {reason} ({source}).", **values)
+    return say("{sentence}: {reason}.", **values)
 
 
 def _unknown(problem: str) -> tuple[str, ...]:

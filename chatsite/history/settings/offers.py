@@ -69,9 +69,9 @@ class SettingSources(Sources):
         """The first of these values of the kept choice that doesn't count; one that a link
         overrules would count."""
         for row, setting in choosable(self.resolve()):
-            said = next(one for one in setting.said if one.source == "conversation")
-            if row.url in names and said.outcome in ("bad", "locked", "not allowed"):
-                return said
+            claim = next(one for one in setting.said if one.source == "conversation")
+            if row.url in names and claim.outcome in ("bad", "locked", "not allowed"):
+                return claim
         return None
 
     def changes_for(self, policy: Policy) -> dict[str, str | None]:
@@ -83,7 +83,7 @@ class SettingSources(Sources):
 
     def why_not(self, changes: Changes) -> str:
         """Why this can't be chosen, or ""."""
-        refused = self.after(changes).refused([name for name, said in changes.items() if said])
+        refused = self.after(changes).refused([name for name, value in changes.items() if value])
         return refused.why if refused else ""
 
     def lists(self, policy: Policy, settings: Settings) -> bool:

@@ -26,7 +26,7 @@ _ORIGINS: Sequence[Origin] = get_args(Origin)
 
 # ---- storing ---------------------------------------------------------------------------------
 def store_settings(settings: Settings) -> dict[str, Any]:
-    """What receipts store: nothing of a setting that nobody set."""
+    """Store the settings that somebody set, for a receipt."""
     found = _store_all({name: settings.all[name] for name in HISTORY_ROWS}, settings.locked_by)
     conversation = _store_all(settings.conversation_in_force, settings.locked_by)
     if settings.in_room:
@@ -40,19 +40,19 @@ def _store_all(settings: Mapping[str, Setting[Any]], locked_by: str) -> dict[str
 
 
 def _store(row: SettingRow[Any], setting: Setting[Any], locked_by: str) -> dict[str, Any]:
-    """Nothing where nobody set it."""
-    said = [one for one in setting.said[:-1] if one.outcome != "absent"]
-    if not said:
+    """Store a setting; nothing where nobody set it."""
+    claims = [one for one in setting.said[:-1] if one.outcome != "absent"]
+    if not claims:
         return {}
-    stored = {"said": [_store_said(row, one, setting, locked_by) for one in said]}
+    stored = {"said": [_store_claim(row, one, setting, locked_by) for one in claims]}
     return stored if setting.source == "built in" else {"value": setting.value, **stored}
 
 
-def _store_said(
+def _store_claim(
     row: SettingRow[Any], one: SourceValue, setting: Setting[Any], locked_by: str
 ) -> dict[str, Any] | str:
-    """The source alone where it says all: it won, and nothing is unusual."""
-    winner = next(said for said in setting.said if said.outcome == "won")
+    """Store a source's claim: the source alone where it won and nothing is unusual."""
+    winner = next(claim for claim in setting.said if claim.outcome == "won")
     found: dict[str, Any] = {"source": one.source}
     if one.name != row.name_in(one.source):
         found["name"] = one.name
@@ -78,13 +78,13 @@ def _why(source: Origin, outcome: ClaimOutcome, by: Origin, name: str, locked_by
 
 # ---- showing ---------------------------------------------------------------------------------
 def read_settings(stored: Stored) -> Settings:
-    """The settings of a stored receipt, without the sources that say nothing."""
+    """Read the settings of a stored receipt, without the sources that say nothing."""
     given = {**stored, **stored.get("conversation", {})}
     set_by_environment = (
         one.get("name", ROWS[name].environment[0])
         for name in HISTORY_ROWS
         if name in stored
-        for one in _said(stored[name])
+        for one in _read_claims(stored[name])
         if one["source"] == "environment"
     )
     locked_by = next(set_by_environment, "")
@@ -93,7 +93,7 @@ def read_settings(stored: Stored) -> Settings:
 
 
 def show_settings(settings: Settings) -> dict[str, Any]:
-    """What a page shows, by name."""
+    """Give what a page shows of the settings, by name."""
     conversation = {name: one.to_dict() for name, one in settings.conversation_in_force.items()}
     history = {name: settings.all[name].to_dict() for name in HISTORY_ROWS}
     return {**history, "conversation": conversation}
@@ -101,8 +101,8 @@ def show_settings(settings: Settings) -> dict[str, Any]:
 
 def _show(row: SettingRow[Any], stored: Stored | None, locked_by: str) -> Setting[Any]:
     """A stored setting with the sentences of all that is said of it; None: nobody set it."""
-    said = _said(stored) if stored else []
-    winner = next((one for one in said if one.get("outcome", "won") == "won"), None)
+    claims = _read_claims(stored) if stored else []
+    winner = next((one for one in claims if one.get("outcome", "won") == "won"), None)
     by: Origin = winner["source"] if winner else "built in"
     name = winner.get("name", row.name_in(by)) if winner else ""
     value = stored["value"] if stored and winner else row.built_in
@@ -117,13 +117,13 @@ def _show(row: SettingRow[Any], stored: Stored | None, locked_by: str) -> Settin
             why=say(why) if why else "",
         )
 
-    shown = [show(one["source"], one.get("outcome", "won"), one) for one in said]
+    shown = [show(one["source"], one.get("outcome", "won"), one) for one in claims]
     outcome: ClaimOutcome = "overruled" if winner else "won"
     shown.append(show("built in", outcome, {"raw": built_in(row).raw}))
     return Setting(value=value, source=by, said=tuple(shown))
 
 
-def _said(setting: Stored) -> Sequence[Stored]:
+def _read_claims(setting: Stored) -> Sequence[Stored]:
     """What the sources say, the strongest first."""
-    said = [{"source": one} if isinstance(one, str) else one for one in setting["said"]]
-    return sorted(said, key=lambda one: _ORIGINS.index(one["source"]))
+    claims = [{"source": one} if isinstance(one, str) else one for one in setting["said"]]
+    return sorted(claims, key=lambda one: _ORIGINS.index(one["source"]))
