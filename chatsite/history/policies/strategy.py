@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from chatsite.history.evidence import StrategyChoice, StrategySlot
@@ -66,7 +66,7 @@ def fit_slots(
     the messages that may be chosen: others are passed over, neither kept nor dropped. Texts must
     carry their tokens (else ValueError).
     """
-    items = list(_items(slots, tokens_of_seq))
+    items = _items(slots, tokens_of_seq)
     left = sum(item.tokens for item in items)
     dropped: list[SlotItem] = []
     for item in sorted(items, key=lambda item: item.rank):
@@ -90,43 +90,37 @@ def fit_slots(
     )
 
 
-def _items(slots: Sequence[StrategySlot], tokens_of_seq: Mapping[int, int]) -> Iterator[SlotItem]:
+def _items(slots: Sequence[StrategySlot], tokens_of_seq: Mapping[int, int]) -> list[SlotItem]:
     """Every item that counts, in slot order."""
-    owners = _owners(slots)
-    history = False
+    items: list[SlotItem] = []
+    # By stored message: the rank in the slot that is dropped last, where it counts.
+    last_rank: dict[int, tuple[bool, float, int, int]] = {}
+    place: TextPlace = "before"
     for number, slot in enumerate(slots):
         for age, item in enumerate(_by_age(slot)):
-            rank = (False, slot.priority, -number, age)
             if isinstance(item, Message):
-                place = _place(item, after=history)
+                is_system = item.role == "system"
+                rank = (is_system, slot.priority, -number, age)
                 tokens = known_tokens(item).count
-                yield SlotItem((place == "system", *rank[1:]), slot.name, item, place, tokens)
+                where: TextPlace = "system" if is_system else place
+                items.append(SlotItem(rank, slot.name, item, where, tokens))
                 continue
-            history = True
-            if item in tokens_of_seq and owners[item] == (number, age):
-                yield SlotItem(rank, slot.name, item, None, tokens_of_seq[item])
-
-
-def _place(text: Message, *, after: bool) -> TextPlace:
-    if text.role == "system":
-        return "system"
-    return "after" if after else "before"
+            place = "after"
+            if item in tokens_of_seq:
+                rank = (False, slot.priority, -number, age)
+                last_rank[item] = max(rank, last_rank.get(item, rank))
+                items.append(SlotItem(rank, slot.name, item, None, tokens_of_seq[item]))
+    return [
+        item
+        for item in items
+        if isinstance(item.item, Message) or item.rank == last_rank[item.item]
+    ]
 
 
 def _by_age(slot: StrategySlot) -> list[int | Message]:
     """The slot's items with its stored messages in their order, wherever a strategy put them."""
     stored = iter(sorted(item for item in slot.items if isinstance(item, int)))
     return [next(stored) if isinstance(item, int) else item for item in slot.items]
-
-
-def _owners(slots: Sequence[StrategySlot]) -> dict[int, tuple[int, int]]:
-    """For every stored message the slot (its number) that is dropped last, and its place there."""
-    owners: dict[int, tuple[int, int]] = {}
-    for number in sorted(range(len(slots)), key=lambda n: (slots[n].priority, -n)):
-        for age, item in enumerate(_by_age(slots[number])):
-            if isinstance(item, int):
-                owners[item] = (number, age)
-    return owners
 
 
 # What a strategy gets to see: its worker is given all of it as JSON, within its 2 seconds.
