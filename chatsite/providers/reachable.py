@@ -13,7 +13,6 @@ import math
 import time
 from collections.abc import Collection, Mapping
 from dataclasses import replace
-from typing import Protocol
 
 from chatsite.providers.anthropic.provider import AnthropicProvider
 from chatsite.providers.base.learned import Learned
@@ -25,6 +24,7 @@ from chatsite.providers.known.servers import BUILT_IN, LOCAL, SERVERS, Server
 from chatsite.providers.openai.provider import OpenAIProvider
 
 logger = logging.getLogger("chatsite")
+RemoteProvider = AnthropicProvider | OpenAIProvider
 # Opening a model in Ollama changes its window; a list changes when somebody pulls a model.
 AGAIN_SECONDS = 30.0
 # Remote lists change rarely, and OpenRouter's is long.
@@ -40,17 +40,13 @@ class Discovery:
         self._servers = dict(servers)
         self._keys = keys
         self._questions = questions
-        self._found: dict[str, dict[str, ReportedModel]] = {}
+        # Chat models by server, without servers that didn't answer.
+        self.found: dict[str, dict[str, ReportedModel]] = {}
         self._shown: OllamaDetails = {}
         self._next: dict[str, float] = {}
         # The earliest of these: a turn asks eight times whether a server is due.
         self._soonest = 0.0
         self._task: asyncio.Task[None] | None = None
-
-    @property
-    def found(self) -> Mapping[str, Mapping[str, ReportedModel]]:
-        """Chat models by server, without servers that didn't answer."""
-        return self._found
 
     @property
     def looking(self) -> bool:
@@ -60,7 +56,7 @@ class Discovery:
         """What the server reported of the model at the last look."""
         if server in self._servers:
             self.look_soon()
-        models = self._found.get(server, {})
+        models = self.found.get(server, {})
         return models.get(model) or models.get(f"{model}:latest")  # Ollama's short form
 
     def look_soon(self) -> None:
@@ -76,27 +72,23 @@ class Discovery:
 
     async def look(self) -> None:
         """Ask all servers that are due, at the same time."""
+        now = time.monotonic()
+        due = [each for name, each in self._servers.items() if self._next.get(name, now) <= now]
         try:
-            await asyncio.gather(*(self._ask(server) for server in self._due()))
+            await asyncio.gather(*(self._ask(server) for server in due))
         finally:
             self._soonest = min(self._next.values(), default=math.inf)
-
-    def _due(self) -> list[Server]:
-        now = time.monotonic()
-        return [
-            server for name, server in self._servers.items() if self._next.get(name, now) <= now
-        ]
 
     async def _ask(self, server: Server) -> None:
         self._next[server.name] = time.monotonic() + AGAIN_SECONDS
         key = self._keys.get(server.key, "")
         reported = await read_server_models(server, self._questions, key=key, shown=self._shown)
         if reported is None:
-            self._found.pop(server.name, None)
+            self.found.pop(server.name, None)
             return
-        if server.name not in self._found:
+        if server.name not in self.found:
             logger.info("%s answers; models listed there: %d.", server.label, len(reported))
-        self._found[server.name] = reported
+        self.found[server.name] = reported
         if not server.local:
             self._next[server.name] = time.monotonic() + AGAIN_ELSEWHERE_SECONDS
 
@@ -104,13 +96,6 @@ class Discovery:
         if self._task is not None:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
-
-
-class Remote(Provider, Protocol):
-    """A provider that holds connections."""
-
-    async def warm(self) -> None: ...
-    async def aclose(self) -> None: ...
 
 
 class Providers:
@@ -138,9 +123,9 @@ class Providers:
         self._keys = keys
         self._timeouts = timeouts
         self._learned = Learned()
-        self._made: dict[str, Remote] = {}
+        self._made: dict[str, RemoteProvider] = {}
         self._first: dict[str, str] = {}
-        self._gone: list[Remote] = []
+        self._gone: list[RemoteProvider] = []
         self._questions = JsonClient()
         found_here = {name for name in LOCAL if look and servers[name].local}
         lists = {
@@ -163,17 +148,6 @@ class Providers:
         knowing = [server for server in ready if self.table.facts(server, name)]
         chosen = next(iter(knowing or ready), "")
         return f"{chosen}:{name}" if chosen else name
-
-    def facts(self, server: str, model: str) -> ModelFacts | None:
-        return self.table.facts(server, model)
-
-    def listed(self) -> Mapping[str, Mapping[str, ReportedModel]]:
-        """Chat models by server, of the servers that answered."""
-        return self.discovery.found
-
-    def described(self) -> Mapping[str, ModelFacts]:
-        """An administrator's own facts, by `provider:model`."""
-        return self.table.own
 
     def reachable(self) -> dict[str, Provider]:
         """Providers that can be asked now, in the order of the servers. Starts to look for servers
@@ -209,7 +183,7 @@ class Providers:
             del self._first[name]
             self._gone.append(self._made.pop(name))
 
-    def _make(self, name: str, listed: Mapping[str, ReportedModel]) -> Remote | None:
+    def _make(self, name: str, listed: Mapping[str, ReportedModel]) -> RemoteProvider | None:
         """None while the server has no model that would answer."""
         server = self.servers[name]
         chat, fast = self._named(self.chat_model, name), self._named(self._fast, name)
@@ -221,7 +195,7 @@ class Providers:
             if not chat:
                 self._first[name] = first
         make = AnthropicProvider if server.dialect == "anthropic" else OpenAIProvider
-        provider: Remote = make(
+        provider = make(
             server=server,
             api_key=self._keys.get(server.key) or None,
             table=self.table,

@@ -108,7 +108,7 @@ class Site:
             echo=EchoProvider(),
             tools=self.tools,
             model_choice=ModelChoice(
-                who=settings.MODEL_CHOICE, offered=settings.MODELS.offered, reach=self.models
+                who=settings.MODEL_CHOICE, offered=settings.MODELS.offered, remote=self.models
             ),
             start_engine=self.engine.start if settings.CHAT_ENGINE != "off" else None,
             debug=settings.DEBUG,

@@ -123,10 +123,12 @@ async def test_a_compatible_server_offers_chat_models_alone() -> None:
     names = ("gpt-6-luna", "text-embedding-9", "whisper-1", "openai/gpt-4o", "my-own-model")
     with FakeOpenAI(models=names) as fake:
         async with looked(moved(openai=fake.base_url), ready=("openai",)) as providers:
-            listed = list(providers.listed()["openai"])
+            listed = list(providers.discovery.found["openai"])
             assert listed == ["gpt-6-luna", "openai/gpt-4o", "my-own-model"]
             takes = {
-                name: facts.takes for name in listed if (facts := providers.facts("openai", name))
+                name: facts.takes
+                for name in listed
+                if (facts := providers.table.facts("openai", name))
             }
             assert takes == {
                 "gpt-6-luna": {"image", "pdf"},

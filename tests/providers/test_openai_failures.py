@@ -92,7 +92,7 @@ async def test_a_failure_is_a_sentence_and_keeps_the_text_before_it(
     ],
 )
 def test_a_refusal_of_the_caller_is_none_of_the_prompt(status: int, said: str, code: str) -> None:
-    assert refused(status, model="m", name="Refused", said=said).code == code
+    assert refused(status, model="m", name="Refused", words=said).code == code
 
 
 @pytest.mark.parametrize(

@@ -101,7 +101,7 @@ async def test_servers_on_this_machine_are_found_with_models_and_windows(
 ) -> None:
     async with looked(local) as providers:
         assert list(providers.reachable()) == ["ollama", "lmstudio", "llama-server"]
-        listed = {name: list(models) for name, models in providers.listed().items()}
+        listed = {name: list(models) for name, models in providers.discovery.found.items()}
         assert listed == {
             "ollama": ["big:7b", "cut:latest"],  # no models that only make vectors
             "lmstudio": ["open", "closed"],
@@ -111,7 +111,7 @@ async def test_servers_on_this_machine_are_found_with_models_and_windows(
             (server, model): (facts.window, facts.assumed, sorted(facts.takes), facts.tools)
             for server, models in listed.items()
             for model in models
-            if (facts := providers.facts(server, model))
+            if (facts := providers.table.facts(server, model))
         }
         assert known == {
             ("ollama", "big:7b"): (16_384, False, ["image"], True),
@@ -120,7 +120,7 @@ async def test_servers_on_this_machine_are_found_with_models_and_windows(
             ("lmstudio", "closed"): (4_096, True, [], True),
             ("llama-server", "one.gguf"): (2_048, False, [], True),
         }
-        short = providers.facts("ollama", "cut")
+        short = providers.table.facts("ollama", "cut")
         assert short is not None and short.window == 4_096
         model = providers.reachable()["ollama"].model(None)
         assert (model.provider, model.name, model.window) == ("ollama", "big:7b", 16_384)
@@ -141,13 +141,13 @@ async def test_a_named_server_is_reachable_at_once_and_reports_windows_later() -
         providers = Providers(servers=servers, ready=["openai"], keys={}, look=False)
         try:
             assert list(providers.reachable()) == ["openai"]
-            assert providers.facts("openai", "qwen") is None
+            assert providers.table.facts("openai", "qwen") is None
             await providers.discovery.look()
-            facts = providers.facts("openai", "qwen")
+            facts = providers.table.facts("openai", "qwen")
             assert facts is not None and (facts.window, facts.assumed) == (32_768, False)
             own = {"openai:qwen": ModelFacts(window=100)}
             async with looked(servers, ready=("openai",), own=own) as knowing:
-                assert knowing.facts("openai", "qwen") == ModelFacts(window=100)
+                assert knowing.table.facts("openai", "qwen") == ModelFacts(window=100)
         finally:
             await providers.aclose()
 
@@ -160,7 +160,7 @@ async def test_well_known_servers_are_not_asked_for_known_models() -> None:
             "openai": "gpt-6-luna",
             "anthropic": "claude-sonnet-5-5",
         }
-        assert providers.listed() == {}
+        assert providers.discovery.found == {}
         assert "sk-a" not in repr(found) and "sk-b" not in repr(vars(found["anthropic"]).keys())
 
 
@@ -234,7 +234,7 @@ async def test_invalid_answers_are_none_and_redirects_not_followed() -> None:
     async with await asyncio.start_server(answer, "127.0.0.1", 0) as listener:
         url = f"http://127.0.0.1:{listener.sockets[0].getsockname()[1]}/v1/models"
         try:
-            assert [await questions.get(url, key="sk-1") for _ in answers] == [None] * 4
+            assert [await questions.ask(url, key="sk-1") for _ in answers] == [None] * 4
         finally:
             await questions.aclose()
     assert len(heads) == 4 and all(b"Bearer sk-1" in head for head in heads)

@@ -3,36 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
 
-from chatsite.providers.known.models import ModelFacts, ModelTable, ReportedModel
+from chatsite.providers.known.models import ModelFacts, ReportedModel
 from chatsite.providers.known.servers import SERVERS, Server
+from chatsite.providers.reachable import Providers
 from chatsite.turns.agents.model_choice import ModelChoice
 from chatsite.turns.agents.resolved_agent import resolve_agent
 from tests.turns.conftest import template
 from tests.turns.test_answering import NamedProvider, echo_providers
 
 
-@dataclass
-class FakeServers:
-    """The models and facts of servers, as the test sets them."""
-
-    found: dict[str, dict[str, ReportedModel]] = field(default_factory=dict)
-    own: dict[str, ModelFacts] = field(default_factory=dict)
-    chat_model: str = ""
-    servers: Mapping[str, Server] = field(default_factory=lambda: SERVERS)
-
-    def facts(self, server: str, model: str) -> ModelFacts | None:
-        return ModelTable(own=self.own).facts(server, model)
-
-    def listed(self) -> Mapping[str, Mapping[str, ReportedModel]]:
-        return self.found
-
-    def described(self) -> Mapping[str, ModelFacts]:
-        return self.own
+def known_servers(
+    *,
+    found: dict[str, dict[str, ReportedModel]] | None = None,
+    own: dict[str, ModelFacts] | None = None,
+    chat_model: str = "",
+    servers: Mapping[str, Server] = SERVERS,
+) -> Providers:
+    """Servers that listed the models in `found`."""
+    known = Providers(
+        servers=servers, ready=(), keys={}, own=own, chat_model=chat_model, look=False
+    )
+    known.discovery.found = found or {}
+    return known
 
 
 AGENT = template(
@@ -47,12 +43,12 @@ OLLAMA = {"ollama": {"llama3:8b": ReportedModel(), "qwen3": ReportedModel()}}
 
 
 def model_choice(
-    servers: FakeServers | None = None,
+    servers: Providers | None = None,
     *,
     who: str = "everyone",
     offered: tuple[str, ...] | None = None,
 ) -> ModelChoice:
-    return ModelChoice(who=who, offered=offered, reach=servers or FakeServers(found=OLLAMA))
+    return ModelChoice(who=who, offered=offered, remote=servers or known_servers(found=OLLAMA))
 
 
 def listed(made: ModelChoice, *, staff: bool = False) -> dict[str, Any]:
@@ -93,7 +89,7 @@ def test_the_offer_holds_the_agents_model_local_models_and_those_with_a_key() ->
 def test_a_file_of_offered_models_limits_the_offer_to_them_and_the_agents_own() -> None:
     own = {"groq:fast": ModelFacts(window=9)}
     made = model_choice(
-        FakeServers(found=OLLAMA, own=own),
+        known_servers(found=OLLAMA, own=own),
         offered=("groq:fast", "ollama:*", "gemini:x", "embedded:*"),
     )
     assert names(listed(made)) == {
@@ -120,7 +116,7 @@ def test_a_file_of_offered_models_limits_the_offer_to_them_and_the_agents_own() 
 def test_people_who_may_not_choose_see_the_agents_model_alone_and_the_reason(
     who: str, chat_model: str, staff: bool, why: str
 ) -> None:
-    made = model_choice(FakeServers(found=OLLAMA, chat_model=chat_model), who=who)
+    made = model_choice(known_servers(found=OLLAMA, chat_model=chat_model), who=who)
     found = listed(made, staff=staff)
     refused = made.refused("ollama:qwen3", AGENT, PROVIDERS, staff=staff)
     assert bool(why) == bool(refused) == (len(found["groups"]) == 1)
@@ -129,7 +125,9 @@ def test_people_who_may_not_choose_see_the_agents_model_alone_and_the_reason(
 
 def test_a_server_of_the_administrator_offers_its_listed_and_configured_models() -> None:
     vllm = Server(name="vllm", label="vLLM", dialect="openai", base_url="http://10.0.0.5/v1")
-    known = FakeServers(servers={**SERVERS, "vllm": vllm}, own={"vllm:qwen": ModelFacts(window=9)})
+    known = known_servers(
+        servers={**SERVERS, "vllm": vllm}, own={"vllm:qwen": ModelFacts(window=9)}
+    )
     there = {"vllm": NamedProvider("vllm"), "echo": NamedProvider("echo")}
     found = model_choice(known).choices(resolve_agent(template(), there), there, staff=False)
     assert names(found)["vLLM"] == ["vllm:own choice", "vllm:qwen"]

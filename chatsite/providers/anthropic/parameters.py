@@ -102,8 +102,12 @@ def choose_thinking(
     to people, and exceed our timeouts.
     """
     wanted = _LESS.get(str(wish), str(wish)) if wish is not None else None
+    if wanted == "" and family.off == "omitted":
+        return NO_THINKING
     if wanted == "" and family.off:
-        return _off(family)
+        # With "between_tools" the model still thinks between calls, which has to be sent back.
+        off = {"thinking": {"type": family.off}}
+        return ThinkingParams(off, on=family.off == "between_tools")
     if wanted is None and not family.unasked:
         return NO_THINKING
     if family.thinks == "never":
@@ -124,13 +128,6 @@ def choose_thinking(
             effort=effort,
         )
     return ThinkingParams(params, room=_ROOM[effort or "high"], on=True, dropped=dropped)
-
-
-def _off(family: ClaudeFamily) -> ThinkingParams:
-    """With "between_tools" the model still thinks between calls, which has to be sent back."""
-    if family.off == "omitted":
-        return NO_THINKING
-    return ThinkingParams({"thinking": {"type": family.off}}, on=family.off == "between_tools")
 
 
 def _nearest(wish: str | None, efforts: tuple[str, ...]) -> str | None:
@@ -233,10 +230,10 @@ def _sampling(request: Request, facts: ModelFacts | None, *, thinks: bool) -> Se
 
 def _stops(wanted: object) -> SentParameters:
     """Without blank ones, which the API refuses."""
-    every = [wanted] if isinstance(wanted, str) else wanted if isinstance(wanted, list) else []
-    kept = [text for text in every if text.strip()]
+    stops = [wanted] if isinstance(wanted, str) else wanted if isinstance(wanted, list) else []
+    sent = [text for text in stops if text.strip()]
     dropped = (say("Blank stopSequences are not sent: Anthropic's interface refuses them."),)
-    return SentParameters({"stop": kept} if kept else {}, dropped if kept != every else ())
+    return SentParameters({"stop": sent} if sent else {}, dropped if sent != stops else ())
 
 
 def _effort(wanted: object, thinking: ThinkingParams) -> SentParameters:

@@ -7,7 +7,6 @@ because the SDK's typed streaming costs several times as much CPU for each token
 from __future__ import annotations
 
 import asyncio
-import hashlib
 from collections.abc import AsyncGenerator, Collection
 from contextlib import aclosing
 from dataclasses import replace
@@ -21,21 +20,17 @@ from chatsite.providers.anthropic.reader import AnthropicReader
 from chatsite.providers.anthropic.request import (
     MessagesRequest,
     build_request,
-    inline_sources,
+    file_sources,
     optional_fields,
     sent_files,
-    uploaded_sources,
     without_fields,
 )
 from chatsite.providers.base.files import UPLOAD_TIMEOUT, forget_uploads
-from chatsite.providers.base.learned import Learned
 from chatsite.providers.base.provider import Chunk, Model, Request, SentParameters
 from chatsite.providers.http import failures
-from chatsite.providers.http.sdk_errors import explain_sdk_error
 from chatsite.providers.http.server_provider import ServerProvider
-from chatsite.providers.http.streaming import DEFAULT_TIMEOUTS, Timeouts, relay
-from chatsite.providers.known.models import ModelFacts, ModelTable, known_facts
-from chatsite.providers.known.servers import Server
+from chatsite.providers.http.streaming import relay
+from chatsite.providers.known.models import ModelFacts, known_facts
 from chatsite.providers.tokens.tokenizers import ClaudeEstimate
 
 if TYPE_CHECKING:
@@ -44,32 +39,18 @@ if TYPE_CHECKING:
 _OFFICIAL = "api.anthropic.com"
 
 
-class AnthropicProvider(ServerProvider):
-    """`api_key` may be None for servers that want none."""
+class AnthropicProvider(ServerProvider["AsyncAnthropic"]):
+    """Speaks the messages API."""
 
-    def __init__(
-        self,
-        *,
-        server: Server,
-        api_key: str | None,
-        table: ModelTable,
-        model: str | None = None,
-        fast: str | None = None,
-        timeouts: Timeouts = DEFAULT_TIMEOUTS,
-        learned: Learned | None = None,
-    ) -> None:
-        super().__init__(server=server, table=table, model=model, fast=fast, learned=learned)
-        # The SDK's paths begin with the version, with which many addresses end.
-        self._url = server.base_url.rstrip("/").removesuffix("/v1")
-        # Without a key the SDK would look for one in the environment and in its own files.
-        self._key = api_key or "none"
-        self._timeouts = timeouts
-        self._official = urlsplit(self._url).hostname == _OFFICIAL
-        # Files belong to an account, which is known by its key only.
-        account = hashlib.sha256(f"{self._url} {self._key}".encode()).hexdigest()
-        self._account = f"{server.name}:{account[:16]}"
-        self._client: AsyncAnthropic | None = None
-        self._loading = asyncio.Lock()
+    @property
+    def _address(self) -> str:
+        """The SDK's paths begin with the version, with which many addresses end."""
+        return self._server.base_url.rstrip("/").removesuffix("/v1")
+
+    @property
+    def _account(self) -> str | None:
+        """The account that stores uploads, None where files are sent with each request."""
+        return f"{self.kind}:{self._account_hash[:16]}" if self._server.files else None
 
     def tokenizer(self, model: Model) -> ClaudeEstimate:
         return ClaudeEstimate(finer=find_family(model.name).finer)
@@ -86,19 +67,10 @@ class AnthropicProvider(ServerProvider):
             return replace(by_maker, price=None)
         return known
 
-    async def warm(self) -> None:
-        """Load the SDK in a thread, which takes a second, before the first answer needs it."""
-        await self._open()
-
-    async def aclose(self) -> None:
-        """Close the open connections; call it once, at the end."""
-        if self._client is not None:
-            await self._client.close()
-
     async def stream(self, request: Request) -> AsyncGenerator[Chunk, None]:
         """The answer. Files that the provider has lost are uploaded again, before any chunk."""
-        client = await self._open()
-        uploaded = self._server.files and any(message.attachments for message in request.messages)
+        client, account = await self.open(), self._account
+        uploaded = bool(account) and any(message.attachments for message in request.messages)
         for may_be_lost in (uploaded, False):
             built = await self._build(client, request)
             built = replace(built, body=without_fields(built.body, self.left_out(request)))
@@ -110,7 +82,7 @@ class AnthropicProvider(ServerProvider):
                 return
             except _FilesLost:
                 files = sent_files(request.messages)
-                await forget_uploads(files, request.files, at=self._account)
+                await forget_uploads(files, request.files, at=account or "")
 
     def _answer(
         self,
@@ -149,12 +121,8 @@ class AnthropicProvider(ServerProvider):
     async def _build(self, client: AsyncAnthropic, request: Request) -> MessagesRequest:
         try:
             async with asyncio.timeout(UPLOAD_TIMEOUT):
-                sources = (
-                    await uploaded_sources(
-                        request.messages, request.files, client=client, at=self._account
-                    )
-                    if self._server.files
-                    else await inline_sources(request.messages, request.files)
+                sources = await file_sources(
+                    request.messages, request.files, client=client, at=self._account
                 )
         except TimeoutError:
             raise failures.too_slow(started=False, seconds=UPLOAD_TIMEOUT) from None
@@ -165,30 +133,20 @@ class AnthropicProvider(ServerProvider):
             server=self.kind,
             facts=self._facts(request.model),
             sources=sources,
-            official=self._official,
+            official=urlsplit(self._address).hostname == _OFFICIAL,
         )
 
     def _explain(self, error: Exception, request: Request, sent: Collection[str] = ()) -> Exception:
         import anthropic
 
-        told, refusal = explain_sdk_error(error, sdk=anthropic, model=request.model, sent=sent)
-        return self.learn(told, refusal, request)
+        return self.explain(error, request, sdk=anthropic, sent=sent)
 
-    async def _open(self) -> AsyncAnthropic:
-        async with self._loading:
-            if self._client is None:
-                self._client = await asyncio.to_thread(self._make)
-        return self._client
-
-    def _make(self) -> AsyncAnthropic:
+    def _connect(self, http: httpx2.AsyncClient) -> AsyncAnthropic:
         import anthropic
 
-        from chatsite.providers.http import transport
-
-        http = transport.client(self._url, connect=self._timeouts.connect)
         made = anthropic.AsyncAnthropic(
             api_key=self._key,
-            base_url=self._url,
+            base_url=self._address,
             max_retries=0,
             timeout=http.timeout,
             http_client=http,

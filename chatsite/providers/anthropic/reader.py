@@ -63,7 +63,7 @@ class AnthropicReader(AnswerReader):
             case None if event.get("content"):
                 return self._document(event)
             case _ if not self.ended:
-                self._odd.look_at(event)
+                self._look_at(event)
         return ()
 
     def _document(self, message: Mapping[str, Any]) -> Sequence[Chunk]:
@@ -82,7 +82,7 @@ class AnthropicReader(AnswerReader):
         if self._too_long:
             return Finished(reason="length", usage=_usage(self._usage))
         if not self.ended:
-            raise self._odd.failure("no stop_reason")
+            raise self._failure("no stop_reason")
         called = [block for block in self._blocks if block["type"] == "tool_use"]
         ids = own_ids(block["id"] for block in called)
         calls = tuple(map(_called, called, ids))

@@ -34,51 +34,46 @@ if TYPE_CHECKING:
     from anthropic import AsyncAnthropic
 
 
-async def inline_sources(messages: Sequence[Message], files: Files) -> dict[str, Mapping[str, Any]]:
-    """Every file's bytes, as the source of a block. A deleted file is left out: the text of its
-    message has its name."""
-    found: dict[str, Mapping[str, Any]] = {}
-    for file in sent_files(messages):
-        try:
-            content = await files.content(file)
-        except NotFound:
-            continue
-        data = await content.base64()
-        found[file.id] = {"type": "base64", "media_type": content.mime_type, "data": data}
-    return found
-
-
-async def uploaded_sources(
-    messages: Sequence[Message], files: Files, *, client: AsyncAnthropic, at: str
+async def file_sources(
+    messages: Sequence[Message], files: Files, *, client: AsyncAnthropic, at: str | None
 ) -> dict[str, Mapping[str, Any]]:
-    """The provider's id of every file, after uploading those that it doesn't have."""
-    found: dict[str, Mapping[str, Any]] = {}
+    """The source of each file's block, by the file's id. `at` is the account that stores uploads,
+    None where files are sent with each request. A deleted file is left out: the text of its message
+    has its name."""
+    sources: dict[str, Mapping[str, Any]] = {}
     for file in sent_files(messages):
         try:
-            name = await files.reference(file, at=at)
-            if name is None:
-                name = await _upload(client, await files.content(file))
-                await files.remember(file, at=at, reference=name)
+            if at is None:
+                content = await files.content(file)
+                data, mime_type = await content.base64(), content.mime_type
+                sources[file.id] = {"type": "base64", "media_type": mime_type, "data": data}
+                continue
+            reference = await files.reference(file, at=at)
+            if reference is None:
+                reference = await _upload(client, await files.content(file))
+                await files.remember(file, at=at, reference=reference)
+            sources[file.id] = {"type": "file", "file_id": reference}
         except NotFound:
             continue
-        found[file.id] = {"type": "file", "file_id": name}
-    return found
+    return sources
 
 
 async def _upload(client: AsyncAnthropic, content: FileContent) -> str:
     """Without the file's name, which the message has: what isn't sent can't be read by others."""
     upload = ("file", content.data, content.mime_type)
-    kept = await client.files.upload(file=upload, expires_in_seconds=UPLOAD_LIFETIME)
-    return kept.id
+    uploaded = await client.files.upload(file=upload, expires_in_seconds=UPLOAD_LIFETIME)
+    return uploaded.id
 
 
 def sent_files(messages: Sequence[Message]) -> list[Attachment]:
-    found = {file.id: file for said in messages if said.role == "user" for file in said.attachments}
-    return [file for file in found.values() if _taken(file)]
-
-
-def _taken(file: Attachment) -> bool:
-    return file.modality == "image" or file.mime_type == "application/pdf"
+    """The pictures and PDFs of the user's messages, each once."""
+    asked = [message for message in messages if message.role == "user"]
+    files = {file.id: file for message in asked for file in message.attachments}
+    return [
+        file
+        for file in files.values()
+        if file.modality == "image" or file.mime_type == "application/pdf"
+    ]
 
 
 # The SDK asks for the newest version of the API, which refuses every sampling value. The version

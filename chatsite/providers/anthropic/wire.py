@@ -51,10 +51,10 @@ class MessageBuilder:
         self._open: dict[str, str] = {}
 
     def add_all(self, order: Sequence[SameRole], *, thinking: bool) -> None:
-        said = [same for same in order if same.role != "system"]
-        last_asked = max(n for n, same in enumerate(said) if same.messages[-1].role == "user")
+        spoken = [same for same in order if same.role != "system"]
+        last_asked = max(n for n, same in enumerate(spoken) if same.messages[-1].role == "user")
         self.current = last_asked
-        for place, same in enumerate(said):
+        for place, same in enumerate(spoken):
             blocks: list[Block] = []
             for message in same.messages:
                 if message.role == "user":

@@ -43,16 +43,16 @@ def refused(
     *,
     model: str,
     name: str,
-    said: str = "",
+    words: str = "",
     headers: Mapping[str, str] | None = None,
     fields: Collection[str] = (),
 ) -> ProviderError:
-    """The answer was an HTTP error. `said` is the provider's text with its own code for the error,
+    """The answer was an HTTP error. `words` is the provider's text with its own code for the error,
     `name` the class of the exception, `fields` are those of the request that it names."""
-    case = _case(status, said.lower(), fields)
+    case = _case(status, words.lower(), fields)
     sentence, retryable = _CASES[case]
     # A refusal that time doesn't heal isn't retried, whatever its headers ask for.
-    wait = retry_after(headers or {}, said) if retryable else None
+    wait = retry_after(headers or {}, words) if retryable else None
     parts = [say(sentence, model=model), say(_KEEPS)]
     if retryable and not wait:  # the page counts the seconds of a known wait down
         parts.append(say(_SOON))
@@ -67,21 +67,21 @@ def refused(
     )
 
 
-def _case(status: int, said: str, fields: Collection[str]) -> str:
+def _case(status: int, words: str, fields: Collection[str]) -> str:
     if status < 400:
         return "moved"
-    if status == 402 or any(words in said for words in _NO_QUOTA):
+    if status == 402 or any(phrase in words for phrase in _NO_QUOTA):
         return "quota"
-    if status not in _OF_A_CALLER and is_too_long(said):
+    if status not in _OF_A_CALLER and is_too_long(words):
         return "too_large"
     if fields:
         return "no_tools" if "tools" in fields else "bad_request"
-    if status == 413 and is_of_a_time(said):
+    if status == 413 and is_of_a_time(words):
         return "rate_limited"
-    if _BAD_KEY.search(said):
+    if _BAD_KEY.search(words):
         return "key_refused"
     if status >= 500:
-        return "overloaded" if status == 529 or "overloaded" in said else "provider_down"
+        return "overloaded" if status == 529 or "overloaded" in words else "provider_down"
     return _BY_STATUS.get(status, "refused_by_provider")
 
 
@@ -130,21 +130,21 @@ class RefusedInStream(ProviderError):
     value of JSON, or a text."""
 
     def __init__(self, error: Any, *, model: str) -> None:
-        self.status, self.said = error_status(error), json.dumps(error, ensure_ascii=False)
-        told = refused(self.status, model=model, name="error event", said=self.said)
+        self.status, self.words = error_status(error), json.dumps(error, ensure_ascii=False)
+        failure = refused(self.status, model=model, name="error event", words=self.words)
         super().__init__(
-            told.message,
-            code=told.code,
-            retryable=told.retryable,
-            retry_after=told.retry_after,
-            detail=told.detail,
+            failure.message,
+            code=failure.code,
+            retryable=failure.retryable,
+            retry_after=failure.retry_after,
+            detail=failure.detail,
         )
 
     @property
     def has_reason(self) -> bool:
         """Whether a text is one about a failure."""
-        says_so = self.said.lower().startswith('"error')
-        return says_so or self.code != "provider_down" or refuses(self.said)
+        says_so = self.words.lower().startswith('"error')
+        return says_so or self.code != "provider_down" or refuses(self.words)
 
 
 def unreachable(detail: str) -> ProviderError:
@@ -174,13 +174,8 @@ def too_slow(*, started: bool, seconds: float) -> ProviderError:
         sentence = say(
             "The provider didn't begin to answer for {seconds:.3g} seconds.", seconds=seconds
         )
-    kept = say(_SAID) if started else f"{say(_KEEPS)} {say('Try again.')}"
-    return ProviderError(
-        f"{sentence} {kept}",
-        code="timeout",
-        retryable=True,
-        detail=f"{'between tokens' if started else 'first token'} {seconds:.3g}s",
-    )
+    detail = f"{'between tokens' if started else 'first token'} {seconds:.3g}s"
+    return _broken(sentence, "timeout", detail, started)
 
 
 def interrupted(detail: str, *, received: bool = True) -> ProviderError:
@@ -194,11 +189,6 @@ def failed_midway(detail: str) -> ProviderError:
     return _broken(sentence, "failed_midway", detail, received=True)
 
 
-def in_stream(error: Any, *, model: str, received: bool) -> ProviderError:
-    """For an error that a server states in its stream."""
-    return failed_midway("error event") if received else RefusedInStream(error, model=model)
-
-
 def malformed(detail: str, *, received: bool = True) -> ProviderError:
     sentence = say("The provider sent something that isn't an answer.")
     return _broken(sentence, "malformed", detail, received)
@@ -206,22 +196,17 @@ def malformed(detail: str, *, received: bool = True) -> ProviderError:
 
 def _broken(sentence: str, code: str, detail: str, received: bool) -> ProviderError:
     kept = say(_SAID) if received else f"{say(_KEEPS)} {say('Try again.')}"
-    return ProviderError(
-        f"{sentence} {kept}",
-        code=code,
-        retryable=True,
-        detail=detail,
-    )
+    return ProviderError(f"{sentence} {kept}", code=code, retryable=True, detail=detail)
 
 
-def retry_after(headers: Mapping[str, str], said: str = "") -> float | None:
+def retry_after(headers: Mapping[str, str], words: str = "") -> float | None:
     """How long the provider asks us to wait, in seconds: from the header `retry-after-ms` or
-    `retry-after` (a number or a date), or from the body `said`. None where nothing can be read."""
+    `retry-after` (a number or a date), or from the body `words`. None where nothing can be read."""
     found = _number(headers.get("retry-after-ms"), 0.001)
     if found is None and (stated := headers.get("retry-after")):
         found = _number(stated, 1.0)
         found = _until(stated) if found is None else found
-    if found is None and (match := _IN_BODY.search(said)):
+    if found is None and (match := _IN_BODY.search(words)):
         return float(match[1])
     return found
 

@@ -38,67 +38,6 @@ def is_end_mark(payload: bytes) -> bool:
     return bool(_END_MARK.fullmatch(payload))
 
 
-class OddLines:
-    """What one answer's `reader` can't use: counted, and kept as far as it may say why nothing of
-    an answer comes."""
-
-    def __init__(self, reader: AnswerReader, *, model: str) -> None:
-        self.count = 0
-        self._reader = reader
-        self._model = model
-        self._said: Any = ""
-
-    def take(self, payload: bytes, error: Exception) -> Sequence[Chunk]:
-        """What can be read of a payload that failed with `error`: of several lines, and of a list,
-        each by itself. Raises ProviderError where the line belongs to a call that isn't whole
-        yet."""
-        if lines := _inner(payload, is_json=not isinstance(error, ValueError)):
-            return [chunk for line in lines for chunk in self._reader.take(line)]
-        if not payload.strip() or self._reader.ended:
-            return ()
-        if _OF_CALLS.search(payload):
-            raise failures.malformed(type(error).__name__, received=self._received) from None
-        if self.count == 0:
-            logger.warning(
-                "a line of a streamed answer can't be read and was passed over (%s, %d bytes)",
-                type(error).__name__,
-                len(payload),
-            )
-        self.count += 1
-        if isinstance(self._said, str) and len(self._said) < _KEPT:
-            self._said += payload[:_KEPT].decode(errors="replace") + "\n"
-        return ()
-
-    def look_at(self, event: Mapping[str, Any]) -> None:
-        """An event that is no part of an answer. Raises ProviderError for an error: many servers
-        answer 200 and send the real status as an event, mostly before the first token."""
-        if error := stated_error(event):
-            raise self.failure_for(error)
-        if may_explain(event):
-            self._said = event
-
-    @property
-    def has_words(self) -> bool:
-        """Whether something was said that may be the reason why nothing of an answer comes."""
-        return bool(self._said)
-
-    def failure_for(self, error: Any) -> ProviderError:
-        return failures.in_stream(error, model=self._model, received=self._received)
-
-    def failure(self, detail: str) -> ProviderError:
-        """Why an answer isn't whole."""
-        if self._said and not self._received:
-            told = failures.RefusedInStream(self._said, model=self._model)
-            if not isinstance(self._said, str) or told.has_reason:
-                return told
-        failure = failures.malformed if self.count else failures.interrupted
-        return failure(detail, received=self._received)
-
-    @property
-    def _received(self) -> bool:
-        return self._reader.signs > 0
-
-
 class AnswerReader:
     """Turns events into chunks, and collects one streamed answer; each dialect has its own reader.
 
@@ -114,7 +53,10 @@ class AnswerReader:
         self._too_long = False
         self._reason: FinishReason = "stop"
         self._allowance = Allowance()
-        self._odd = OddLines(self, model=model)
+        self._model = model
+        self._odd_lines = 0
+        # Kept of what can't be used, as far as it may say why nothing of an answer comes.
+        self._explanation: Any = ""
 
     def finished(self) -> Finished:
         """Raises ProviderError ("interrupted") for a stream without an end: that shows that a proxy
@@ -131,7 +73,7 @@ class AnswerReader:
             self._too_long = self.ended = self.done = True
         except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
             if not is_end_mark(payload):
-                return self._odd.take(payload, error)
+                return self._take_odd(payload, error)
             self._close()
         return ()
 
@@ -143,16 +85,61 @@ class AnswerReader:
         isn't. A body that merely ends is none: that is what a proxy makes of an answer it cuts
         short."""
         self.done = True
-        if self.signs or not self._odd.has_words:
+        if self.signs or not self._explanation:
             self.ended = True
 
     def _end(self, reason: str, error: object = None) -> None:
         ending = ending_of(reason)
         if ending is None:
-            raise self._odd.failure_for(error or {"type": reason})
+            raise self._stated_failure(error or {"type": reason})
         self.signs += not self.ended
         self.ended = True
         self._reason = ending
+
+    # ---- what is no part of an answer --------------------------------------------------------
+    def _take_odd(self, payload: bytes, error: Exception) -> Sequence[Chunk]:
+        """Take what can be read of a payload that failed with `error`: of several lines, and of a
+        list, each by itself. Raises ProviderError where the line belongs to a call that isn't whole
+        yet."""
+        if lines := _inner(payload, is_json=not isinstance(error, ValueError)):
+            return [chunk for line in lines for chunk in self.take(line)]
+        if not payload.strip() or self.ended:
+            return ()
+        name = type(error).__name__
+        if _OF_CALLS.search(payload):
+            raise failures.malformed(name, received=self.signs > 0) from None
+        if self._odd_lines == 0:
+            logger.warning(
+                "a line of a streamed answer can't be read and was passed over (%s, %d bytes)",
+                name,
+                len(payload),
+            )
+        self._odd_lines += 1
+        if isinstance(self._explanation, str) and len(self._explanation) < _KEPT:
+            self._explanation += payload[:_KEPT].decode(errors="replace") + "\n"
+        return ()
+
+    def _look_at(self, event: Mapping[str, Any]) -> None:
+        """Look at an event that is no part of an answer. Raises ProviderError for an error: many
+        servers answer 200 and send the real status as an event, mostly before the first token."""
+        if error := stated_error(event):
+            raise self._stated_failure(error)
+        if may_explain(event):
+            self._explanation = event
+
+    def _stated_failure(self, error: Any) -> ProviderError:
+        if self.signs:
+            return failures.failed_midway("error event")
+        return failures.RefusedInStream(error, model=self._model)
+
+    def _failure(self, detail: str) -> ProviderError:
+        """Why the answer isn't whole."""
+        if self._explanation and not self.signs:
+            refusal = failures.RefusedInStream(self._explanation, model=self._model)
+            if not isinstance(self._explanation, str) or refusal.has_reason:
+                return refusal
+        failure = failures.malformed if self._odd_lines else failures.interrupted
+        return failure(detail, received=self.signs > 0)
 
 
 def _read(payload: bytes) -> Any:

@@ -94,20 +94,20 @@ class Refusal:
     fields: tuple[str, ...] = ()
 
 
-def is_too_long(said: str) -> bool:
-    text = said[:_READ].lower()
+def is_too_long(words: str) -> bool:
+    text = words[:_READ].lower()
     says_so = _TOO_LONG.search(text) or (_TOO_MUCH.search(text) and not _OF_OTHERS.search(text))
     return bool(says_so) and not _OF_A_TIME.search(text)
 
 
-def is_of_a_time(said: str) -> bool:
+def is_of_a_time(words: str) -> bool:
     """Whether the limit is one of a minute or a day."""
-    return bool(_OF_A_TIME.search(said[:_READ].lower()))
+    return bool(_OF_A_TIME.search(words[:_READ].lower()))
 
 
-def sizes_in(said: str) -> Sizes:
+def sizes_in(words: str) -> Sizes:
     """The sizes in the refusal of a prompt that is too long."""
-    text = _BY.sub("", _GROUPED.sub("", said[:_READ].lower()))
+    text = _BY.sub("", _GROUPED.sub("", words[:_READ].lower()))
     if found := _SUM.search(text) or _LONGER.search(text):
         return Sizes(limit=int(found[2]), needed=int(found[1]))
     limit, needed = _first(_LIMIT, text), _first(_NEEDED, text)
@@ -166,16 +166,16 @@ _NOT_A_NAME = re.compile(
 _ONLY_REQUEST = frozenset({400, 422})
 
 
-def refuses(said: str) -> bool:
+def refuses(words: str) -> bool:
     """Whether the words say that something isn't taken."""
-    return bool(_NOT_A_NAME.search(said[:_READ].lower()))
+    return bool(_NOT_A_NAME.search(words[:_READ].lower()))
 
 
-def refused_fields(status: int, said: str, *, sent: Collection[str]) -> tuple[str, ...]:
+def refused_fields(status: int, words: str, *, sent: Collection[str]) -> tuple[str, ...]:
     """Which of the optional fields that were `sent` the refusal names. With another status than 400
     and 422 the words have to say that they aren't taken. A bound of the reply that is too high is
     left out under both its names."""
-    text = _TAKEN.split(said[:_READ].lower(), maxsplit=1)[0]
+    text = _TAKEN.split(words[:_READ].lower(), maxsplit=1)[0]
     refusing = bool(_REFUSES.search(text))
     if status not in _ONLY_REQUEST and not (refusing and refuses(text)):
         return ()

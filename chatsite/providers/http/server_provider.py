@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
+import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Collection
+from functools import cached_property
+from types import ModuleType
+from typing import Generic, Protocol, TypeVar
+
+import httpx2
 
 from chatsite.errors import ProviderError
 from chatsite.history import estimate, tokens_of
 from chatsite.providers.base.learned import Learned, Lesson
 from chatsite.providers.base.provider import Model, Request, SentParameters, Status, not_sent
 from chatsite.providers.http.refusals import Refusal, Sizes
+from chatsite.providers.http.sdk_errors import explain_sdk_error
+from chatsite.providers.http.streaming import DEFAULT_TIMEOUTS, Timeouts
 from chatsite.providers.known.models import ASSUMED_WINDOW, ModelFacts, ModelTable
 from chatsite.providers.known.servers import Server
 from chatsite.wording import say
@@ -18,25 +27,45 @@ from chatsite.wording import say
 _ELSEWHERE = {"stop": "stop_sequences", "reasoning_effort": "output_config"}
 
 
-class ServerProvider:
-    """`model` overrides the model of every agent, since another server has other models. `fast`
-    names the small model. `learned` is shared by all providers of a site."""
+class Closable(Protocol):
+    """Holds connections until it is closed."""
+
+    async def close(self) -> None: ...
+
+
+Client = TypeVar("Client", bound=Closable)
+
+
+class ServerProvider(Generic[Client]):
+    """Asks one server through its dialect's `Client`. `api_key` may be None for servers that want
+    none.
+
+    `model` overrides the model of every agent, since another server has other models. `fast` names
+    the small model. `learned` is shared by all providers of a site.
+    """
 
     def __init__(
         self,
         *,
         server: Server,
+        api_key: str | None,
         table: ModelTable,
-        model: str | None,
-        fast: str | None,
-        learned: Learned | None,
+        model: str | None = None,
+        fast: str | None = None,
+        timeouts: Timeouts = DEFAULT_TIMEOUTS,
+        learned: Learned | None = None,
     ) -> None:
         self._learned = learned or Learned()
         self.kind = server.name
         self._server = server
+        # Without a key the SDKs would look for one in the environment and in files of their own.
+        self._key = api_key or "none"
         self._table = table
         self._model = model
         self._fast = fast
+        self._timeouts = timeouts
+        self._client: Client | None = None
+        self._loading = asyncio.Lock()
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.kind!r}, model={self._model!r})"
@@ -55,6 +84,40 @@ class ServerProvider:
     def status(self) -> Status:
         """Always ready: whether the provider answers is known only after a request."""
         return Status(state="ready")
+
+    # ---- the connection ----------------------------------------------------------------------
+    @property
+    def _address(self) -> str:
+        return self._server.base_url
+
+    @cached_property
+    def _account_hash(self) -> str:
+        """The hash of the account, to which uploaded files belong: only its key tells it."""
+        return hashlib.sha256(f"{self._address} {self._key}".encode()).hexdigest()
+
+    async def open(self) -> Client:
+        """Return the client. It is made once, in a thread: loading an SDK takes a second."""
+        async with self._loading:
+            if self._client is None:
+                self._client = await asyncio.to_thread(self._make)
+        return self._client
+
+    async def warm(self) -> None:
+        """Load what the first answer needs."""
+        await self.open()
+
+    async def aclose(self) -> None:
+        """Close the open connections; call it once, at the end."""
+        if self._client is not None:
+            await self._client.close()
+
+    def _make(self) -> Client:
+        from chatsite.providers.http import transport
+
+        return self._connect(transport.client(self._address, connect=self._timeouts.connect))
+
+    def _connect(self, http: httpx2.AsyncClient) -> Client:
+        raise NotImplementedError
 
     # ---- what refusals teach -----------------------------------------------------------------
     def _full_name(self, model: str) -> str:
@@ -90,29 +153,27 @@ class ServerProvider:
         """The server has taken the request: what it went without was rightly left out."""
         self._learned.answered(self._full_name(request.model))
 
-    def learn(self, error: Exception, refusal: Refusal, request: Request) -> Exception:
-        """The error that a request ends with; it says so where another attempt will differ."""
-        if not isinstance(error, ProviderError):
-            return error
-        name = self._full_name(request.model)
-        if error.code == "too_large":
-            error.again = self._learn_length(refusal, request)
-        elif new := [
-            one for one in refusal.fields if one not in self._lesson(request.model).left_out
-        ]:
+    def explain(
+        self, error: Exception, request: Request, *, sdk: ModuleType, sent: Collection[str] = ()
+    ) -> Exception:
+        """The error that a request ends with, after learning from it; it says so where another
+        attempt will differ. `sent` are the request's optional fields."""
+        failure, refusal = explain_sdk_error(error, sdk=sdk, model=request.model, sent=sent)
+        if not isinstance(failure, ProviderError):
+            return failure
+        name, left_out = self._full_name(request.model), self.left_out(request)
+        if failure.code == "too_large":
+            failure.again = self._learn_length(refusal, request)
+        elif new := [field for field in refusal.fields if field not in left_out]:
             self._learned.leave_out(name, new)
-            error.again = self._asked_without(new)
-        elif error.code in ("bad_request", "no_tools"):
+            failure.again = say(
+                "{server} refused {fields}, so this model is asked without from now on.",
+                server=self._server.label,
+                fields=", ".join(new),
+            )
+        elif failure.code in ("bad_request", "no_tools"):
             self._learned.refused_again(name)
-        return error
-
-    def _asked_without(self, fields: Sequence[str]) -> str:
-        shown = ", ".join(fields)
-        return say(
-            "{server} refused {fields}, so this model is asked without from now on.",
-            server=self._server.label,
-            fields=shown,
-        )
+        return failure
 
     def _learn_length(self, refusal: Refusal, request: Request) -> str:
         """ "" where the prompt may have been refused for something else."""

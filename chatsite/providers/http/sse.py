@@ -133,9 +133,9 @@ def _is_closed(last: bytes, following: bytes) -> bool:
 
 def _as_error(data: bytes) -> bytes:
     try:
-        said = json.loads(data)
+        error = json.loads(data)
     except (ValueError, RecursionError):
-        said = data.decode(errors="replace")
-    if isinstance(said, dict) and said.get("error"):
+        error = data.decode(errors="replace")
+    if isinstance(error, dict) and error.get("error"):
         return data
-    return json.dumps({"error": said}).encode()
+    return json.dumps({"error": error}).encode()

@@ -68,9 +68,9 @@ def is_chat_model(name: str, entry: Mapping[str, Any]) -> bool:
 def _stated(entry: Mapping[str, Any]) -> bool | None:
     """What the server itself says; None where it says nothing of it."""
     for key in _KINDS:
-        said = [chats for word in _words(entry.get(key)) if (chats := _kind(word)) is not None]
-        if said:
-            return any(said)
+        verdicts = [chats for word in _words(entry.get(key)) if (chats := _kind(word)) is not None]
+        if verdicts:
+            return any(verdicts)
     capabilities, architecture = entry.get("capabilities"), entry.get("architecture")
     if isinstance(capabilities, dict):  # Mistral
         chats = capabilities.get("completion_chat")
@@ -88,19 +88,18 @@ def _stated(entry: Mapping[str, Any]) -> bool | None:
     return None
 
 
-def _words(said: object) -> list[str]:
-    if isinstance(said, dict):
-        said = said.get("type", said.get("name"))
-    return [
-        one.lower() for one in (said if isinstance(said, list) else [said]) if isinstance(one, str)
-    ]
+def _words(value: object) -> list[str]:
+    if isinstance(value, dict):
+        value = value.get("type", value.get("name"))
+    words = value if isinstance(value, list) else [value]
+    return [word.lower() for word in words if isinstance(word, str)]
 
 
-def _kind(said: str) -> bool | None:
-    if said in _CHAT_KINDS or "chat" in said:
+def _kind(word: str) -> bool | None:
+    if word in _CHAT_KINDS or "chat" in word:
         return True
-    other = said in _EXACT_KINDS or said.startswith(_OTHER_KINDS)
-    return False if other or any(part in said for part in _OTHER_PARTS) else None
+    other = word in _EXACT_KINDS or word.startswith(_OTHER_KINDS)
+    return False if other or any(part in word for part in _OTHER_PARTS) else None
 
 
 def _sounds_like_chat(name: str) -> bool:

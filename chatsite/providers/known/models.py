@@ -63,6 +63,9 @@ def read_facts(given: Node, base: ModelFacts) -> ModelFacts:
         reasoning=given.optional("reasoning", Node.flag, base.reasoning),
         takes=given.optional("takes", _media, base.takes),
         price=given.optional("price", _price, base.price),
+        thinks=given.optional("thinks", Node.flag, base.thinks),
+        o200k=given.optional("o200k", Node.flag, base.o200k),
+        effort_with_tools=given.optional("effort_with_tools", Node.text, base.effort_with_tools),
     )
 
 
@@ -99,11 +102,7 @@ def _dollars(node: Node) -> float:
 # For a server that doesn't report its window: small, since more might be cut off silently.
 ASSUMED_WINDOW = 8192
 _FILE = Path(__file__).with_name("models.toml")
-
-
 _IMAGES: frozenset[Medium] = frozenset({"image"})
-
-
 _KEYS = tuple(each.name for each in fields(ModelFacts) if each.name != "assumed")
 
 
@@ -117,25 +116,16 @@ def read_table(text: str) -> dict[str, dict[str, ModelFacts]]:
         require_known(group, ("server", "pages", "models", *_KEYS))
         if not group["pages"].texts():
             raise group.error("needs the pages that its facts are taken from")
-        shared = _read_line(group, ModelFacts(window=0))
+        shared = read_facts(group, ModelFacts(window=0))
         server = table.setdefault(group["server"].text(), {})
         for name, line in group["models"].items():
             require_known(line, _KEYS)
             if name in server:
                 raise line.error("is listed twice")
-            server[name] = _read_line(line, shared)
+            server[name] = read_facts(line, shared)
             if not server[name].window:
                 raise line.error("needs a window in tokens")
     return table
-
-
-def _read_line(given: Node, base: ModelFacts) -> ModelFacts:
-    return replace(
-        read_facts(given, base),
-        thinks=given.optional("thinks", Node.flag, base.thinks),
-        o200k=given.optional("o200k", Node.flag, base.o200k),
-        effort_with_tools=given.optional("effort_with_tools", Node.text, base.effort_with_tools),
-    )
 
 
 @cache
@@ -152,27 +142,19 @@ _DATE = re.compile(r"-20\d\d-?[01]\d-?[0-3]\d$", re.ASCII)
 CACHED_MODELS = 256
 
 
-def _no_report(server: str, model: str) -> ReportedModel | None:
-    return None
-
-
 @dataclass(frozen=True, slots=True)
 class ModelTable:
     """Facts by server and model: an administrator's `own` (by `server:model`) first, then what the
     server itself has `reported`, then what is known beforehand."""
 
     own: Mapping[str, ModelFacts] = field(default_factory=dict)
-    reported: Callable[[str, str], ReportedModel | None] = _no_report
-    _known: Callable[[str, str], ModelFacts | None] = field(init=False)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "_known", lru_cache(maxsize=CACHED_MODELS)(known_facts))
+    reported: Callable[[str, str], ReportedModel | None] = lambda server, model: None
 
     def facts(self, server: str, model: str) -> ModelFacts | None:
         """None for an unknown model: its provider then states what it assumes."""
         if own := self.own.get(f"{server}:{model}"):
             return own
-        facts, reported = self._known(server, model), self.reported(server, model)
+        facts, reported = known_facts(server, model), self.reported(server, model)
         if reported is None:
             return facts
         least = reported.least or ASSUMED_WINDOW
@@ -191,6 +173,7 @@ def claude_name(model: str) -> str:
     return model[place:].replace(".", "-") if place >= 0 else ""
 
 
+@lru_cache(maxsize=CACHED_MODELS)
 def known_facts(server: str, model: str) -> ModelFacts | None:
     """The facts in models.toml. A model behind OpenRouter has the facts that its maker states, but
     for the price, and takes images at most."""

@@ -79,17 +79,21 @@ def _server(name: str, given: Node) -> Server:
     built_in = SERVERS.get(name)
     if built_in is None and given["base_url"].value is None:
         raise given.error("needs a base_url, like http://127.0.0.1:8000/v1")
-    base = built_in or Server(name=name, label=name, dialect="openai", base_url="")
+    base = built_in or Server(name=name, label=name, base_url="")
     if given["base_url"].value is not None:
         # What only the provider's own address offers isn't asked of another one.
-        base = server_at(base, _address(given["base_url"]))
+        if not is_address(given["base_url"].value):
+            raise given["base_url"].error(f"must be {ADDRESS}")
+        base = server_at(base, str(given["base_url"].value).rstrip("/"))
     return replace(
         base,
         label=given.optional("label", lambda node: _short_text(node, empty=False), base.label),
         default_model=given.optional("default_model", _short_text, base.default_model),
         small_model=given.optional("small_model", _short_text, base.small_model),
         key=_variable(given["key"]) if "key" in given else base.key,
-        dialect=given.optional("dialect", _dialect, base.dialect),
+        dialect=cast(
+            Dialect, given.optional("dialect", lambda node: node.one_of(DIALECTS), base.dialect)
+        ),
         files=given.optional("files", Node.flag, base.files),
         stated=frozenset(name for name in _SERVER if given[name].value is not None),
     )
@@ -124,10 +128,6 @@ def _short_text(node: Node, *, empty: bool = True) -> str:
     return node.text(empty=empty, longest=200).strip()
 
 
-def _dialect(node: Node) -> Dialect:
-    return cast(Dialect, node.one_of(DIALECTS))
-
-
 def _variable(node: Node) -> str:
     """The message doesn't repeat the value, which may be the key itself."""
     name = node.value
@@ -139,9 +139,3 @@ def _variable(node: Node) -> str:
             "and never the key itself"
         )
     return name
-
-
-def _address(node: Node) -> str:
-    if not is_address(node.value):
-        raise node.error(f"must be {ADDRESS}")
-    return str(node.value).rstrip("/")

@@ -12,6 +12,7 @@ import asyncio
 import json
 import re
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import aiohttp
@@ -35,21 +36,19 @@ class JsonClient:
         self._seconds = seconds
         self._session: aiohttp.ClientSession | None = None
 
-    async def get(self, url: str, *, key: str = "") -> Any:
-        """The JSON at this address, None where there is none."""
-        return await self._ask("GET", url, key, None)
-
-    async def post(self, url: str, body: object, *, key: str = "") -> Any:
-        return await self._ask("POST", url, key, body)
-
     async def aclose(self) -> None:
         if self._session is not None:
             await self._session.close()
 
-    async def _ask(self, method: str, url: str, key: str, body: object) -> Any:
+    async def ask(self, url: str, body: object = None, *, key: str = "") -> Any:
+        """Return the JSON at this address, None where there is none. A `body` is posted."""
+        if self._session is None:
+            timeout = aiohttp.ClientTimeout(total=self._seconds)
+            self._session = aiohttp.ClientSession(timeout=timeout, trust_env=False)
+        method = "GET" if body is None else "POST"
         headers = {"authorization": f"Bearer {key}"} if key else {}
         try:
-            async with self._opened().request(
+            async with self._session.request(
                 method, url, json=body, headers=headers, allow_redirects=False
             ) as answer:
                 if answer.status != 200:
@@ -60,12 +59,6 @@ class JsonClient:
         except (aiohttp.ClientError, TimeoutError, OSError, ValueError):
             return None
         return await asyncio.to_thread(_json, data)
-
-    def _opened(self) -> aiohttp.ClientSession:
-        if self._session is None:
-            timeout = aiohttp.ClientTimeout(total=self._seconds)
-            self._session = aiohttp.ClientSession(timeout=timeout, trust_env=False)
-        return self._session
 
 
 def _json(data: bytes) -> Any:
@@ -93,7 +86,7 @@ async def read_server_models(
     server: Server, questions: JsonClient, *, key: str, shown: OllamaDetails
 ) -> dict[str, ReportedModel] | None:
     """The server's chat models by name, None where nothing answers. `shown` lasts between calls."""
-    listed = _listed(await questions.get(f"{server.base_url}/models", key=key))
+    listed = _listed(await questions.ask(f"{server.base_url}/models", key=key))
     if listed is None:
         return None
     found = {name: _plain(entry) for name, entry in listed.items() if is_chat_model(name, entry)}
@@ -102,16 +95,14 @@ async def read_server_models(
     root = server.base_url.removesuffix("/v1")
     owners = {str(entry.get("owned_by")) for entry in listed.values()}
     readers = {"lmstudio": _lmstudio, "ollama": _ollama, "llama-server": _llama_server}
-    first = server.name if server.name in readers else _by_owner(owners)
+    by_owner = {"library": "ollama", "llamacpp": "llama-server"}.get(next(iter(owners), ""), "")
+    first = server.name if server.name in readers else by_owner
     for name in [first] if first else list(readers):
         more = await readers[name](root, questions, key, shown, found)
         if more is not None:
-            return _merged(found, more)
+            known = {name: more.get(name, facts) for name, facts in found.items()}
+            return {name: facts for name, facts in known.items() if facts is not None}
     return found
-
-
-def _by_owner(owners: set[str]) -> str:
-    return {"library": "ollama", "llamacpp": "llama-server"}.get(next(iter(owners), ""), "")
 
 
 def _listed(answer: Any) -> dict[str, dict[str, Any]] | None:
@@ -138,18 +129,12 @@ def _plain(entry: dict[str, Any]) -> ReportedModel:
     return ReportedModel(window=window, takes=takes, tools=tools)
 
 
-def _merged(
-    found: dict[str, ReportedModel], more: Mapping[str, ReportedModel | None]
-) -> dict[str, ReportedModel]:
-    """`more` wins; None there means that it is no chat model."""
-    known = {name: more.get(name, facts) for name, facts in found.items()}
-    return {name: facts for name, facts in known.items() if facts is not None}
-
-
+# Each reader returns the models by name, None for one that is no chat model; None for all where the
+# server is of another kind.
 async def _lmstudio(
     root: str, questions: JsonClient, key: str, shown: OllamaDetails, names: Iterable[str]
 ) -> Mapping[str, ReportedModel | None] | None:
-    listed = _listed(await questions.get(f"{root}/api/v0/models", key=key))
+    listed = _listed(await questions.ask(f"{root}/api/v0/models", key=key))
     if listed is None:
         return None
     found: dict[str, ReportedModel | None] = {}
@@ -169,7 +154,7 @@ async def _llama_server(
     root: str, questions: JsonClient, key: str, shown: OllamaDetails, names: Iterable[str]
 ) -> Mapping[str, ReportedModel | None] | None:
     """The server has one model; its window is that of one of its slots."""
-    props = await questions.get(f"{root}/props", key=key)
+    props = await questions.ask(f"{root}/props", key=key)
     generation = props.get("default_generation_settings") if isinstance(props, dict) else None
     if not isinstance(generation, dict):
         return None
@@ -182,7 +167,7 @@ async def _llama_server(
 async def _ollama(
     root: str, questions: JsonClient, key: str, shown: OllamaDetails, names: Iterable[str]
 ) -> Mapping[str, ReportedModel | None] | None:
-    tags = await questions.get(f"{root}/api/tags", key=key)
+    tags = await questions.ask(f"{root}/api/tags", key=key)
     if not isinstance(tags, dict) or not isinstance(tags.get("models"), list):
         return None
     digests = {
@@ -194,10 +179,10 @@ async def _ollama(
     async def show(name: str, digest: str) -> None:
         # Ollama may not answer in time while it loads a model: then ask again at the next look.
         if shown.get(digest) is None:
-            shown[digest] = await questions.post(f"{root}/api/show", {"model": name}, key=key)
+            shown[digest] = await questions.ask(f"{root}/api/show", {"model": name}, key=key)
 
     await asyncio.gather(*(show(name, digest) for name, digest in digests.items()))
-    loaded = _loaded(await questions.get(f"{root}/api/ps", key=key))
+    loaded = _loaded(await questions.ask(f"{root}/api/ps", key=key))
     return {name: _shown(shown.get(digest), loaded.get(name)) for name, digest in digests.items()}
 
 
@@ -217,19 +202,15 @@ def _shown(answer: Any, loaded: int | None) -> ReportedModel | None:
     if isinstance(can, list) and can and "completion" not in can:
         return None  # an embedding model
     parameters = answer.get("parameters")
-    said = _NUM_CTX.search(parameters) if isinstance(parameters, str) else None
+    num_ctx = _NUM_CTX.search(parameters) if isinstance(parameters, str) else None
     facts = ReportedModel(
-        window=loaded or (_tokens(int(said[1])) if said else None),
+        window=loaded or (_tokens(int(num_ctx[1])) if num_ctx else None),
         least=min(OLLAMA_LEAST, _longest(answer) or OLLAMA_LEAST),
     )
     if not isinstance(can, list):
         return facts
-    return ReportedModel(
-        window=facts.window,
-        least=facts.least,
-        takes=_IMAGE if "vision" in can else _NOTHING,
-        tools="tools" in can,
-    )
+    takes = _IMAGE if "vision" in can else _NOTHING
+    return replace(facts, takes=takes, tools="tools" in can)
 
 
 def _longest(answer: dict[str, Any]) -> int | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Literal
@@ -31,8 +31,8 @@ class Server:
 
     name: str
     label: str
-    dialect: Dialect
     base_url: str
+    dialect: Dialect = "openai"
     key: str = ""
     default_model: str = ""
     small_model: str = ""
@@ -53,7 +53,7 @@ class Server:
 
 def _local(name: str, label: str, port: int) -> Server:
     """A model server that people run on their own machine, which lists its models."""
-    return Server(name=name, label=label, dialect="openai", base_url=f"http://127.0.0.1:{port}/v1")
+    return Server(name=name, label=label, base_url=f"http://127.0.0.1:{port}/v1")
 
 
 # Default models as the providers recommend them, November 2026. OpenAI ends gpt-4o-mini and
@@ -63,7 +63,6 @@ _ALL = (
     Server(
         name="openai",
         label="OpenAI",
-        dialect="openai",
         base_url="https://api.openai.com/v1",
         key="OPENAI_API_KEY",
         default_model="gpt-6-luna",
@@ -85,7 +84,6 @@ _ALL = (
     Server(
         name="gemini",
         label="Gemini",
-        dialect="openai",
         base_url="https://generativelanguage.googleapis.com/v1beta/openai",
         key="GEMINI_API_KEY",
         default_model="gemini-3.8-flash",
@@ -94,7 +92,6 @@ _ALL = (
     Server(
         name="groq",
         label="Groq",
-        dialect="openai",
         base_url="https://api.groq.com/openai/v1",
         key="GROQ_API_KEY",
         default_model="openai/gpt-oss-120b",
@@ -105,7 +102,6 @@ _ALL = (
     Server(
         name="deepseek",
         label="DeepSeek",
-        dialect="openai",
         base_url="https://api.deepseek.com",
         key="DEEPSEEK_API_KEY",
         default_model="deepseek-flash",
@@ -114,7 +110,6 @@ _ALL = (
     Server(
         name="cerebras",
         label="Cerebras",
-        dialect="openai",
         base_url="https://api.cerebras.ai/v1",
         key="CEREBRAS_API_KEY",
         default_model="gpt-oss-120b",
@@ -123,7 +118,6 @@ _ALL = (
     Server(
         name="openrouter",
         label="OpenRouter",
-        dialect="openai",
         base_url="https://openrouter.ai/api/v1",
         key="OPENROUTER_API_KEY",
         default_model="openrouter/auto",
@@ -149,15 +143,15 @@ def server_at(server: Server, base_url: str) -> Server:
     if base_url == server.base_url:
         return server
     label = COMPATIBLE if server.name == "openai" else server.label
-    there = replace(server, label=label, small_model="", bound="max_tokens", files=False)
+    moved = replace(server, label=label, small_model="", bound="max_tokens", files=False)
     stated = {name: getattr(server, name) for name in server.stated}
-    return replace(there, **stated, base_url=base_url)
+    return replace(moved, **stated, base_url=base_url)
 
 
-def is_address(said: object) -> bool:
+def is_address(value: object) -> bool:
     """Whether requests can be sent there. An address that holds a key is refused: logs show it."""
     try:
-        parts = urlsplit(said if isinstance(said, str) else "")
+        parts = urlsplit(value if isinstance(value, str) else "")
         good = parts.scheme in ("http", "https") and bool(parts.hostname)
         plain = not (parts.username or parts.password or parts.query or parts.fragment)
     except ValueError:
@@ -165,20 +159,11 @@ def is_address(said: object) -> bool:
     return good and plain
 
 
-class Keys(Mapping[str, str]):
+class Keys(dict[str, str]):
     """Keys by the name of their environment variable, without empty ones; `repr` has names only."""
 
     def __init__(self, keys: Mapping[str, str]) -> None:
-        self._keys = {name: key for name, key in keys.items() if key}
-
-    def __getitem__(self, name: str) -> str:
-        return self._keys[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._keys)
-
-    def __len__(self) -> int:
-        return len(self._keys)
+        super().__init__({name: key for name, key in keys.items() if key})
 
     def __repr__(self) -> str:
-        return f"Keys({', '.join(self._keys)})"
+        return f"Keys({', '.join(self)})"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -15,11 +14,6 @@ if TYPE_CHECKING:
     from openai import AsyncOpenAI
 
 _AUDIO = {"mpeg": "mp3", "mp3": "mp3", "wav": "wav", "x-wav": "wav", "wave": "wav"}
-
-
-def account_id(base_url: str, key: str) -> str:
-    """An id for an account at a provider that hides its key; file ids hold within it."""
-    return f"openai:{hashlib.sha256(f'{base_url} {key}'.encode()).hexdigest()[:32]}"
 
 
 @dataclass(slots=True)
@@ -83,13 +77,13 @@ async def _part(
 
 
 async def _upload(file: Attachment, content: FileContent, *, client: AsyncOpenAI) -> str:
-    kept = await client.files.create(
+    uploaded = await client.files.create(
         file=(file.name, content.data, content.mime_type),
         purpose="user_data",
         expires_after={"anchor": "created_at", "seconds": UPLOAD_LIFETIME},
         timeout=UPLOAD_TIMEOUT,
     )
-    return kept.id
+    return uploaded.id
 
 
 async def _data_url(content: FileContent) -> str:

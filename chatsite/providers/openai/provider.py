@@ -10,23 +10,20 @@ The SDK has the key, the files and the typed errors; `sender` sends the request,
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncGenerator, Collection, Mapping
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import httpx2
 from pydantic_core import to_json
 
 from chatsite.providers.base.files import forget_uploads
-from chatsite.providers.base.learned import Learned
 from chatsite.providers.base.provider import Chunk, Model, Request, SentParameters
 from chatsite.providers.http.refusals import A_TOOL, BOUNDS
 from chatsite.providers.http.sdk_errors import explain_sdk_error
 from chatsite.providers.http.server_provider import ServerProvider
-from chatsite.providers.http.streaming import DEFAULT_TIMEOUTS, Timeouts, relay
-from chatsite.providers.known.models import ModelFacts, ModelTable
-from chatsite.providers.known.servers import Server
-from chatsite.providers.openai.files import SentFiles, account_id, collect_files
+from chatsite.providers.http.streaming import relay
+from chatsite.providers.openai.files import SentFiles, collect_files
 from chatsite.providers.openai.reader import ChatReader
 from chatsite.providers.openai.wire import (
     EFFORT,
@@ -79,7 +76,7 @@ class Sender:
             raise self.client._make_status_error_from_response(response)
         return response
 
-    async def aclose(self) -> None:
+    async def close(self) -> None:
         await self.client.close()
 
     def _collected_headers(self) -> httpx2.Headers:
@@ -94,59 +91,41 @@ class Sender:
 _REQUIRED = ("model", "messages", "stream")
 
 
-class OpenAIProvider(ServerProvider):
-    """`api_key` may be None for servers that want none."""
+class OpenAIProvider(ServerProvider[Sender]):
+    """Speaks chat completions."""
 
-    def __init__(
-        self,
-        *,
-        server: Server,
-        api_key: str | None,
-        table: ModelTable,
-        model: str | None = None,
-        fast: str | None = None,
-        timeouts: Timeouts = DEFAULT_TIMEOUTS,
-        learned: Learned | None = None,
-    ) -> None:
-        super().__init__(server=server, table=table, model=model, fast=fast, learned=learned)
-        self._key = api_key or "none"
-        self._timeouts = timeouts
-        self._keeps = account_id(server.base_url, self._key) if server.files else None
-        self._sender: Sender | None = None
-        self._loading = asyncio.Lock()
-        self._o200k = O200k.find()
-        self._estimate = Estimate()
+    @cached_property
+    def _o200k(self) -> O200k | None:
+        return O200k.find()
+
+    @property
+    def account(self) -> str | None:
+        """The account that stores uploads, None where files are sent with each request."""
+        return f"openai:{self._account_hash[:32]}" if self._server.files else None
 
     def tokenizer(self, model: Model) -> O200k | Estimate:
         facts = self._facts(model.name)
-        return self._o200k if facts and facts.o200k and self._o200k else self._estimate
+        return (self._o200k if facts and facts.o200k else None) or Estimate()
 
     def parameters(self, request: Request) -> SentParameters:
         settings = chat_parameters(request, self._facts(request.model))
         return self._without_refused(request, settings)
 
-    # ---- asking -------------------------------------------------------------------------------
     async def warm(self) -> None:
-        """Load the SDK and the token ranks in threads, which takes a second, before the first
-        answer needs them."""
-        await self.open()
+        """Load the SDK, and the token ranks in a thread, which takes half a second."""
+        await super().warm()
         if self._o200k is not None:
             await self._o200k.warm()
 
-    async def aclose(self) -> None:
-        """Close the open connections; call it once, at the end."""
-        if self._sender is not None:
-            await self._sender.aclose()
-
     def stream(self, request: Request) -> AsyncGenerator[Chunk, None]:
         facts = self._facts(request.model)
-        call = _Call(self, request, facts, server=self._server, keeps=self._keeps)
+        call = _Call(self, request)
         after_tools = bool(request.messages) and request.messages[-1].role == "tool"
         timeouts = self._timeouts
         if facts is not None and facts.reasoning:
             timeouts = timeouts.for_unseen_thinking()
         return relay(
-            call.call,
+            call.send,
             ChatReader(server=self.kind, model=request.model, after_tools=after_tools),
             timeouts=timeouts,
             explain=call.explain,
@@ -154,21 +133,33 @@ class OpenAIProvider(ServerProvider):
             prepare=call.prepare,
         )
 
-    async def open(self) -> Sender:
-        async with self._loading:
-            if self._sender is None:
-                self._sender = await asyncio.to_thread(self._make)
-        return self._sender
+    def body(self, request: Request, files: SentFiles) -> dict[str, Any]:
+        """The request's body, without fields that the server has refused."""
+        facts = self._facts(request.model)
+        reasoning = facts is not None and facts.reasoning
+        settings = self.parameters(request).sent
+        own_bound = "max_completion_tokens" if reasoning else self._server.bound
+        body: dict[str, Any] = {
+            "model": request.model,
+            "stream": True,
+            "messages": wire_messages(
+                request.messages, server=self.kind, model=request.model, parts=files.parts
+            ),
+            "stream_options": {"include_usage": True},
+            own_bound: longest_reply(request, facts, effort=settings.get(EFFORT)),
+        }
+        if request.tools and (request.may_call or not self._server.local):
+            body["tools"] = wire_tools(request.tools)
+            # Ollama doesn't know `tool_choice`, but accepts calls of tools that aren't defined.
+            body |= {} if request.may_call else {"tool_choice": "none"}
+        return _without({**body, **settings}, self.left_out(request))
 
-    def _make(self) -> Sender:
+    def _connect(self, http: httpx2.AsyncClient) -> Sender:
         import openai
 
-        from chatsite.providers.http import transport
-
-        http = transport.client(self._server.base_url, connect=self._timeouts.connect)
         made = openai.AsyncOpenAI(
             api_key=self._key,
-            base_url=self._server.base_url,
+            base_url=self._address,
             max_retries=0,
             timeout=http.timeout,
             http_client=http,
@@ -177,91 +168,49 @@ class OpenAIProvider(ServerProvider):
         # the keys of a gateway: every server of this dialect would get them.
         made.organization = made.project = None
         made._custom_headers = {}
-        return Sender(made, http, self._server.base_url)
+        return Sender(made, http, self._address)
 
 
 class _Call:
     """One call: its files are uploaded, then the request is sent."""
 
-    def __init__(
-        self,
-        provider: OpenAIProvider,
-        request: Request,
-        facts: ModelFacts | None,
-        *,
-        server: Server,
-        keeps: str | None,
-    ) -> None:
+    def __init__(self, provider: OpenAIProvider, request: Request) -> None:
         self._provider = provider
         self._request = request
-        self._facts = facts
-        self._server = server
-        self._keeps = keeps
-        self._sender: Sender
         self._optional: tuple[str, ...] = ()
-        self._sent = SentFiles()
+        self._files = SentFiles()
 
     async def prepare(self) -> None:
         """Load the SDK and upload files that the provider stores."""
-        self._sender = await self._provider.open()
-        await self._collect()
+        request, sender = self._request, await self._provider.open()
+        self._files = await collect_files(
+            request.messages, request.files, client=sender.client, at=self._provider.account
+        )
 
-    async def call(self) -> httpx2.Response:
+    async def send(self) -> httpx2.Response:
+        """Send the request. Files that the provider has lost are uploaded again, once."""
         import openai
 
         try:
-            return await self._create()
+            return await self._send_once()
         except (openai.BadRequestError, openai.NotFoundError) as error:
-            lost = self._sent.lost(error.message)
-            if not lost or self._keeps is None:
+            lost, account = self._files.lost(error.message), self._provider.account
+            if not lost or account is None:
                 raise
-            # The provider lost files that were uploaded before: upload them again.
-            await forget_uploads(lost, self._request.files, at=self._keeps)
-            await self._collect()
-            return await self._create()
+            await forget_uploads(lost, self._request.files, at=account)
+            await self.prepare()
+            return await self._send_once()
 
     def explain(self, error: Exception) -> Exception:
         import openai
 
-        told, refusal = explain_sdk_error(
-            error, sdk=openai, model=self._request.model, sent=self._optional
-        )
-        return self._provider.learn(told, refusal, self._request)
+        return self._provider.explain(error, self._request, sdk=openai, sent=self._optional)
 
-    async def _collect(self) -> None:
-        request = self._request
-        self._sent = await collect_files(
-            request.messages, request.files, client=self._sender.client, at=self._keeps
-        )
-
-    async def _create(self) -> httpx2.Response:
-        body = self._body()
+    async def _send_once(self) -> httpx2.Response:
+        body = self._provider.body(self._request, self._files)
         tools = (A_TOOL + tool["function"]["name"] for tool in body.get("tools", ()))
         self._optional = (*(name for name in body if name not in _REQUIRED), *tools)
-        return await self._sender.send(body)
-
-    def _body(self) -> dict[str, Any]:
-        request, facts = self._request, self._facts
-        reasoning = facts is not None and facts.reasoning
-        more = self._provider.parameters(request).sent
-        own_bound = "max_completion_tokens" if reasoning else self._server.bound
-        body: dict[str, Any] = {
-            "model": request.model,
-            "stream": True,
-            "messages": wire_messages(
-                request.messages,
-                server=self._server.name,
-                model=request.model,
-                parts=self._sent.parts,
-            ),
-            "stream_options": {"include_usage": True},
-            own_bound: longest_reply(request, facts, effort=more.get(EFFORT)),
-        }
-        if request.tools and (request.may_call or not self._server.local):
-            body["tools"] = wire_tools(request.tools)
-            # Ollama doesn't know `tool_choice`, but accepts calls of tools that aren't defined.
-            body |= {} if request.may_call else {"tool_choice": "none"}
-        return _without({**body, **more}, self._provider.left_out(request))
+        return await (await self._provider.open()).send(body)
 
 
 def _without(body: dict[str, Any], refused: Collection[str]) -> dict[str, Any]:

@@ -41,7 +41,7 @@ class ChatReader(AnswerReader):
     def _event(self, chunk: Any) -> Sequence[Chunk]:
         choices = chunk.get("choices")
         if (not choices or chunk.get("error")) and not self.ended:
-            self._odd.look_at(chunk)
+            self._look_at(chunk)
         if chunk.get("usage"):
             self._usage = read_usage(chunk["usage"])
         return self._choice(choices[0]) if choices else ()
@@ -50,7 +50,7 @@ class ChatReader(AnswerReader):
         if self._messages.is_document:
             self.ended = True
         if not self.ended:
-            raise self._odd.failure("no finish_reason")
+            raise self._failure("no finish_reason")
         if self._too_long:
             return Finished(reason="length", usage=self._usage)
         reason, calls = self._reason, self._calls.called()

@@ -55,9 +55,9 @@ def wire_messages(
             fields: dict[str, Any] = {}
             for message in same.messages:
                 in_round = in_round or bool(message.calls)
-                kept = returned_fields(message, server=server, model=model, in_round=in_round)
-                if kept or message.calls:
-                    _add_fields(fields, _assistant(message, kept))
+                returned = returned_fields(message, server=server, model=model, in_round=in_round)
+                if returned or message.calls:
+                    _add_fields(fields, _assistant(message, returned))
             text = _joined(same.messages) or None
             sent.append({"role": "assistant", "content": text, **fields})
     return sent
@@ -119,11 +119,12 @@ def _result(message: Message) -> dict[str, Any]:
     return {"role": "tool", "tool_call_id": _id(message.call_id), "content": content}
 
 
-def _assistant(message: Message, kept: dict[str, Any]) -> dict[str, Any]:
-    """The fields of an answer besides its text: its calls, and what is `kept` for the server."""
-    extras = kept.pop("calls", {})
+def _assistant(message: Message, returned: dict[str, Any]) -> dict[str, Any]:
+    """The fields of an answer besides its text: its calls, and those that are `returned` to the
+    server."""
+    extras = returned.pop("calls", {})
     if not message.calls:
-        return kept
+        return returned
     calls = []
     for call in message.calls:
         arguments = json.dumps(dict(call.arguments), ensure_ascii=False)
@@ -132,7 +133,7 @@ def _assistant(message: Message, kept: dict[str, Any]) -> dict[str, Any]:
         if extras.get(call.id):
             sent["extra_content"] = extras[call.id]
         calls.append(sent)
-    return {"tool_calls": calls, **kept}
+    return {"tool_calls": calls, **returned}
 
 
 def _add_fields(fields: dict[str, Any], more: Mapping[str, Any]) -> None:

@@ -12,7 +12,7 @@ import logging
 import math
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -124,12 +124,8 @@ class O200k:
         return cls(folder) if digest == O200K_SHA256 else None
 
     async def count(self, messages: Sequence[Message]) -> list[TokenCount]:
-        texts = [counted_text(message) for message in messages]
-        inline = self._encoding is not None and sum(map(len, texts)) < _INLINE_CHARACTERS_O200K
-        counts = (
-            self._count_each(texts) if inline else await asyncio.to_thread(self._count_each, texts)
-        )
-        return _with_media(counts, messages)
+        most = _INLINE_CHARACTERS_O200K if self._encoding is not None else 0
+        return await _counted(messages, self._count_each, inline=most)
 
     async def warm(self) -> None:
         """Load the ranks in a thread, which takes half a second, before the first count."""
@@ -173,12 +169,7 @@ class Estimate:
     basis: Basis = "estimated"
 
     async def count(self, messages: Sequence[Message]) -> list[TokenCount]:
-        texts = [counted_text(message) for message in messages]
-        inline = sum(map(len, texts)) < _INLINE_CHARACTERS
-        counts = (
-            self._count_each(texts) if inline else await asyncio.to_thread(self._count_each, texts)
-        )
-        return _with_media(counts, messages)
+        return await _counted(messages, self._count_each, inline=_INLINE_CHARACTERS)
 
     def _count_each(self, texts: list[str]) -> list[TokenCount]:
         return [estimated_count(text, self.name) for text in texts]
@@ -190,7 +181,13 @@ def estimated_count(text: str, tokenizer: str) -> TokenCount:
     return TokenCount(count=count, tokenizer=tokenizer, basis="estimated")
 
 
-def _with_media(counts: list[TokenCount], messages: Sequence[Message]) -> list[TokenCount]:
+async def _counted(
+    messages: Sequence[Message], count: Callable[[list[str]], list[TokenCount]], *, inline: int
+) -> list[TokenCount]:
+    """Texts and media of the messages, counted in a thread from `inline` characters on."""
+    texts = [counted_text(message) for message in messages]
+    in_thread = sum(map(len, texts)) >= inline
+    counts = await asyncio.to_thread(count, texts) if in_thread else count(texts)
     return [
         replace(count, count=count.count + media_tokens(message)) if message.attachments else count
         for count, message in zip(counts, messages, strict=True)
@@ -215,19 +212,22 @@ class ClaudeEstimate:
     async def count(self, messages: Sequence[Message]) -> list[TokenCount]:
         # Files are counted by Anthropic's own rules instead; thinking is sent back only within a
         # turn, which was decided before.
-        bare = [_bare(each) if each.attachments or each.metadata else each for each in messages]
+        bare = [
+            replace(message, attachments=(), metadata="")
+            if message.attachments or message.metadata
+            else message
+            for message in messages
+        ]
         texts = await self._text.count(bare)
         return [
             TokenCount(
-                count=math.ceil(text.count * self._factor) + self._files(message),
+                count=math.ceil(text.count * self._factor)
+                + sum(self._file(file) for file in message.attachments),
                 tokenizer=self.name,
                 basis=self.basis,
             )
             for text, message in zip(texts, messages, strict=True)
         ]
-
-    def _files(self, message: Message) -> int:
-        return sum(self._file(file) for file in message.attachments)
 
     def _file(self, file: Attachment) -> int:
         if file.modality == "image":
@@ -235,7 +235,3 @@ class ClaudeEstimate:
             return min(math.ceil(pixels / _PIXELS), self._most) if pixels else self._most
         pages = math.ceil(max(file.characters, 1) / _PAGE)
         return pages * _MOST + math.ceil(file.characters * _PER_CHARACTER * self._factor)
-
-
-def _bare(message: Message) -> Message:
-    return replace(message, attachments=(), metadata="")

@@ -3,9 +3,9 @@ shows them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any
 
 from chatsite.agents.catalogue import Catalogue
 from chatsite.agents.strategy.file import describe_strategy_fault
@@ -15,7 +15,7 @@ from chatsite.providers.base.provider import Provider
 from chatsite.providers.echo import EchoProvider
 from chatsite.providers.embedded.provider import TRAINED_SYSTEM, EmbeddedProvider
 from chatsite.providers.reachable import Providers
-from chatsite.tools.toolbox import AgentTools
+from chatsite.tools.toolbox import Toolbox
 from chatsite.turns.agents.model_choice import ModelChoice
 from chatsite.turns.agents.resolved_agent import ResolvedAgent, missing_agent, resolve_agent
 from chatsite.wording import later, say
@@ -24,14 +24,6 @@ SWITCHED_OFF = later(
     "This agent is switched off here: it takes no new messages. Its conversations can be read and "
     "saved to a file."
 )
-
-
-class Tools(Protocol):
-    """Which tools there are for the nodes of a template; `tools.toolbox.Toolbox` is one."""
-
-    def for_nodes(
-        self, nodes: Sequence[str], configurations: Mapping[str, Mapping[str, object]]
-    ) -> AgentTools: ...
 
 
 # For everybody but staff: a reason names files of the server.
@@ -50,7 +42,7 @@ class Agents:
     remote: Providers
     embedded: EmbeddedProvider
     echo: EchoProvider
-    tools: Tools
+    tools: Toolbox
     model_choice: ModelChoice
     start_engine: Callable[[], object] | None
     debug: bool = False
@@ -93,12 +85,8 @@ class Agents:
         )
         if not found.model.tools:
             return found.without_tools()
-        if not template.tools:
-            return found
-        return replace(found, tools=self._tools(template).tools)
-
-    def _tools(self, template: Template) -> AgentTools:
-        return self.tools.for_nodes(template.tools, template.configurations)
+        agent_tools = self.tools.for_nodes(template.tools, template.configurations)
+        return replace(found, tools=agent_tools.tools)
 
     def choices(self, agent: str, *, staff: bool) -> dict[str, Any]:
         """What may be chosen in the page for the agent. Raises NotFound."""
@@ -131,7 +119,8 @@ class Agents:
         if not agent.enabled:
             return _switched_off(agent)
         try:
-            who, chosen = self.resolve(agent.slug), self._tools(agent)
+            who = self.resolve(agent.slug)
+            chosen = self.tools.for_nodes(agent.tools, agent.configurations)
         except Refused:
             # Its file was changed since it was listed, a moment ago.
             return _switched_off(agent)

@@ -8,28 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 from chatsite.agents.template import Template
 from chatsite.providers.base.provider import Price, Provider
-from chatsite.providers.known.models import ModelFacts, ReportedModel
-from chatsite.providers.known.servers import LOCAL, Server
+from chatsite.providers.known.models import ModelFacts
+from chatsite.providers.known.servers import LOCAL
+from chatsite.providers.reachable import Providers
 from chatsite.turns.agents.resolved_agent import ResolvedAgent
 from chatsite.wording import later, say
 
 _HERE = "embedded"
-
-
-class KnownModels(Protocol):
-    """What is known of servers now (`providers.reachable.Providers`)."""
-
-    @property
-    def servers(self) -> Mapping[str, Server]: ...
-    @property
-    def chat_model(self) -> str: ...
-    def facts(self, server: str, model: str) -> ModelFacts | None: ...
-    def listed(self) -> Mapping[str, Mapping[str, ReportedModel]]: ...
-    def described(self) -> Mapping[str, ModelFacts]: ...
 
 
 _LOCKED = {
@@ -59,7 +48,7 @@ class ModelChoice:
 
     who: str
     offered: tuple[str, ...] | None
-    reach: KnownModels
+    remote: Providers
 
     def locked(self, *, staff: bool) -> str:
         """Why nothing can be chosen, "" where something can."""
@@ -68,7 +57,7 @@ class ModelChoice:
 
     def _lock(self, *, staff: bool) -> str:
         """A key of the sentences below, "" where something can be chosen."""
-        if self.reach.chat_model:
+        if self.remote.chat_model:
             return "set"
         if self.who == "off":
             return "off"
@@ -119,14 +108,14 @@ class ModelChoice:
     ) -> Iterator[dict[str, Any]]:
         """What the agent names and can't have here."""
         for llm in template.llms:
-            server = self.reach.servers.get(llm)
+            server = self.remote.servers.get(llm)
             if llm not in providers and server is not None:
                 model = template.model_settings(llm).model or server.default_model
                 no_key = later("{server} needs an API key ({variable}).")
                 out_of_reach = later("{server} can't be reached here.")
-                told = {"server": server.label, "variable": server.key}
-                why = say(no_key if server.key else out_of_reach, **told)
-                entry = _described(f"{llm}:{model}", model, self.reach.facts(llm, model))
+                values = {"server": server.label, "variable": server.key}
+                why = say(no_key if server.key else out_of_reach, **values)
+                entry = _described(f"{llm}:{model}", model, self.remote.table.facts(llm, model))
                 yield entry | {"why_not": why}
 
     def _others(self, providers: Mapping[str, Provider]) -> Iterator[str]:
@@ -145,7 +134,7 @@ class ModelChoice:
 
     def _usual(self, providers: Mapping[str, Provider]) -> Iterator[str]:
         for name, provider in providers.items():
-            server = self.reach.servers.get(name)
+            server = self.remote.servers.get(name)
             if name == _HERE:
                 yield _name(provider, None)
             elif server is not None and (server.local or name in LOCAL):
@@ -153,22 +142,22 @@ class ModelChoice:
             elif server is not None:
                 # What an administrator describes is there; of the rest only what is recommended.
                 yield _name(provider, None)
-                yield from (full for full in self.reach.described() if _of(full, name))
+                yield from (full for full in self.remote.table.own if _of(full, name))
 
     def _all_of(self, name: str, provider: Provider) -> Iterator[str]:
-        listed = self.reach.listed().get(name, {})
+        listed = self.remote.discovery.found.get(name, {})
         yield from (f"{name}:{model}" for model in listed)
-        yield from (full for full in self.reach.described() if _of(full, name))
+        yield from (full for full in self.remote.table.own if _of(full, name))
         if not listed:
             yield _name(provider, None)
 
     def _server(self, name: str) -> dict[str, str]:
         """Who has the model, where its group doesn't say so."""
-        server = self.reach.servers.get(name.partition(":")[0])
+        server = self.remote.servers.get(name.partition(":")[0])
         return {"server": say(server.label)} if server is not None else {}
 
     def _group(self, provider: str) -> str:
-        server = self.reach.servers.get(provider)
+        server = self.remote.servers.get(provider)
         if server is None:
             return say("On this machine")
         if server.local:
@@ -178,9 +167,9 @@ class ModelChoice:
     def _entry(self, name: str, providers: Mapping[str, Provider]) -> dict[str, Any]:
         provider, _, asked = name.partition(":")
         model = providers[provider].model(asked)
-        facts = self.reach.facts(provider, model.name)
+        facts = self.remote.table.facts(provider, model.name)
         entry = _described(name, model.label, facts)
-        on_server = provider in self.reach.servers
+        on_server = provider in self.remote.servers
         return entry | {
             "window": model.window,
             "assumed": on_server and (facts is None or facts.assumed),
@@ -199,18 +188,17 @@ def _of(full_name: str, provider: str) -> bool:
 
 
 def _described(name: str, label: str, facts: ModelFacts | None) -> dict[str, Any]:
+    """For the page; the price is in US dollars for a million tokens."""
+    price = facts.price if facts else None
     return {
         "name": name,
         "label": label,
         "window": facts.window if facts else None,
         "assumed": facts is None or facts.assumed,
-        "price": _price(facts.price) if facts and facts.price else None,
+        "price": {"prompt": price.input, "cached": price.cached, "completion": price.output}
+        if price
+        else None,
         "takes": sorted(facts.takes) if facts else [],
         "tools": facts.tools if facts else True,
         "why_not": "",
     }
-
-
-def _price(price: Price) -> dict[str, float | None]:
-    """US dollars for a million tokens."""
-    return {"prompt": price.input, "cached": price.cached, "completion": price.output}
