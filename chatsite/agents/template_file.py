@@ -8,8 +8,7 @@ Keys without effect are kept and reported; a wrong type is an error with its pla
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping
 from itertools import takewhile
 
 from chatsite.agents.template import LLM, ModelSettings, Template, UnusedKey, default_max_tokens
@@ -84,30 +83,26 @@ def unused_keys(top: Node) -> Iterator[UnusedKey]:
     for turn in turns.list_of("messages") if turns.value else ():
         yield from _unused_in(turn, _PREFILLED)
     if isinstance(chat[PLACE].value, dict):
-        # A name that is only written differently is passed over where settings are decided.
-        yield from _unused_in(chat[PLACE], _CONVERSATION, but=_is_written_differently)
+        yield from _unused_in(chat[PLACE], _CONVERSATION, in_any_writing=True)
     yield from _unused_in(top["options"], _OPTIONS)
 
 
 def _unused_in(
-    node: Node, known: Collection[str], *, but: Callable[[str], bool] = lambda key: False
+    node: Node, known: Collection[str], *, in_any_writing: bool = False
 ) -> Iterator[UnusedKey]:
+    """With `in_any_writing`, a key that is only written otherwise than a known one has its effect
+    where settings are decided."""
+    passed_over = {fold(name) for name in known} if in_any_writing else set()
     for key, unknown in node.unknown(known):
-        asks_for_nothing = key in _SENTENCES and unknown.value in (False, None, [], {})
-        if not asks_for_nothing and not but(key):
-            yield _unused_key(unknown, key, known)
-
-
-def _is_written_differently(key: str) -> bool:
-    return fold(key) in {fold(known) for known in _CONVERSATION}
-
-
-def _unused_key(node: Node, key: str, known: Collection[str]) -> UnusedKey:
-    if key in _SENTENCES:
-        return UnusedKey(node.place, _SENTENCES[key])
-    if meant := near_miss(key, known):
-        return UnusedKey(node.place, MISSPELLED, meant=meant)
-    return UnusedKey(node.place, UNKNOWN)
+        if fold(key) in passed_over:
+            continue
+        if key in _SENTENCES:
+            if unknown.value not in (False, None, [], {}):
+                yield UnusedKey(unknown.place, _SENTENCES[key])
+        elif meant := near_miss(key, known):
+            yield UnusedKey(unknown.place, MISSPELLED, meant=meant)
+        else:
+            yield UnusedKey(unknown.place, UNKNOWN)
 
 
 DEFAULT_PRIORITY = 1000  # After every agent that has a priority of its own.
@@ -122,24 +117,12 @@ OUT_OF_TURN = later(
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Prefilled:
-    """The conversation that a template puts before every other (`chatSettings.history`).
-
-    `instructions` are those with which it begins, "" for none; `turns` whole turns, a user
-    message and its answer each. `unused` says what isn't sent of it."""
-
-    instructions: str = ""
-    turns: tuple[Message, ...] = ()
-    unused: tuple[UnusedKey, ...] = ()
-
-
 def parse_template(slug: str, document: object) -> Template:
     """Check a JSON document and return its template. Raises BadFile, and nothing else."""
     top = Node(storable(document))
     top.mapping()
     chat, configurations = top["chatSettings"], top["nodeConfigurations"]
-    prefilled = read_prefilled(chat["history"])
+    instructions, prefilled, unsent = _read_prefilled(chat["history"])
     return Template(
         slug=slug,
         agent_id=top.optional("agentId", Node.text, "") or slug,
@@ -157,8 +140,8 @@ def parse_template(slug: str, document: object) -> Template:
         greeting=_shown_texts(chat["initialMessages"]),
         prompts=_shown_texts(chat["chatPrompts"]),
         placeholder=chat.optional("placeholderText", Node.text, "").strip(),
-        instructions=prefilled.instructions,
-        prefilled=prefilled.turns,
+        instructions=instructions,
+        prefilled=prefilled,
         notes=_notes(top["notes"]),
         version=top.optional("version", Node.text, ""),
         enabled=top.optional("isEnabled", Node.flag, True),
@@ -170,7 +153,7 @@ def parse_template(slug: str, document: object) -> Template:
             "maxSteps", lambda node: node.whole(1, MOST_STEPS), DEFAULT_STEPS
         ),
         other={key: value for key, value in top.mapping().items() if key not in FIELDS},
-        unused=(*unused_keys(Node(document)), *prefilled.unused),
+        unused=(*unused_keys(Node(document)), *unsent),
     )
 
 
@@ -236,8 +219,10 @@ def _notes(node: Node) -> tuple[str, ...]:
     return tuple(text for text in texts if text.strip())
 
 
-def read_prefilled(given: Node) -> Prefilled:
-    """As much of it as forms whole turns. Raises BadFile for an entry that is no message."""
+def _read_prefilled(given: Node) -> tuple[str, tuple[Message, ...], tuple[UnusedKey, ...]]:
+    """The conversation that a template puts before every other (`chatSettings.history`): the
+    instructions with which it begins, whole turns of a user message and its answer each, and what
+    isn't sent of it. Raises BadFile for an entry that is no message."""
     entries = given.list_of("messages with role and content") if given.value is not None else []
     for entry in entries:
         entry["role"].one_of(_ROLES)
@@ -251,17 +236,9 @@ def read_prefilled(given: Node) -> Prefilled:
             break
         content = entry["content"].text()
         turns.append(Message(id=f"prefilled-{number}", role=role, content=content))
+    instructions = "\n\n".join(entry["content"].text() for entry in entries[:first])
     whole = len(turns) // 2 * 2
-    return Prefilled(
-        instructions="\n\n".join(entry["content"].text() for entry in entries[:first]),
-        turns=tuple(turns[:whole]),
-        unused=_unused(entries[first + whole :], ends=first + len(turns) == len(entries)),
-    )
-
-
-def _unused(rest: list[Node], *, ends: bool) -> tuple[UnusedKey, ...]:
-    """Why the rest isn't sent; `ends`: it is a user message and nothing follows."""
-    if not rest:
-        return ()
-    place = rest[0].place
-    return (UnusedKey(place, UNANSWERED if ends else OUT_OF_TURN, mistake=True),)
+    rest = entries[first + whole :]
+    why = UNANSWERED if first + len(turns) == len(entries) else OUT_OF_TURN
+    unsent = tuple(UnusedKey(entry.place, why, mistake=True) for entry in rest[:1])
+    return instructions, tuple(turns[:whole]), unsent

@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import sys
 import warnings
-from dataclasses import dataclass
 from pathlib import Path
 
 from PIL import Image, ImageOps
@@ -31,6 +30,7 @@ from chatsite.wording import later
 
 LONGEST_SIDE = 16_384
 MOST_PIXELS = 50_000_000
+_BOUNDS = {"millions": MOST_PIXELS // 1_000_000, "longest": LONGEST_SIDE}
 # An image that a provider refuses fails every later turn of the conversation, too. Anthropic takes
 # no image above 5 MiB in base64, and none above 2,000 pixels a side where a request has more than
 # twenty; what is larger is scaled down there and at OpenAI anyway.
@@ -43,16 +43,9 @@ LYING = (5, 6, 7, 8)
 FORMATS = {f"image/{name.lower()}": name for name in ("JPEG", "PNG", "BMP", "GIF", "WEBP")}
 
 
-@dataclass(frozen=True, slots=True)
-class PictureSize:
-    """In pixels, as the picture is shown: turned as its orientation says."""
-
-    width: int
-    height: int
-
-
-def check_picture(path: Path, mime_type: str) -> PictureSize:
-    """Raises Damaged for a picture that is too large or can't be decoded.
+def check_picture(path: Path, mime_type: str) -> tuple[int, int]:
+    """Return width and height in pixels, as the picture is shown: turned as its orientation says.
+    Raises Damaged for a picture that is too large or can't be decoded.
 
     Writes a copy beside the file where providers wouldn't accept the file as it is.
     """
@@ -62,30 +55,21 @@ def check_picture(path: Path, mime_type: str) -> PictureSize:
             warnings.simplefilter("error", Image.DecompressionBombWarning)
             with Image.open(path, formats=[FORMATS[mime_type]]) as picture:
                 width, height = picture.size
-                _require_size(width, height)
+                if max(width, height) > LONGEST_SIDE or width * height > MOST_PIXELS:
+                    raise Damaged(TOO_LARGE_MEASURED, width=width, height=height, **_BOUNDS)
                 lying = picture.getexif().get(ORIENTATION) in LYING
                 picture.load()
                 if not _sent_as_it_is(picture, path):
                     _send_instead(picture, path)
-    except (Image.DecompressionBombWarning, Image.DecompressionBombError):
-        raise Damaged(TOO_LARGE, **_BOUNDS) from None
     except BadCommand:
         raise
-    except MemoryError:
+    except (Image.DecompressionBombWarning, Image.DecompressionBombError, MemoryError):
         raise Damaged(TOO_LARGE, **_BOUNDS) from None
     except Exception:  # What Pillow raises for broken files isn't bounded by any class.
         raise Damaged(
             later("This picture can't be read: the file is damaged or cut off. Nothing was kept.")
         ) from None
-    return PictureSize(height, width) if lying else PictureSize(width, height)
-
-
-def _require_size(width: int, height: int) -> None:
-    if max(width, height) > LONGEST_SIDE or width * height > MOST_PIXELS:
-        raise Damaged(TOO_LARGE_MEASURED, width=width, height=height, **_BOUNDS)
-
-
-_BOUNDS = {"millions": MOST_PIXELS // 1_000_000, "longest": LONGEST_SIDE}
+    return (height, width) if lying else (width, height)
 
 
 def _sent_as_it_is(picture: Image.Image, path: Path) -> bool:
@@ -138,15 +122,11 @@ def inspect_file() -> None:
     limit_file_size(WRITTEN_BYTES)
     try:
         _look_at(Path(sys.argv[1]))
-    except (NotTaken, Damaged) as error:
-        _tell(**_refusal(error))
-
-
-def _refusal(error: NotTaken | Damaged) -> dict[str, object]:
-    """The server says it in the person's language; this process has none."""
-    if isinstance(error, NotTaken):
-        return {"not_taken": error.what}
-    return {"damaged": error.text, "values": error.values}
+    # The server says it in the person's language; this process has none.
+    except NotTaken as error:
+        _tell(not_taken=error.what)
+    except Damaged as error:
+        _tell(damaged=error.text, values=error.values)
 
 
 def _look_at(path: Path) -> None:
@@ -154,12 +134,10 @@ def _look_at(path: Path) -> None:
     _tell(modality=kind.modality, mime_type=kind.mime_type)
     note = NOTHING_CUT
     if kind.modality == "image":
-        # Pillow and pypdf are loaded only for what needs them: they take longer than most files.
-        from chatsite.files.inspector import check_picture
-
-        measured = check_picture(path, kind.mime_type)
-        _tell(width=measured.width, height=measured.height)
+        width, height = check_picture(path, kind.mime_type)
+        _tell(width=width, height=height)
     elif kind.mime_type == PDF:
+        # Loading pypdf takes longer than most files.
         from chatsite.files.pdfs import write_pdf_text
 
         note = write_pdf_text(path, _tell)

@@ -7,7 +7,7 @@ import json
 import logging
 import shutil
 import time
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -212,21 +212,15 @@ async def _looked_into(path: Path, *, seconds: float) -> dict[str, Any]:
     return found
 
 
-def _refusal(found: Mapping[str, Any]) -> NotTaken | Damaged | None:
-    """What the child refused the file for. No text of its own is a pattern for values: who has
-    taken it over could ask for gigabytes of blanks."""
-    if "not_taken" in found:
-        return NotTaken(found["not_taken"])
-    if "damaged" in found:
-        measured = found["damaged"] in (TOO_LARGE, TOO_LARGE_MEASURED)
-        return Damaged(found["damaged"], **(found["values"] if measured else {}))
-    return None
-
-
 def _taken(path: Path, size: int, found: dict[str, Any]) -> ReceivedFile:
     """Raises BadCommand with what the child refused it for, or where it ended too early."""
-    if refusal := _refusal(found):
-        raise refusal
+    if "not_taken" in found:
+        raise NotTaken(found["not_taken"])
+    if "damaged" in found:
+        # No other text of the child is a pattern for values: who has taken it over could ask for
+        # gigabytes of blanks.
+        measured = found["damaged"] in (TOO_LARGE, TOO_LARGE_MEASURED)
+        raise Damaged(found["damaged"], **(found["values"] if measured else {}))
     note = found.get("note", NOTHING_CUT)
     if "whole" not in found:
         # A PDF's text so far is worth having, and the PDF itself may be fine for a model.
@@ -237,8 +231,7 @@ def _taken(path: Path, size: int, found: dict[str, Any]) -> ReceivedFile:
             )
         note = cut_after(found.get("page", 0), found["pages"])
     beside = path.with_suffix(ENDING)
-    text = beside.read_text("utf-8", "ignore") if beside.exists() else ""
-    text = text.strip()
+    text = beside.read_text("utf-8", "ignore").strip() if beside.exists() else ""
     told = FileNote(*note) if note[0] in NOTES else NOTHING_CUT
     if told.text and text:
         # A model reads it: in English, whoever attached it.

@@ -37,22 +37,26 @@ def write_pdf_text(path: Path, tell: Callable[..., None]) -> FileNote:
     since = time.monotonic()
     start = pdf_start(path)
     if start:
-        _write_without_start(path, start)
+        # The places in a PDF are counted from its header, and providers refuse what begins
+        # otherwise.
+        with path.open("rb") as file, path.with_suffix(".pdf").open("wb") as copy:
+            file.seek(start)
+            shutil.copyfileobj(file, copy)
     reader = _open_pdf(path.with_suffix(".pdf") if start else path)
     pages = len(reader.pages)
     tell(pages=pages)
     if reader.is_encrypted:
         _write_open_copy(reader, path)
     unread = 0
-    with beside(path) as file:
-        kept = TextWriter(file)
+    with beside(path) as text_file:
+        writer = TextWriter(text_file)
         for number in range(1, pages + 1):
             if time.monotonic() - since > SECONDS:
                 return cut_after(number - 1, pages)
             try:
                 text = reader.pages[number - 1].extract_text().strip()
                 if text:
-                    kept.add(f"[Page {number}]\n{text}\n\n")
+                    writer.add(f"[Page {number}]\n{text}\n\n")
             except TextLimitReached:
                 cut = {"most": MOST_CHARACTERS, "page": number, "pages": pages}
                 return FileNote(CUT_AT_PAGE, cut)
@@ -64,14 +68,6 @@ def write_pdf_text(path: Path, tell: Callable[..., None]) -> FileNote:
     if not unread:
         return NOTHING_CUT
     return FileNote(UNREADABLE_PAGES, {"unread": unread, "pages": pages})
-
-
-def _write_without_start(path: Path, start: int) -> None:
-    """Write a copy that begins with the PDF's header: its places are counted from there, and
-    providers refuse what begins otherwise."""
-    with path.open("rb") as file, path.with_suffix(".pdf").open("wb") as copy:
-        file.seek(start)
-        shutil.copyfileobj(file, copy)
 
 
 def _open_pdf(path: Path) -> PdfReader:

@@ -150,14 +150,14 @@ class TextWriter:
 def write_text(path: Path, codec: str = "utf-8-sig") -> FileNote:
     """Write the file's text beside it; NOTHING_CUT where all of it was kept."""
     with path.open("rb") as file, beside(path) as out:
-        kept = TextWriter(out)
+        writer = TextWriter(out)
         decoder = codecs.getincrementaldecoder(codec)()
         open_end = ""
         try:
             while block := file.read(BLOCK):
                 text = open_end + decoder.decode(block)
                 open_end = "\r" if text.endswith("\r") else ""
-                kept.add(text.removesuffix("\r").replace("\r\n", "\n").replace("\r", "\n"))
+                writer.add(text.removesuffix("\r").replace("\r\n", "\n").replace("\r", "\n"))
         except TextLimitReached:
             return FileNote(CUT, {"most": MOST_CHARACTERS})
     return NOTHING_CUT

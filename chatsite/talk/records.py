@@ -6,7 +6,6 @@ import uuid
 from dataclasses import dataclass
 from typing import Literal
 
-from chatsite.conversations.ownership import Owner
 # What people said; a request to this program; what Talk itself notes; a message that was deleted;
 # and what the bot posts: an acknowledgement, a note, an answer.
 RoomKind = Literal["said", "command", "system", "deleted", "ack", "progress", "result"]

@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from chatsite.conversations.files.uploads import characters_of, claim_uploads, require_words
 from chatsite.conversations.models import ON_PATH, Conversation, Message
-from chatsite.conversations.ownership import Owner, free_or_owned
+from chatsite.conversations.ownership import free_or_owned
 from chatsite.conversations.path.active_path import append_to_path, estimated_tokens
 from chatsite.conversations.path.queries import path_views
 from chatsite.conversations.titles import message_title

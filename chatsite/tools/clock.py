@@ -18,22 +18,16 @@ class Clock:
     zone."""
 
     name = "clock"
+    description = "The date, time and weekday now, in a time zone."
 
     def __init__(self, *, now: Callable[[], datetime], zone: str = DEFAULT_ZONE) -> None:
         self._now = now
         self._zone = zone
         _find_zone(zone)
-
-    @property
-    def description(self) -> str:
-        return "The date, time and weekday now, in a time zone."
-
-    @property
-    def parameters(self) -> Mapping[str, object]:
-        zone = f"Such as Europe/Paris; default {self._zone}"
-        return {
+        example = f"Such as Europe/Paris; default {zone}"
+        self.parameters: Mapping[str, object] = {
             "type": "object",
-            "properties": {"zone": {"type": "string", "description": zone}},
+            "properties": {"zone": {"type": "string", "description": example}},
             "additionalProperties": False,
         }
 

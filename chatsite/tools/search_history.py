@@ -98,7 +98,17 @@ class SearchHistory:
         hits = await asyncio.to_thread(_rank, found.hits, list(query_terms))
         where = f"{found.messages:,} messages of {found.conversations:,} conversations"
         return {
-            "found": [_hit_to_dict(hit, text) for hit, text in hits[: int(str(most))]],
+            "found": [
+                {
+                    "title": hit.title,
+                    "agent": hit.agent,
+                    "date": hit.at.isoformat(timespec="minutes"),
+                    "role": hit.role,
+                    "text": text,
+                    "conversation": hit.conversation,
+                }
+                for hit, text in hits[: int(str(most))]
+            ],
             "searched": where if found.whole else f"{where}; there are older ones with these words",
         }
 
@@ -142,14 +152,3 @@ def _around(part: str, query_terms: Sequence[str]) -> str:
     place = max(0, min(part.find(word) - TEXT // 3, len(part) - TEXT))
     shown = part[place : place + TEXT].strip()
     return f"{'…' if place else ''}{shown}{'…' if place + TEXT < len(part) else ''}"
-
-
-def _hit_to_dict(hit: FoundMessage, text: str) -> dict[str, object]:
-    return {
-        "title": hit.title,
-        "agent": hit.agent,
-        "date": hit.at.isoformat(timespec="minutes"),
-        "role": hit.role,
-        "text": text,
-        "conversation": hit.conversation,
-    }

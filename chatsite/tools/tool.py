@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any, NoReturn, Protocol
+from typing import Any, Protocol
 
 from jsonschema import Draft7Validator, Draft201909Validator, Draft202012Validator
 from jsonschema.exceptions import ValidationError
@@ -104,7 +104,7 @@ def parse_arguments(text: str) -> dict[str, object]:
 
 
 def _read(text: str) -> Any:
-    return json.loads(text, parse_constant=_no_constant, parse_float=_finite)
+    return json.loads(text, parse_constant=_finite, parse_float=_finite)
 
 
 def check_arguments(arguments: Mapping[str, object], schema: Mapping[str, object]) -> None:
@@ -141,10 +141,12 @@ def _takes_null(schema: object) -> bool:
     return kind is None or "null" in (kind if isinstance(kind, list) else [kind])
 
 
-def schema_fault(schema: Mapping[str, object]) -> str:
+def schema_fault(schema: object) -> str:
     """Why no provider can be given this schema; "" where it is one of type object."""
     wrong = later("what it says of its arguments is no JSON schema of an object")
-    if schema.get("type") != "object" or deeper_than(schema, DEEPEST):
+    if not isinstance(schema, dict) or schema.get("type") != "object":
+        return wrong
+    if deeper_than(schema, DEEPEST):
         return wrong
     if len(json.dumps(schema)) > LARGEST_SCHEMA:
         return f"what it says of its arguments has more than {LARGEST_SCHEMA:,} characters"
@@ -201,12 +203,8 @@ def _bad(what: str) -> ToolError:
     return ToolError(f"The arguments {what}. The tool was not run.", name="BadArguments")
 
 
-def _no_constant(name: str) -> NoReturn:
-    raise ValueError(name)
-
-
 def _finite(text: str) -> float:
-    """1e999 is valid JSON and no number that could be stored."""
+    """1e999 is valid JSON, and Python reads NaN: neither is a number that could be stored."""
     value = float(text)
     if not math.isfinite(value):
         raise ValueError(text)

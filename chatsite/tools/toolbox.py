@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from chatsite.messages import UNSOUND
-from chatsite.tools.mcp.connections import Connection, ToolServers
+from chatsite.tools.mcp.connections import ToolServers
 from chatsite.tools.tool import (
     Tool,
     ToolContext,
@@ -94,9 +95,9 @@ def _find_tool(name: str, tools: Sequence[Tool]) -> Tool:
     for tool in tools:
         if tool.name == name:
             return tool
-    there = ", ".join(tool.name for tool in tools)
-    known = f"There are: {there}." if tools else "There are none."
-    raise ToolError(f"No tool of that name can be called here. {known}", name="UnknownTool")
+    names = ", ".join(tool.name for tool in tools)
+    others = f"There are: {names}." if tools else "There are none."
+    raise ToolError(f"No tool of that name can be called here. {others}", name="UnknownTool")
 
 
 async def _run_within(
@@ -164,10 +165,8 @@ def content_within(value: object, room: int) -> str:
 
 def _describe_place(error: Exception) -> str:
     """The error's class and the line that raised it, without the error's message."""
-    place = error.__traceback__
-    while place is not None and place.tb_next is not None:
-        place = place.tb_next
-    line = f" at {place.tb_frame.f_code.co_filename}:{place.tb_lineno}" if place else ""
+    places = traceback.extract_tb(error.__traceback__)
+    line = f" at {places[-1].filename}:{places[-1].lineno}" if places else ""
     return f"{type(error).__name__}{line}"
 
 
@@ -256,15 +255,8 @@ class Toolbox:
             for name, reason in connection.unfit.items():
                 yield MissingTool(name=f"{node}.{name}", reason=say(reason))
         else:
-            yield _tool_of_connection(connection, node, tool)
-
-
-def _tool_of_connection(connection: Connection, node: str, tool: str) -> Tool | MissingTool:
-    found = connection.tools.get(tool)
-    if found is not None:
-        return found
-    reason = connection.unfit.get(tool, _NO_SUCH_TOOL)
-    return MissingTool(name=node, reason=say(reason))
+            reason = say(connection.unfit.get(tool, _NO_SUCH_TOOL))
+            yield connection.tools.get(tool) or MissingTool(name=node, reason=reason)
 
 
 def _split_node(node: str) -> tuple[str, str]:

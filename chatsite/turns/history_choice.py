@@ -36,12 +36,9 @@ class HistoryChoices:
         if kept is None:
             raise NotFound(say("There is no such conversation."))
         if new := {name for name, value in choice.items() if kept.get(name) != value}:
-            await self._require_allowed(replace(request, history=choice, query=""), new)
+            agent = await agent_of(owner=owner, conversation=conversation)
+            draft = replace(request, agent=agent, history=choice, query="")
+            self.drafts.require_allowed(self.drafts.contexts.of(draft), new)
         await choose_history(owner=owner, conversation=conversation, history=choice)
         self.changed(conversation)
         self.feeds.of(conversation).publish(HistoryChosen(history=choice))
-
-    async def _require_allowed(self, request: PageRequest, new: set[str]) -> None:
-        agent = await agent_of(owner=request.owner, conversation=request.conversation)
-        context = self.drafts.contexts.of(replace(request, agent=agent))
-        self.drafts.require_allowed(context, new)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any, Protocol
 
 from chatsite.conversations.path.queries import open_conversation
@@ -72,6 +72,11 @@ class Snapshots:
         described = self.describe(agent, staff=request.staff)
         if opened.conversation is None and described is None:
             raise NotFound(say("There is no such agent."))
+        # That of the running turn once it was decided, else that of the last answer.
+        decided = self.feeds.of(request.conversation).decided
+        receipt = opened.receipt
+        if decided is not None and decided.turn == opened.running:
+            receipt = decided.receipt
         return Snapshot(
             conversation_id=request.conversation,
             conversation=opened.conversation,
@@ -79,7 +84,7 @@ class Snapshots:
             messages=opened.messages,
             earlier=opened.earlier,
             turn=self._running_turn(request.conversation, opened, reader),
-            receipt=self._receipt(request.conversation, opened),
+            receipt=receipt,
             engine=self.engine(agent, model, staff=request.staff).to_dict(),
             forget_above=opened.forget_above,
             summary=opened.summary,
@@ -89,13 +94,6 @@ class Snapshots:
 
     async def _read(self, request: PageRequest) -> OpenConversation:
         return await open_conversation(owner=request.owner, conversation=request.conversation)
-
-    def _receipt(self, conversation: str, opened: OpenConversation) -> Mapping[str, Any] | None:
-        """That of the running turn once it was decided, else that of the last answer."""
-        decided = self.feeds.of(conversation).decided
-        if decided is not None and decided.turn == opened.running:
-            return decided.receipt
-        return opened.receipt
 
     def _running_turn(
         self, conversation: str, opened: OpenConversation, reader: FeedReader

@@ -9,7 +9,7 @@ import pytest
 from PIL import Image
 
 from chatsite.errors import BadCommand
-from chatsite.files.inspector import SENT_SIDE, PictureSize, check_picture
+from chatsite.files.inspector import SENT_SIDE, check_picture
 from chatsite.files.kinds import Damaged, kind_of
 from chatsite.files.pdfs import write_pdf_text
 from chatsite.files.texts import MOST_CHARACTERS, NOTHING_CUT, write_text
@@ -21,7 +21,7 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "came"
 
 
-def checked(path: Path, content: bytes) -> tuple[PictureSize, set[str]]:
+def checked(path: Path, content: bytes) -> tuple[tuple[int, int], set[str]]:
     """The picture's size, and the suffixes of all files in its folder."""
     path.write_bytes(content)
     return check_picture(path, kind_of(path).mime_type), {
@@ -31,7 +31,7 @@ def checked(path: Path, content: bytes) -> tuple[PictureSize, set[str]]:
 
 @pytest.mark.parametrize("format", ["JPEG", "PNG", "GIF", "WEBP"])
 def test_a_small_picture_is_sent_as_it_is(format: str, path: Path) -> None:
-    assert checked(path, picture(format)) == (PictureSize(40, 30), {""})
+    assert checked(path, picture(format)) == ((40, 30), {""})
 
 
 @pytest.mark.parametrize(
@@ -49,7 +49,7 @@ def test_a_picture_that_providers_refuse_is_converted(
     content: bytes, shown: tuple[int, int], ending: str, sent: tuple[int, int], path: Path
 ) -> None:
     measured, endings = checked(path, content)
-    assert (measured.width, measured.height) == shown
+    assert measured == shown
     assert endings == {"", ending}
     assert path.read_bytes() == content
     with Image.open(path.with_suffix(ending)) as instead:

@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 import pytest
+from django.views.debug import SafeExceptionReporterFilter
 
 from chatsite.errors import BadFile, BadSetting
 from chatsite.providers.base.provider import Price
@@ -134,6 +135,9 @@ class TestServers:
         keys = Keys({"OPENAI_API_KEY": "sk-canary", "GROQ_API_KEY": ""})
         assert dict(keys) == {"OPENAI_API_KEY": "sk-canary"}
         assert repr(keys) == "Keys(OPENAI_API_KEY)" and "canary" not in f"{keys} {[keys]}"
+        variables = Keys({"DATABASE_URL": "sk-canary"})
+        reported = SafeExceptionReporterFilter().cleanse_setting("VARIABLES", variables)
+        assert "canary" not in repr(reported)
 
 
 FILE: dict[str, Any] = {

@@ -18,7 +18,7 @@ from chatsite.providers.base.role_order import NO_ANSWER
 from chatsite.providers.known.models import ModelTable, ReportedModel, known_facts
 from chatsite.providers.known.servers import SERVERS
 from chatsite.providers.openai.provider import OpenAIProvider
-from chatsite.providers.openai.wire import longest_reply
+from chatsite.providers.openai.wire import bound_reply
 from tests.fakes.openai_provider import provider_at as made
 from tests.fakes.openai_rules import problems
 from tests.fakes.openai_server import FakeOpenAI
@@ -188,7 +188,7 @@ async def test_thinking_has_room_besides_the_reply() -> None:
         count = TokenCount(count=taken, tokenizer="t", basis="estimated")
         asked = request("Hi", model=model, max_tokens=1_000)
         said = replace(asked.messages[-1], tokens=count)
-        return longest_reply(
+        return bound_reply(
             replace(asked, messages=(said,)), known_facts(server, model), effort=effort
         )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from chatsite.providers.http.refusals import Sizes, is_too_long, refused_fields, sizes_in
+from chatsite.providers.http.refusals import Sizes, is_too_long, read_sizes, refused_fields
 
 # What a server said, what its model takes, what the prompt would have taken.
 TOO_LONG: list[tuple[str, int | None, int | None]] = [
@@ -301,7 +301,7 @@ NOT_TOO_LONG = [
 @pytest.mark.parametrize(("said", "limit", "needed"), TOO_LONG)
 def test_a_refusal_as_too_long_is_read(said: str, limit: int | None, needed: int | None) -> None:
     assert is_too_long(said)
-    assert sizes_in(said) == Sizes(limit=limit, needed=needed)
+    assert read_sizes(said) == Sizes(limit=limit, needed=needed)
 
 
 @pytest.mark.parametrize("said", NOT_TOO_LONG)

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
-from typing import Any, cast
+from dataclasses import asdict, dataclass, fields
+from typing import Any
 
 from chatsite.agents.template import Template
 from chatsite.history import Head, Transcript, Window
@@ -21,8 +21,6 @@ from chatsite.messages import UNSOUND, Attachment, Message, TokenCount, ToolCall
 
 # In an answer: the worker ends with it, since the strategy left threads behind.
 LAST = "last"
-# What is known of an attached file, in the order in which it travels.
-_FILE = tuple(field.name for field in fields(Attachment))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,19 +76,13 @@ class StrategyInput:
         )
 
     def to_dict(self) -> dict[str, object]:
-        return {
-            "history": [_message_to_dict(seq, message) for seq, message in self.history],
-            "input": self.input,
-            "budget": self.budget,
-            "limit": self.limit,
-            "slug": self.slug,
-            "name": self.name,
-            "personality": self.personality,
-        }
+        others = {each.name: getattr(self, each.name) for each in fields(self)}
+        history = [[seq, _message_to_dict(message)] for seq, message in self.history]
+        return {**others, "history": history}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> StrategyInput:
-        history = tuple((item["seq"], _message_from_dict(item)) for item in data["history"])
+        history = tuple((seq, _message_from_dict(seq, said)) for seq, said in data["history"])
         return cls(**{**data, "history": history})
 
 
@@ -127,14 +119,7 @@ def read_answer(
     Raises KeyError, TypeError or ValueError for an answer that no worker of ours gives.
     """
     if "problem" in answer:
-        problem = answer["problem"]
-        number = problem["line"]
-        return StrategyFailure(
-            error=str(problem["error"]),
-            line=int(number) if number is not None else None,
-            reason=str(problem["reason"]),
-            trace=str(problem["trace"]),
-        )
+        return StrategyFailure(**answer["problem"])
     known = {seq for seq, _ in given.history}
     texts = 0
     slots = []
@@ -146,17 +131,14 @@ def read_answer(
                     raise ValueError("a message that isn't in the history")
                 items.append(item)
             else:
-                items.append(_text(item, f"strategy-{texts}"))
+                if item["role"] not in TEXT_ROLES:
+                    raise ValueError("no role of a text")
+                text = _sound(item["text"])
+                items.append(Message(id=f"strategy-{texts}", role=item["role"], content=text))
                 texts += 1
         name, priority = _sound(slot["name"]), float(slot["priority"])
         slots.append(StrategySlot(name=name, priority=priority, items=tuple(items)))
     return tuple(slots)
-
-
-def _text(item: Mapping[str, Any], id: str) -> Message:
-    if item["role"] not in TEXT_ROLES:
-        raise ValueError("no role of a text")
-    return Message(id=id, role=item["role"], content=_sound(item["text"]))
 
 
 def _sound(text: str) -> str:
@@ -164,39 +146,24 @@ def _sound(text: str) -> str:
     return UNSOUND.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
-def _message_to_dict(seq: int, message: Message) -> dict[str, object]:
-    tokens = message.tokens
+def _message_to_dict(message: Message) -> dict[str, object]:
     return {
-        "seq": seq,
         "role": message.role,
         "content": message.content,
-        "attachments": [[getattr(file, name) for name in _FILE] for file in message.attachments],
-        "calls": [[call.id, call.name, dict(call.arguments)] for call in message.calls],
+        "attachments": [asdict(file) for file in message.attachments],
+        "calls": [asdict(call) for call in message.calls],
         "call_id": message.call_id,
         "source": message.source,
         "speaker": message.speaker,
-        "tokens": [tokens.count, tokens.tokenizer, tokens.basis] if tokens else None,
+        "tokens": asdict(message.tokens) if message.tokens else None,
     }
 
 
-def _message_from_dict(data: Mapping[str, Any]) -> Message:
+def _message_from_dict(seq: int, data: Mapping[str, Any]) -> Message:
     """The message's id is its sequence number: an id of our database is of no use there."""
-    return Message(
-        id=str(data["seq"]),
-        role=data["role"],
-        content=data["content"],
-        attachments=tuple(
-            Attachment(**dict(zip(_FILE, file, strict=True))) for file in data["attachments"]
-        ),
-        calls=tuple(
-            ToolCall(id=id, name=name, arguments=arguments) for id, name, arguments in data["calls"]
-        ),
-        call_id=data["call_id"],
-        source=data["source"],
-        speaker=data["speaker"],
-        tokens=_tokens(*data["tokens"]) if data["tokens"] else None,
-    )
-
-
-def _tokens(count: int, tokenizer: str, basis: str) -> TokenCount:
-    return TokenCount(count=count, tokenizer=tokenizer, basis=cast(Any, basis))
+    parts = {
+        "attachments": tuple(Attachment(**file) for file in data["attachments"]),
+        "calls": tuple(ToolCall(**call) for call in data["calls"]),
+        "tokens": TokenCount(**data["tokens"]) if data["tokens"] else None,
+    }
+    return Message(**{**data, **parts, "id": str(seq)})

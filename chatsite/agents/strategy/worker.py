@@ -96,7 +96,10 @@ class StrategyWorker:
         if self._stopped:
             return StrategyFailure(reason="the server is ending")
         try:
-            process = await self._ready()
+            process = await self.start()
+            if process.returncode is not None and not self._stopped:
+                self._starting = None
+                process = await self.start()
         except (OSError, TimeoutError, asyncio.IncompleteReadError) as error:
             log.error("the worker for strategies can't be started: %s", type(error).__name__)
             self._starting = None
@@ -104,10 +107,10 @@ class StrategyWorker:
         since = time.monotonic()
         try:
             async with asyncio.timeout(self._seconds):
-                said = await self._ask(process, file, given)
+                reply = await self._ask(process, file, given)
             milliseconds = round((time.monotonic() - since) * 1000)
-            answer = read_answer(said, given)
-            if LAST in said:
+            answer = read_answer(reply, given)
+            if LAST in reply:
                 await self._replace(process)
             if isinstance(answer, StrategyFailure):
                 return answer
@@ -121,15 +124,6 @@ class StrategyWorker:
             problem = StrategyFailure(reason="it gave an answer that can't be used")
         await self._replace(process)
         return problem
-
-    async def _ready(self) -> Process:
-        """A worker that waits for a question: the current one, or a new one where that has
-        ended."""
-        process = await self.start()
-        if process.returncode is not None and not self._stopped:
-            self._starting = None
-            process = await self.start()
-        return process
 
     async def _replace(self, process: Process) -> None:
         await _end(process)
@@ -145,8 +139,8 @@ class StrategyWorker:
         question = {"path": file.path, "seconds": self._seconds + 1, "given": given.to_dict()}
         process.stdin.write(line_of(question))
         await process.stdin.drain()
-        said: dict[str, Any] = json.loads(await process.stdout.readuntil())
-        return said
+        reply: dict[str, Any] = json.loads(await process.stdout.readuntil())
+        return reply
 
 
 async def _start_process() -> Process:

@@ -51,12 +51,6 @@ class Budget(int):
 
     limit: int
 
-    @classmethod
-    def of(cls, tokens: int, *, limit: int) -> Budget:
-        made = cls(tokens)
-        made.limit = limit
-        return made
-
     def estimate(self, text: str) -> int:
         """About how many tokens a text takes, rather too many than too few."""
         return estimate(text)
@@ -93,9 +87,9 @@ class SlotBuilder:
         shown = _checked_name(name, priority, role)
         default = role or ("system" if name == "system" else "user")
         items = [self._encode_item(item, default, role) for item in _contents(shown, content)]
-        kept = [item for item in items if item is not None]
-        if kept:
-            self._added.append({"name": name, "priority": priority, "items": kept})
+        added = [item for item in items if item is not None]
+        if added:
+            self._added.append({"name": name, "priority": priority, "items": added})
 
     def to_list(self) -> list[dict[str, object]]:
         return self._added
@@ -129,10 +123,12 @@ class Context:
 
     @classmethod
     def of(cls, given: StrategyInput) -> Context:
+        budget = Budget(given.budget)
+        budget.limit = given.limit
         return cls(
             history=Selection([message for _, message in given.history]),
             slots=SlotBuilder(given),
-            budget=Budget.of(given.budget, limit=given.limit),
+            budget=budget,
             input=given.input,
             agent=Agent(slug=given.slug, name=given.name, personality=given.personality),
         )

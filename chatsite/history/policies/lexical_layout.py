@@ -15,8 +15,8 @@ from chatsite.history.path.added_messages import Quotes
 from chatsite.history.path.guard import FLOOR
 from chatsite.history.path.overflow import Overflow
 from chatsite.history.path.turn_verdicts import TurnVerdict
-from chatsite.history.room import known_tokens
 from chatsite.history.policies.lexical_quotes import QuotableMessages, quote_hits
+from chatsite.history.room import known_tokens
 
 # Percent of the room for older turns and quotes that the newest turns may take.
 TAIL = 50

@@ -11,14 +11,12 @@ from chatsite.history.lexical.passages import worth
 from chatsite.history.path.added_messages import (
     BLOCK_TOKENS,
     Quotes,
-    block_tokens,
     can_be_quoted,
     quote_tokens,
 )
 from chatsite.history.path.transcript import BACKGROUND, Entry
 from chatsite.history.path.turn_verdicts import PathVerdict, TurnVerdict
 from chatsite.history.reasons import NEVER_QUOTED, Reason
-from chatsite.history.values.added_messages import BLOCK_TOKENS, can_be_quoted, quote_tokens
 from chatsite.wording import later
 
 STAYS = later("it mattered for an earlier message and stays where it was quoted")

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from chatsite.history.evidence import StrategyChoice, StrategySlot
+from chatsite.history.evidence import StrategySlot
 from chatsite.history.path.marks import Path, unsendable
 from chatsite.history.path.overflow import cut_oldest
 from chatsite.history.path.transcript import Turn
@@ -21,7 +21,6 @@ from chatsite.history.policies.base import DecisionContext, Policy, Users
 from chatsite.history.policies.cuts import choose_every_turn
 from chatsite.history.reasons import Reason
 from chatsite.history.room import known_tokens
-from chatsite.history.values.evidence import StrategySlot
 from chatsite.messages import Message
 from chatsite.wording import later, say
 

@@ -156,7 +156,7 @@ _EFFORT = "reasoning_effort"
 _HOTTEST = 1.0
 
 
-def thinking_of(request: Request, facts: ModelFacts | None) -> ThinkingParams:
+def decide_thinking(request: Request, facts: ModelFacts | None) -> ThinkingParams:
     """How the model is asked to think; a turn that began without thinking goes on without."""
     longest = facts.longest if facts else None
     wish = request.options.get(_EFFORT)
@@ -165,8 +165,8 @@ def thinking_of(request: Request, facts: ModelFacts | None) -> ThinkingParams:
     )
 
 
-def message_parameters(request: Request, facts: ModelFacts | None) -> SentParameters:
-    wanted, thinking = wanted_parameters(request), thinking_of(request, facts)
+def choose_parameters(request: Request, facts: ModelFacts | None) -> SentParameters:
+    wanted, thinking = wanted_parameters(request), decide_thinking(request, facts)
     unknown = [name for name in _UNKNOWN if name in wanted]
     parts = (
         SentParameters(

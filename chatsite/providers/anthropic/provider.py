@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 
 import httpx2
 
-from chatsite.providers.anthropic.parameters import find_family, message_parameters
+from chatsite.providers.anthropic.parameters import choose_parameters, find_family
 from chatsite.providers.anthropic.reader import AnthropicReader
 from chatsite.providers.anthropic.request import (
     MessagesRequest,
@@ -56,7 +56,7 @@ class AnthropicProvider(ServerProvider["AsyncAnthropic"]):
         return ClaudeEstimate(finer=find_family(model.name).finer)
 
     def parameters(self, request: Request) -> SentParameters:
-        settings = message_parameters(request, self._facts(request.model))
+        settings = choose_parameters(request, self._facts(request.model))
         return self._without_refused(request, settings)
 
     def _facts(self, model: str) -> ModelFacts | None:

@@ -12,9 +12,9 @@ from chatsite.providers.anthropic.parameters import (
     NO_THINKING,
     SAMPLING,
     ThinkingParams,
+    choose_parameters,
+    decide_thinking,
     find_family,
-    message_parameters,
-    thinking_of,
 )
 from chatsite.providers.anthropic.thinking import THINKING
 from chatsite.providers.anthropic.wire import (
@@ -24,7 +24,7 @@ from chatsite.providers.anthropic.wire import (
     wire_system,
     wire_tool_name,
 )
-from chatsite.providers.base.files import UPLOAD_LIFETIME, FileContent, Files
+from chatsite.providers.base.files import UPLOAD_LIFETIME, Files
 from chatsite.providers.base.provider import Request, ToolSpec
 from chatsite.providers.base.role_order import order_roles
 from chatsite.providers.http.refusals import A_TOOL
@@ -50,19 +50,19 @@ async def file_sources(
                 continue
             reference = await files.reference(file, at=at)
             if reference is None:
-                reference = await _upload(client, await files.content(file))
+                content = await files.content(file)
+                # Without the file's name, which the message has: what isn't sent can't be read by
+                # others.
+                upload = ("file", content.data, content.mime_type)
+                uploaded = await client.files.upload(
+                    file=upload, expires_in_seconds=UPLOAD_LIFETIME
+                )
+                reference = uploaded.id
                 await files.remember(file, at=at, reference=reference)
             sources[file.id] = {"type": "file", "file_id": reference}
         except NotFound:
             continue
     return sources
-
-
-async def _upload(client: AsyncAnthropic, content: FileContent) -> str:
-    """Without the file's name, which the message has: what isn't sent can't be read by others."""
-    upload = ("file", content.data, content.mime_type)
-    uploaded = await client.files.upload(file=upload, expires_in_seconds=UPLOAD_LIFETIME)
-    return uploaded.id
 
 
 def sent_files(messages: Sequence[Message]) -> list[Attachment]:
@@ -105,8 +105,8 @@ def build_request(
     """`official`: Anthropic's own address, with features that compatible servers may lack."""
     family = find_family(request.model)
     longest = facts.longest if facts else None
-    thinking = thinking_of(request, facts)
-    sent = message_parameters(request, facts).sent
+    thinking = decide_thinking(request, facts)
+    sent = choose_parameters(request, facts).sent
     tools, choice = _tools(request, official=official)
     order = order_roles(request.messages, results_as="user")
     system = wire_system(order)

@@ -103,7 +103,9 @@ class EngineClient:
     ) -> list[list[int]]:
         content: list[str | int] = []
         for text in texts:
-            content += [_clean(text), _SEPARATOR] if text else [_SEPARATOR]
+            # The engine refuses halves of surrogate pairs.
+            sound = text.encode("utf-8", "replace").decode()
+            content += [sound, _SEPARATOR] if text else [_SEPARATOR]
         body = {"content": content, "add_special": first, "parse_special": special}
         ids = (await self._ask("POST", "/tokenize", body))["tokens"]
         found: list[list[int]] = [[]]
@@ -199,8 +201,3 @@ def _file_name(name: str) -> str:
     if not FILE_NAME.fullmatch(name):
         raise ValueError(f"{name!r} is no name of a session's file")
     return name
-
-
-def _clean(text: str) -> str:
-    """Without halves of surrogate pairs, which the engine refuses."""
-    return text.encode("utf-8", "replace").decode()

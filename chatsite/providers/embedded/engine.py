@@ -8,6 +8,7 @@ import importlib.util
 import logging
 import secrets
 from dataclasses import dataclass
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import NoReturn
@@ -112,13 +113,9 @@ class Engine:
         self._log_path = log_path
         self._sessions = sessions
         self._status = Status(state="loading", sentence=process.NOT_STARTED, progress=0.0)
-        self._running: RunningEngine | None = None
+        self.running: RunningEngine | None = None
         self._changed = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
-
-    @property
-    def running(self) -> RunningEngine | None:
-        return self._running
 
     def status(self) -> Status:
         return self._status
@@ -140,7 +137,7 @@ class Engine:
         """The running engine, waiting while it loads. Raises ProviderError that says what to do."""
         try:
             async with asyncio.timeout(seconds):
-                while self._running is None:
+                while self.running is None:
                     if self._status.state == "unavailable":
                         raise ProviderError(say(self._status.sentence), code="unavailable")
                     await self._changed.wait()
@@ -148,11 +145,11 @@ class Engine:
             raise ProviderError(
                 say(process.STILL_LOADING), code="loading", retryable=True
             ) from None
-        return self._running
+        return self.running
 
     def _set(self, status: Status, running: RunningEngine | None = None) -> None:
         self._status = status
-        self._running = running
+        self.running = running
         self._changed.set()
         self._changed = asyncio.Event()
 
@@ -199,26 +196,22 @@ class Engine:
             "slots": SLOTS,
             "window": WINDOW,
         }
+        explain = partial(process.failed, path=self._path, log=self._log_path)
         self._enter("start")
-        process = await EngineProcess.start(self._log_path)
+        started = await EngineProcess.start(self._log_path)
         client: EngineClient | None = None
         try:
-            address = await process.configure(
-                config, on_stage=self._enter, explain=self._explain_failure
-            )
+            address = await started.configure(config, on_stage=self._enter, explain=explain)
             client = EngineClient(address, key=key)
-            await process.until_healthy(client)
-            running = await self._inspect(client, fingerprint, process.pid)
+            await started.until_healthy(client)
+            running = await self._inspect(client, fingerprint, started.pid)
             self._set(Status(state="ready"), running)
-            raise await process.until_ended()
+            raise await started.until_ended()
         finally:
-            self._running = None
+            self.running = None
             if client is not None:
                 await client.aclose()
-            await process.kill()
-
-    def _explain_failure(self, reason: str) -> str:
-        return process.failed(reason, path=self._path, log=self._log_path)
+            await started.kill()
 
     def _find(self) -> Path:
         path = self._path or find_bundled_model()

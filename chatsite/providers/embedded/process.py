@@ -65,13 +65,6 @@ def failed(reason: str, *, path: Path | None, log: Path) -> str:
     return f"The engine can't use its model; {log.name} says why. " + _OTHERWISE
 
 
-def crash(code: int) -> str:
-    """ "" where another start may help."""
-    if code == -getattr(signal, "SIGILL", 0) and code:
-        return WRONG_PROCESSOR
-    return ""
-
-
 def gave_up(detail: str, *, log: Path) -> str:
     return (
         f"The model's engine didn't start in three attempts ({detail}); {log.name} may say why. Is "
@@ -87,11 +80,11 @@ class EngineEnded(Exception):
     """The process has ended. `sentence` is the reason not to start it again, "" where that may
     help; `seconds` is how long it was ready, 0 where it never was."""
 
-    def __init__(self, sentence: str = "", *, detail: str = "", seconds: float = 0.0) -> None:
+    def __init__(self, sentence: str = "", *, detail: str = "") -> None:
         super().__init__(sentence or detail)
         self.sentence = sentence
         self.detail = detail
-        self.seconds = seconds
+        self.seconds = 0.0
 
 
 class EngineProcess:
@@ -161,4 +154,5 @@ class EngineProcess:
 
 
 def _exit_error(code: int) -> EngineEnded:
-    return EngineEnded(crash(code), detail=f"exit {code}")
+    illegal = code != 0 and code == -getattr(signal, "SIGILL", 0)
+    return EngineEnded(WRONG_PROCESSOR if illegal else "", detail=f"exit {code}")

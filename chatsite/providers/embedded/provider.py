@@ -25,7 +25,7 @@ from chatsite.providers.base.provider import (
     wanted_parameters,
 )
 from chatsite.providers.embedded.client import ENGINE_ERRORS, EngineRefused
-from chatsite.providers.embedded.engine import WINDOW, Engine, RunningEngine
+from chatsite.providers.embedded.engine import WINDOW, Engine
 from chatsite.providers.embedded.prompt import Prompter, spoken_messages, spoken_text
 from chatsite.providers.embedded.template import NotAdditive
 from chatsite.providers.http import failures
@@ -85,7 +85,8 @@ class EmbeddedProvider:
         running = self._engine.running
         if running is None or running.prompter is None:
             return self._estimate
-        return EngineTokenizer(self._engine, name=_tokenizer_name(self._engine, running))
+        family = self._engine.name if self._engine.bundled else "gguf"
+        return EngineTokenizer(self._engine, name=f"{family}:{running.fingerprint[:8]}")
 
     def status(self) -> Status:
         return self._engine.status()
@@ -112,16 +113,16 @@ class EmbeddedProvider:
     async def _answer(self, request: Request, lease: Lease) -> AsyncGenerator[Chunk, None]:
         """The answer, requested by token ids wherever the template allows that."""
         prompter = lease.running.prompter
-        if prompter is not None:
-            # The prompt of a continued answer has its beginning; the added cells need another key.
-            known = {message.id for message in request.messages}
-            answer = f"{request.answer}+" if request.answer in known else request.answer
-            try:
-                prompt = await prompter.prompt(request.messages, answer=answer)
-            except NotAdditive:
-                return _answer_by_messages(request, lease)
-            return self._answer_by_ids(request, lease, prompter, prompt, answer)
-        return _answer_by_messages(request, lease)
+        if prompter is None:
+            return _answer_by_messages(request, lease)
+        # The prompt of a continued answer has its beginning; the added cells need another key.
+        continued = any(message.id == request.answer for message in request.messages)
+        answer = f"{request.answer}+" if continued else request.answer
+        try:
+            prompt = await prompter.prompt(request.messages, answer=answer)
+        except NotAdditive:
+            return _answer_by_messages(request, lease)
+        return self._answer_by_ids(request, lease, prompter, prompt, answer)
 
     async def _answer_by_ids(
         self, request: Request, lease: Lease, prompter: Prompter, prompt: Book, answer: str
@@ -212,11 +213,6 @@ class EngineTokenizer:
             else estimated_count(spoken_text(message), self.name)
             for message, counted in zip(messages, countable, strict=True)
         ]
-
-
-def _tokenizer_name(engine: Engine, running: RunningEngine) -> str:
-    family = engine.name if engine.bundled else "gguf"
-    return f"{family}:{running.fingerprint[:8]}"
 
 
 def _cells_of_head(request: Request, prompt: Book) -> int:

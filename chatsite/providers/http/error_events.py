@@ -49,7 +49,7 @@ def may_explain(event: Mapping[str, Any]) -> bool:
     return bool(_WORDS.search(json.dumps(event)))
 
 
-def error_status(error: Any) -> int:
+def find_status(error: Any) -> int:
     """The HTTP status that an error stands for; 500 where it names none. Some write it in quotes,
     or as a word."""
     if isinstance(error, list):
@@ -62,7 +62,7 @@ def error_status(error: Any) -> int:
             value = int(value) if value.strip().isdecimal() else _named(value)
         if isinstance(value, int) and 400 <= value < 600:
             return value
-    return error_status(inner or error.get("message") or "")
+    return find_status(inner or error.get("message") or "")
 
 
 def _named(name: str) -> int:
@@ -80,7 +80,7 @@ _FILTERED = re.compile(
 )
 
 
-def ending_of(reason: str) -> FinishReason | None:
+def read_ending(reason: str) -> FinishReason | None:
     """How an answer ended, None for a failure. Calls of tools end an answer with "stop", whatever
     the server says: the calls themselves show it."""
     low = reason.lower()

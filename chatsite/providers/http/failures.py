@@ -15,7 +15,7 @@ from email.utils import parsedate_to_datetime
 from typing import Any
 
 from chatsite.errors import ProviderError
-from chatsite.providers.http.error_events import error_status
+from chatsite.providers.http.error_events import find_status
 from chatsite.providers.http.refusals import is_of_a_time, is_too_long, refuses
 from chatsite.wording import later, say
 
@@ -130,7 +130,7 @@ class RefusedInStream(ProviderError):
     value of JSON, or a text."""
 
     def __init__(self, error: Any, *, model: str) -> None:
-        self.status, self.words = error_status(error), json.dumps(error, ensure_ascii=False)
+        self.status, self.words = find_status(error), json.dumps(error, ensure_ascii=False)
         failure = refused(self.status, model=model, name="error event", words=self.words)
         super().__init__(
             failure.message,
@@ -199,7 +199,7 @@ def _broken(sentence: str, code: str, detail: str, received: bool) -> ProviderEr
     return ProviderError(f"{sentence} {kept}", code=code, retryable=True, detail=detail)
 
 
-def retry_after(headers: Mapping[str, str], words: str = "") -> float | None:
+def retry_after(headers: Mapping[str, str], words: str) -> float | None:
     """How long the provider asks us to wait, in seconds: from the header `retry-after-ms` or
     `retry-after` (a number or a date), or from the body `words`. None where nothing can be read."""
     found = _number(headers.get("retry-after-ms"), 0.001)

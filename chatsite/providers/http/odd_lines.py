@@ -18,7 +18,7 @@ from chatsite.errors import ProviderError
 from chatsite.providers.base.provider import Chunk, Finished, FinishReason
 from chatsite.providers.base.received import Allowance, TooLong
 from chatsite.providers.http import failures
-from chatsite.providers.http.error_events import ending_of, may_explain, stated_error
+from chatsite.providers.http.error_events import may_explain, read_ending, stated_error
 
 logger = logging.getLogger("chatsite.providers")
 
@@ -89,7 +89,7 @@ class AnswerReader:
             self.ended = True
 
     def _end(self, reason: str, error: object = None) -> None:
-        ending = ending_of(reason)
+        ending = read_ending(reason)
         if ending is None:
             raise self._stated_failure(error or {"type": reason})
         self.signs += not self.ended

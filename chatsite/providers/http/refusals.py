@@ -105,7 +105,7 @@ def is_of_a_time(words: str) -> bool:
     return bool(_OF_A_TIME.search(words[:_READ].lower()))
 
 
-def sizes_in(words: str) -> Sizes:
+def read_sizes(words: str) -> Sizes:
     """The sizes in the refusal of a prompt that is too long."""
     text = _BY.sub("", _GROUPED.sub("", words[:_READ].lower()))
     if found := _SUM.search(text) or _LONGER.search(text):

@@ -10,7 +10,7 @@ from typing import Any
 import httpx2
 
 from chatsite.providers.http import failures
-from chatsite.providers.http.refusals import Refusal, refused_fields, sizes_in
+from chatsite.providers.http.refusals import Refusal, read_sizes, refused_fields
 
 
 def explain_sdk_error(
@@ -41,7 +41,7 @@ def explain_sdk_error(
         status, model=model, name=name, words=words, headers=headers, fields=fields
     )
     if failure.code == "too_large":
-        return failure, Refusal(sizes=sizes_in(words))
+        return failure, Refusal(sizes=read_sizes(words))
     return failure, Refusal(fields=fields if failure.code in ("no_tools", "bad_request") else ())
 
 

@@ -122,7 +122,7 @@ class AiohttpTransport(httpx2.AsyncBaseTransport):
     """`proxy` is an http or https address, perhaps with a name and a password. Without `tls` no
     certificates are loaded."""
 
-    def __init__(self, *, tls: bool = True, proxy: str | None = None) -> None:
+    def __init__(self, *, tls: bool, proxy: str | None) -> None:
         self._tls = httpx2.create_ssl_context() if tls else True
         self._proxy = URL(proxy).with_user(None) if proxy else None
         self._proxy_headers = _proxy_headers(URL(proxy)) if proxy else None
@@ -130,9 +130,16 @@ class AiohttpTransport(httpx2.AsyncBaseTransport):
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         content = await request.aread()
+        if self._session is None:
+            # Created at the first request: a session belongs to one event loop. Connections have no
+            # limit: the number of turns is bounded before; here people would wait unexplained.
+            connector = aiohttp.TCPConnector(limit=0, ssl=self._tls, keepalive_timeout=60)
+            self._session = aiohttp.ClientSession(
+                connector=connector, cookie_jar=aiohttp.DummyCookieJar()
+            )
         limits = request.extensions.get("timeout", {})
         try:
-            response = await self._opened().request(
+            response = await self._session.request(
                 request.method,
                 URL(str(request.url), encoded=True),
                 headers=[(name.decode(), value.decode()) for name, value in request.headers.raw],
@@ -163,16 +170,6 @@ class AiohttpTransport(httpx2.AsyncBaseTransport):
     async def aclose(self) -> None:
         if self._session is not None:
             await self._session.close()
-
-    def _opened(self) -> aiohttp.ClientSession:
-        """Created at the first request: a session belongs to one event loop."""
-        if self._session is None:
-            # No limit: the number of turns is bounded before; here people would wait unexplained.
-            connector = aiohttp.TCPConnector(limit=0, ssl=self._tls, keepalive_timeout=60)
-            self._session = aiohttp.ClientSession(
-                connector=connector, cookie_jar=aiohttp.DummyCookieJar()
-            )
-        return self._session
 
 
 def translated(error: BaseException) -> httpx2.RequestError:

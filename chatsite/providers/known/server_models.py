@@ -11,8 +11,9 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import aiohttp
@@ -32,8 +33,7 @@ class JsonClient:
     """One pool of connections for all servers. Redirects aren't followed, so that a key is sent to
     the configured server only."""
 
-    def __init__(self, *, seconds: float = SECONDS) -> None:
-        self._seconds = seconds
+    def __init__(self) -> None:
         self._session: aiohttp.ClientSession | None = None
 
     async def aclose(self) -> None:
@@ -43,7 +43,7 @@ class JsonClient:
     async def ask(self, url: str, body: object = None, *, key: str = "") -> Any:
         """Return the JSON at this address, None where there is none. A `body` is posted."""
         if self._session is None:
-            timeout = aiohttp.ClientTimeout(total=self._seconds)
+            timeout = aiohttp.ClientTimeout(total=SECONDS)
             self._session = aiohttp.ClientSession(timeout=timeout, trust_env=False)
         method = "GET" if body is None else "POST"
         headers = {"authorization": f"Bearer {key}"} if key else {}
@@ -80,6 +80,11 @@ _NOTHING: frozenset[Medium] = frozenset()
 
 # Ollama's details of models by their digest, so that each model is asked about once.
 OllamaDetails = dict[str, Any]
+# Asks the server for the JSON at a path.
+Ask = Callable[..., Awaitable[Any]]
+# Models by name, None for one that is no chat model; None for all where the server is of another
+# kind.
+Reported = Mapping[str, ReportedModel | None] | None
 
 
 async def read_server_models(
@@ -94,11 +99,19 @@ async def read_server_models(
         return found
     root = server.base_url.removesuffix("/v1")
     owners = {str(entry.get("owned_by")) for entry in listed.values()}
-    readers = {"lmstudio": _lmstudio, "ollama": _ollama, "llama-server": _llama_server}
+
+    async def ask(path: str, body: object = None) -> Any:
+        return await questions.ask(f"{root}{path}", body, key=key)
+
+    readers: dict[str, Callable[[], Awaitable[Reported]]] = {
+        "lmstudio": partial(_read_lmstudio, ask),
+        "ollama": partial(_read_ollama, ask, shown),
+        "llama-server": partial(_read_llama_server, ask, found),
+    }
     by_owner = {"library": "ollama", "llamacpp": "llama-server"}.get(next(iter(owners), ""), "")
     first = server.name if server.name in readers else by_owner
     for name in [first] if first else list(readers):
-        more = await readers[name](root, questions, key, shown, found)
+        more = await readers[name]()
         if more is not None:
             known = {name: more.get(name, facts) for name, facts in found.items()}
             return {name: facts for name, facts in known.items() if facts is not None}
@@ -129,12 +142,8 @@ def _plain(entry: dict[str, Any]) -> ReportedModel:
     return ReportedModel(window=window, takes=takes, tools=tools)
 
 
-# Each reader returns the models by name, None for one that is no chat model; None for all where the
-# server is of another kind.
-async def _lmstudio(
-    root: str, questions: JsonClient, key: str, shown: OllamaDetails, names: Iterable[str]
-) -> Mapping[str, ReportedModel | None] | None:
-    listed = _listed(await questions.ask(f"{root}/api/v0/models", key=key))
+async def _read_lmstudio(ask: Ask) -> Reported:
+    listed = _listed(await ask("/api/v0/models"))
     if listed is None:
         return None
     found: dict[str, ReportedModel | None] = {}
@@ -150,11 +159,9 @@ async def _lmstudio(
     return found
 
 
-async def _llama_server(
-    root: str, questions: JsonClient, key: str, shown: OllamaDetails, names: Iterable[str]
-) -> Mapping[str, ReportedModel | None] | None:
+async def _read_llama_server(ask: Ask, names: Iterable[str]) -> Reported:
     """The server has one model; its window is that of one of its slots."""
-    props = await questions.ask(f"{root}/props", key=key)
+    props = await ask("/props")
     generation = props.get("default_generation_settings") if isinstance(props, dict) else None
     if not isinstance(generation, dict):
         return None
@@ -164,10 +171,8 @@ async def _llama_server(
     return dict.fromkeys(names, facts)
 
 
-async def _ollama(
-    root: str, questions: JsonClient, key: str, shown: OllamaDetails, names: Iterable[str]
-) -> Mapping[str, ReportedModel | None] | None:
-    tags = await questions.ask(f"{root}/api/tags", key=key)
+async def _read_ollama(ask: Ask, shown: OllamaDetails) -> Reported:
+    tags = await ask("/api/tags")
     if not isinstance(tags, dict) or not isinstance(tags.get("models"), list):
         return None
     digests = {
@@ -179,10 +184,10 @@ async def _ollama(
     async def show(name: str, digest: str) -> None:
         # Ollama may not answer in time while it loads a model: then ask again at the next look.
         if shown.get(digest) is None:
-            shown[digest] = await questions.ask(f"{root}/api/show", {"model": name}, key=key)
+            shown[digest] = await ask("/api/show", {"model": name})
 
     await asyncio.gather(*(show(name, digest) for name, digest in digests.items()))
-    loaded = _loaded(await questions.ask(f"{root}/api/ps", key=key))
+    loaded = _loaded(await ask("/api/ps"))
     return {name: _shown(shown.get(digest), loaded.get(name)) for name, digest in digests.items()}
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Literal
@@ -159,11 +159,23 @@ def is_address(value: object) -> bool:
     return good and plain
 
 
-class Keys(dict[str, str]):
-    """Keys by the name of their environment variable, without empty ones; `repr` has names only."""
+class Keys(Mapping[str, str]):
+    """Keys by the name of their environment variable, without empty ones; `repr` has names only.
+
+    It is no dict: Django's reports of errors would show the values of one.
+    """
 
     def __init__(self, keys: Mapping[str, str]) -> None:
-        super().__init__({name: key for name, key in keys.items() if key})
+        self._keys = {name: key for name, key in keys.items() if key}
+
+    def __getitem__(self, name: str) -> str:
+        return self._keys[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._keys)
+
+    def __len__(self) -> int:
+        return len(self._keys)
 
     def __repr__(self) -> str:
-        return f"Keys({', '.join(self)})"
+        return f"Keys({', '.join(self._keys)})"

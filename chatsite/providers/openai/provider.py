@@ -20,15 +20,14 @@ from pydantic_core import to_json
 from chatsite.providers.base.files import forget_uploads
 from chatsite.providers.base.provider import Chunk, Model, Request, SentParameters
 from chatsite.providers.http.refusals import A_TOOL, BOUNDS
-from chatsite.providers.http.sdk_errors import explain_sdk_error
 from chatsite.providers.http.server_provider import ServerProvider
 from chatsite.providers.http.streaming import relay
 from chatsite.providers.openai.files import SentFiles, collect_files
 from chatsite.providers.openai.reader import ChatReader
 from chatsite.providers.openai.wire import (
     EFFORT,
-    chat_parameters,
-    longest_reply,
+    bound_reply,
+    choose_parameters,
     wire_messages,
     wire_tools,
 )
@@ -108,7 +107,7 @@ class OpenAIProvider(ServerProvider[Sender]):
         return (self._o200k if facts and facts.o200k else None) or Estimate()
 
     def parameters(self, request: Request) -> SentParameters:
-        settings = chat_parameters(request, self._facts(request.model))
+        settings = choose_parameters(request, self._facts(request.model))
         return self._without_refused(request, settings)
 
     async def warm(self) -> None:
@@ -146,7 +145,7 @@ class OpenAIProvider(ServerProvider[Sender]):
                 request.messages, server=self.kind, model=request.model, parts=files.parts
             ),
             "stream_options": {"include_usage": True},
-            own_bound: longest_reply(request, facts, effort=settings.get(EFFORT)),
+            own_bound: bound_reply(request, facts, effort=settings.get(EFFORT)),
         }
         if request.tools and (request.may_call or not self._server.local):
             body["tools"] = wire_tools(request.tools)

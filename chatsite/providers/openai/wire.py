@@ -50,14 +50,18 @@ def wire_messages(
             in_round = False
             sent.append({"role": "user", "content": _user_content(same.messages, parts or {})})
         elif same.role == "tool":
-            sent += map(_result, same.messages)
+            for message in same.messages:
+                call_id, content = _id(message.call_id), plain_text(message)
+                sent.append({"role": "tool", "tool_call_id": call_id, "content": content})
         else:
             fields: dict[str, Any] = {}
             for message in same.messages:
                 in_round = in_round or bool(message.calls)
                 returned = returned_fields(message, server=server, model=model, in_round=in_round)
                 if returned or message.calls:
-                    _add_fields(fields, _assistant(message, returned))
+                    # What neighbouring answers keep for their server stands one behind the other.
+                    for name, value in _assistant(message, returned).items():
+                        fields[name] = fields[name] + value if name in fields else value
             text = _joined(same.messages) or None
             sent.append({"role": "assistant", "content": text, **fields})
     return sent
@@ -77,7 +81,7 @@ def wire_tools(tools: Sequence[ToolSpec]) -> list[dict[str, Any]]:
     ]
 
 
-def longest_reply(request: Request, facts: ModelFacts | None, *, effort: object) -> int:
+def bound_reply(request: Request, facts: ModelFacts | None, *, effort: object) -> int:
     """In tokens: the agent's own limit and, for a model that thinks, room for its thinking.
     `effort` is the request's reasoning effort."""
     if facts is None:
@@ -114,11 +118,6 @@ def _user_content(messages: Sequence[Message], parts: Parts) -> str | list[Mappi
     return [*content, {"type": "text", "text": _joined(texts)}] if texts else content
 
 
-def _result(message: Message) -> dict[str, Any]:
-    content = plain_text(message)
-    return {"role": "tool", "tool_call_id": _id(message.call_id), "content": content}
-
-
 def _assistant(message: Message, returned: dict[str, Any]) -> dict[str, Any]:
     """The fields of an answer besides its text: its calls, and those that are `returned` to the
     server."""
@@ -134,12 +133,6 @@ def _assistant(message: Message, returned: dict[str, Any]) -> dict[str, Any]:
             sent["extra_content"] = extras[call.id]
         calls.append(sent)
     return {"tool_calls": calls, **returned}
-
-
-def _add_fields(fields: dict[str, Any], more: Mapping[str, Any]) -> None:
-    """What neighbouring answers keep for their server, one behind the other: texts and lists."""
-    for name, value in more.items():
-        fields[name] = fields[name] + value if name in fields else value
 
 
 def _id(id: str | None) -> str:
@@ -158,7 +151,7 @@ EFFORT = "reasoning_effort"
 _TAKEN = ("temperature", "top_p", "seed", "stop", "frequency_penalty", "presence_penalty")
 
 
-def chat_parameters(request: Request, facts: ModelFacts | None) -> SentParameters:
+def choose_parameters(request: Request, facts: ModelFacts | None) -> SentParameters:
     """The settings that a completion carries: thinking models refuse most of them. A model that
     thinks takes an effort alone, and some take tools together with one effort only; a model that
     doesn't refuses the effort."""

@@ -17,7 +17,6 @@ from chatsite.messages import UNSOUND
 from chatsite.tools.tool import schema_fault
 from chatsite.wording import later
 
-_NO_SCHEMA = later("what it says of its arguments is no JSON schema of an object")
 _NO_NAME = later("it has no name")
 _BAD_NAME = later("its name has a character that can't be stored")
 # The strictest revision of what a tool may be.
@@ -104,12 +103,12 @@ class Incoming:
 
 def fault_of(tool: dict[str, Any]) -> str:
     """Why this tool can't be offered, "" where it can."""
-    name, schema = tool.get("name"), tool.get("inputSchema")
+    name = tool.get("name")
     if not isinstance(name, str) or not name.strip():
         return _NO_NAME
     if UNSOUND.search(name):
         return _BAD_NAME
-    return schema_fault(schema) if isinstance(schema, dict) else _NO_SCHEMA
+    return schema_fault(tool.get("inputSchema"))
 
 
 def _completed(tool: dict[str, Any]) -> dict[str, Any]:
@@ -117,8 +116,8 @@ def _completed(tool: dict[str, Any]) -> dict[str, Any]:
     schema = tool.get("inputSchema")
     if not isinstance(schema, dict):
         return tool
-    said = {key: value for key, value in schema.items() if value is not None}
-    return tool | {"inputSchema": {"type": "object", "properties": {}} | said}
+    stated = {key: value for key, value in schema.items() if value is not None}
+    return tool | {"inputSchema": {"type": "object", "properties": {}} | stated}
 
 
 def _with_sound_parts(tool: dict[str, Any]) -> dict[str, Any]:
@@ -127,6 +126,6 @@ def _with_sound_parts(tool: dict[str, Any]) -> dict[str, Any]:
         validate_server_result("tools/list", _STRICTEST, {"tools": [tool]})
     except ValueError:
         texts = {key: tool.get(key) for key in ("title", "description")}
-        kept = {key: text for key, text in texts.items() if isinstance(text, str)}
-        return {"name": tool["name"], "inputSchema": tool["inputSchema"], **kept}
+        sound_texts = {key: text for key, text in texts.items() if isinstance(text, str)}
+        return {"name": tool["name"], "inputSchema": tool["inputSchema"], **sound_texts}
     return tool

@@ -190,12 +190,13 @@ async def _transport(
     server: ToolServer, log: Path, *, unfit: dict[str, str], lost: Callable[[], None]
 ) -> AsyncGenerator[tuple[Any, Any], None]:
     if server.url:
+        # Over HTTP the stream ends with the client only.
         timeout = httpx2.Timeout(HTTP_SECONDS, read=HTTP_READ_SECONDS)
         async with (
             httpx2.AsyncClient(headers=dict(server.headers), timeout=timeout) as http,
             streamable_http_client(server.url, http_client=http) as (read, write),
         ):
-            yield Incoming(read, unfit=unfit, ended=_nothing, over_http=True), write
+            yield Incoming(read, unfit=unfit, ended=lambda: None, over_http=True), write
         return
     program = StdioServerParameters(
         command=server.command, args=list(server.args), env=dict(server.env), cwd=server.cwd
@@ -205,10 +206,6 @@ async def _transport(
     with os.fdopen(private, "w") as errors:
         async with stdio_client(program, errlog=errors) as (read, write):
             yield Incoming(read, unfit=unfit, ended=lost, over_http=False), write
-
-
-def _nothing() -> None:
-    """Over HTTP the stream ends with the client only."""
 
 
 def describe_failure(error: BaseException) -> str:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from chatsite.agents.template import Template
-from chatsite.providers.base.provider import Price, Provider
+from chatsite.providers.base.provider import Provider
 from chatsite.providers.known.models import ModelFacts
 from chatsite.providers.known.servers import LOCAL
 from chatsite.providers.reachable import Providers

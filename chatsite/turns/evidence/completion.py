@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterable, Sequence
+from collections.abc import Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 
 from chatsite.errors import ProviderError
 from chatsite.messages import Message
 from chatsite.providers.base.provider import (
-    Chunk,
     Divided,
     Finished,
     Model,
@@ -82,41 +81,36 @@ async def complete(
         options={"reasoning_effort": "low"},
     )
     async with asyncio.timeout(seconds):
-        said, finished = await _asked(provider, request)
-    if finished is None or finished.reason != "stop":
-        usage = finished.usage if finished else Usage()
-        at_limit = finished is not None and finished.reason == "length"
-        text = said if at_limit else ""
-        raise Unfinished(say("The answer broke off."), usage=usage, text=text)
+        try:
+            text, finished = await _ask(provider, request)
+        except ProviderError as error:
+            if not error.again or error.code == "too_large":
+                raise
+            # The server refused fields of the request: it goes without them now.
+            text, finished = await _ask(provider, request)
+    if finished is None:
+        raise Unfinished(say("The answer broke off."), usage=Usage())
+    if finished.reason != "stop":
+        text = text if finished.reason == "length" else ""
+        raise Unfinished(say("The answer broke off."), usage=finished.usage, text=text)
     return Completion(
-        text=said,
+        text=text,
         model=model,
         usage=finished.usage,
         milliseconds=round((time.monotonic() - started) * 1000),
     )
 
 
-async def _asked(provider: Provider, request: Request) -> tuple[str, Finished | None]:
-    """Asked once more where the server refused fields of the request: it goes without them then."""
-    try:
-        async with aclosing(answer_of(provider, request)) as chunks:
-            return await _read(chunks)
-    except ProviderError as error:
-        if not error.again or error.code == "too_large":
-            raise
-    async with aclosing(answer_of(provider, request)) as chunks:
-        return await _read(chunks)
-
-
-async def _read(chunks: AsyncIterable[Chunk]) -> tuple[str, Finished | None]:
+async def _ask(provider: Provider, request: Request) -> tuple[str, Finished | None]:
     """The text, and how it ended."""
     pieces: list[str] = []
     finished: Finished | None = None
-    async for chunk in chunks:
-        if isinstance(chunk, TextPiece):
-            pieces.append(chunk.text)
-        elif isinstance(chunk, Divided):
-            pieces = [chunk.text]
-        elif isinstance(chunk, Finished):
-            finished = chunk
+    async with aclosing(answer_of(provider, request)) as chunks:
+        async for chunk in chunks:
+            if isinstance(chunk, TextPiece):
+                pieces.append(chunk.text)
+            elif isinstance(chunk, Divided):
+                pieces = [chunk.text]
+            elif isinstance(chunk, Finished):
+                finished = chunk
     return "".join(pieces), finished

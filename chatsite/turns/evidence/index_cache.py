@@ -87,10 +87,10 @@ class CachedIndex:
 class IndexCache(OrderedDict[str, CachedIndex]):
     """By conversation, the one used last at the end."""
 
-    def __init__(self, vectors: SentenceVectors | None, memory: int = MEMORY) -> None:
+    def __init__(self, vectors: SentenceVectors | None) -> None:
         super().__init__()
         self.vectors = vectors
-        self.memory = memory
+        self.memory = MEMORY
 
     def use(self, conversation: str) -> CachedIndex:
         """The conversation's index, maybe an empty one."""

@@ -28,7 +28,7 @@ from chatsite.history.path.transcript import Entry, split_turns
 from chatsite.history.policies.lexical import LEXICAL
 from chatsite.providers.tokens.sentence_vectors import SentenceVectors
 from chatsite.turns.context.decider import DecisionInputs
-from chatsite.turns.evidence.index_cache import CHUNK, MEMORY, CachedIndex, IndexCache
+from chatsite.turns.evidence.index_cache import CHUNK, CachedIndex, IndexCache
 from chatsite.wording import later, say
 
 logger = logging.getLogger("chatsite.turns")
@@ -69,13 +69,12 @@ class Recaller:
         *,
         vectors: SentenceVectors | None = None,
         index: IndexReader = search_index,
-        memory: int = MEMORY,
         saves: bool = True,
     ) -> None:
         """`saves`: indexes are loaded from disk and saved there."""
         self._index = index
         self._saves = saves
-        self.indexes = IndexCache(vectors, memory)
+        self.indexes = IndexCache(vectors)
         self._tasks: set[asyncio.Task[Any]] = set()
 
     async def gather(self, inputs: DecisionInputs) -> Evidence:
@@ -139,7 +138,11 @@ class Recaller:
         if cached.text_changes is None and self._saves:
             # Looked at before and after: what changes meanwhile makes the index void.
             cached.text_changes = now.text_changes
-            await self._load(cached, owner, id)
+            parts = await load_index(owner=owner, conversation=id)
+            try:
+                await asyncio.to_thread(cached.load, parts)
+            except Refused as error:
+                logger.info("%s That of %s is made anew.", error, id)
             now = await self._progress(cached, owner, id)
         if cached.text_changes not in (None, now.text_changes):
             cached.cut(0)
@@ -152,13 +155,6 @@ class Recaller:
             self._task(self._complete(cached, owner, id, before))
             return 0
         return await self._add(cached, owner, id, before=before, most=COLD)
-
-    async def _load(self, cached: CachedIndex, owner: Owner, conversation: str) -> None:
-        parts = await load_index(owner=owner, conversation=conversation)
-        try:
-            await asyncio.to_thread(cached.load, parts)
-        except Refused as error:
-            logger.info("%s That of %s is made anew.", error, conversation)
 
     async def _save(self, cached: CachedIndex, conversation: str) -> None:
         """Store what the index has and the disk hasn't, a part at a time. A failure costs no turn:
@@ -228,24 +224,21 @@ class Recaller:
     # ---- asking ------------------------------------------------------------------------------
     async def _hits(self, cached: CachedIndex, inputs: DecisionInputs) -> tuple[Hit, ...]:
         entries, current = inputs.transcript.entries, _current(inputs)
+        # Of a Talk room, only its newest messages are read.
+        not_loaded = inputs.transcript.not_loaded
+        unread = not_loaded.last if not_loaded.over_talk_limit else -1
         search = partial(
             recall_messages,
             cached.index,
             question_in_chat(current.message.content or ""),
             meaning=cached.vectors,
             before=current.seq,
-            after=max(remembered_from(entries) - 1, _over_limit(inputs)),
+            after=max(remembered_from(entries) - 1, unread),
             without=_excluded(entries),
         )
         if cached.vectors is None and len(cached.index) <= _INLINE_PASSAGES:
             return search()
         return await asyncio.to_thread(search)
-
-
-def _over_limit(inputs: DecisionInputs) -> int:
-    """The seq up to which a Talk room isn't read; -1 where all of it is."""
-    not_loaded = inputs.transcript.not_loaded
-    return not_loaded.last if not_loaded.over_talk_limit else -1
 
 
 def _current(inputs: DecisionInputs) -> Entry:

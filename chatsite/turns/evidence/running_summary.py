@@ -39,11 +39,7 @@ FAILED = later("The last attempt to bring the summary up to date failed.")
 class Summariser:
     """Built once by `wiring`. One summary at a time is made in a conversation."""
 
-    def __init__(
-        self,
-        *,
-        publish: Callable[[str, Event], None],
-    ) -> None:
+    def __init__(self, *, publish: Callable[[str, Event], None]) -> None:
         self.publish = publish
         self._making: dict[str, tuple[SummaryFold, asyncio.Task[None]]] = {}
         self._at_once = asyncio.Semaphore(MOST_AT_ONCE)
@@ -92,33 +88,30 @@ class Summariser:
                 task.cancel()
 
     async def _make(self, fold: SummaryFold) -> None:
+        conversation = fold.context.conversation
         try:
             async with self._at_once:
                 folded = await fold.make()
             if folded.state is not None:
-                self.publish(fold.context.conversation, SummaryChanged(summary=folded.state.view))
+                self.publish(conversation, SummaryChanged(summary=folded.state.view))
             if folded.failure is not None:
-                self._failed(fold.context.conversation, folded.failure)
-            else:
-                self._failures.pop(fold.context.conversation, None)
+                raise folded.failure
+            self._failures.pop(conversation, None)
         except NotFound:
-            logger.info("%s is gone: it needs no summary", fold.context.conversation)
+            logger.info("%s is gone: it needs no summary", conversation)
         except ProviderError as error:
-            self._failed(fold.context.conversation, error)
-        except Exception:
-            logger.exception("no summary of %s", fold.context.conversation)
-            self._note(fold.context.conversation, later("Something went wrong here."))
-
-    def _failed(self, conversation: str, error: ProviderError | TimeoutError) -> None:
-        if isinstance(error, ProviderError):
             logger.warning("no summary of %s: %s (%s)", conversation, error.code, error.detail)
-            self._note(conversation, _first_sentence(error.message))
-        else:
+            # What happened, without what the person at the page could do about an answer.
+            self._note(conversation, error.message.partition(". ")[0].rstrip(".") + ".")
+        except TimeoutError:
             logger.warning("no summary of %s: timeout", conversation)
             self._note(conversation, later("The model took too long."))
+        except Exception:
+            logger.exception("no summary of %s", conversation)
+            self._note(conversation, later("Something went wrong here."))
 
     def _note(self, conversation: str, why: str) -> None:
-        """For the conversation's next receipts, until an attempt succeeds."""
+        """Tell why in the conversation's next receipts, until an attempt succeeds."""
         self._failures[conversation] = why
         if len(self._failures) > MAX_FAILURES:
             self._failures.popitem(last=False)
@@ -138,11 +131,7 @@ class Summariser:
     ) -> SummaryState:
         """A new version with a person's text and the coverage of `version`; None restores the text
         of that version. Raises NotFound, and Refused for what can't be used or is too long."""
-        agent, owner, conversation = (
-            context.agent,
-            context.owner,
-            context.conversation,
-        )
+        agent, owner, conversation = context.agent, context.owner, context.conversation
         new_text = text
         if new_text is None:
             new_text = await summary_text(owner=owner, conversation=conversation, version=version)
@@ -190,8 +179,3 @@ def _other_model_note(context: TurnContext) -> str:
         wanted=name,
         model=model.name,
     )
-
-
-def _first_sentence(text: str) -> str:
-    """What happened, without what the person at the page could do about an answer."""
-    return text.partition(". ")[0].rstrip(".") + "."

@@ -24,19 +24,16 @@ class StrategyGatherer:
     file: Callable[[str], StrategyFile | None]
 
     async def gather(self, inputs: DecisionInputs) -> Evidence:
-        file = self.file(inputs.context.agent.slug)
+        agent = inputs.context.agent
+        file = self.file(agent.slug)
         if file is None:
-            return _failed(
-                say(
-                    "{file}: there is no such file",
-                    file=f"{inputs.context.agent.slug}/{STRATEGY_FILE}",
-                )
-            )
+            missing = f"{agent.slug}/{STRATEGY_FILE}"
+            return _failed(say("{file}: there is no such file", file=missing))
         given = StrategyInput.from_transcript(
             inputs.transcript,
-            inputs.context.agent.template,
+            agent.template,
             head=inputs.head,
-            window=inputs.context.agent.window,
+            window=agent.window,
             budget=inputs.context.settings.tokens.value,
         )
         built = await self.strategies.run(file, given)
@@ -66,15 +63,11 @@ async def _counted(slots: Sequence[StrategySlot], tokenizer: Tokenizer) -> tuple
     counted = {
         text.id: replace(text, tokens=count) for text, count in zip(texts, counts, strict=True)
     }
-    return tuple(
-        replace(
-            slot,
-            items=tuple(
-                counted[item.id] if isinstance(item, Message) else item for item in slot.items
-            ),
-        )
-        for slot in slots
-    )
+
+    def with_count(item: int | Message) -> int | Message:
+        return counted[item.id] if isinstance(item, Message) else item
+
+    return tuple(replace(slot, items=tuple(map(with_count, slot.items))) for slot in slots)
 
 
 def _report(slot: StrategySlot) -> dict[str, object]:

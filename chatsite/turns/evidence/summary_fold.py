@@ -25,7 +25,7 @@ from chatsite.history.summary_plan import (
 from chatsite.providers.base.provider import Model
 from chatsite.turns.context.turn_context import TurnContext
 from chatsite.turns.evidence.completion import side_model
-from chatsite.turns.evidence.summary_writer import Outdated, SummaryDraft, SummaryWriter, room_of
+from chatsite.turns.evidence.summary_writer import Outdated, SummaryWriter, room_of
 from chatsite.wording import say
 
 # A run that needs more calls stores what it has; the next turn's end goes on from there.
@@ -62,7 +62,9 @@ class SummaryFold:
         folded = await asyncio.to_thread(turns_to_fold, start.entries, load)
         if not folded:
             return FoldResult()
-        model, most = self._model(), most_tokens(load.limit)
+        model, most = writing_model(context), most_tokens(load.limit)
+        if model is None:
+            raise ProviderError(say("No model answers here that could write one."), code="no_model")
         wanted = await asyncio.to_thread(
             split_into_pieces, start.entries, folded, room=room_of(model, most), most=MOST_PIECES
         )
@@ -72,11 +74,10 @@ class SummaryFold:
             model=model,
             most=most,
             may_send=partial(self._still_holds, start),
+            text=start.state.summary.text if start.state.summary else "",
         )
-        made = SummaryDraft(start.state.summary.text if start.state.summary else "")
-        failure = await _write(writer, wanted, made)
-        stored = await self._store(start, made, model) if made.tokens else None
-        return FoldResult(state=stored, failure=failure)
+        failure = await _write(writer, wanted)
+        return FoldResult(state=await self._store(start, writer), failure=failure)
 
     async def _load(self, start: UnsummarisedPath) -> RequestLoad:
         agent = self.context.agent
@@ -90,12 +91,6 @@ class SummaryFold:
             low_water=self.context.settings.low_water.value,
         )
 
-    def _model(self) -> Model:
-        model = writing_model(self.context)
-        if model is None:
-            raise ProviderError(say("No model answers here that could write one."), code="no_model")
-        return model
-
     async def _still_holds(self, start: UnsummarisedPath, parts: Sequence[SummaryPiece]) -> bool:
         """A person may change a lot in the minutes that many calls take. One read a call."""
         return await still_holds(
@@ -105,30 +100,29 @@ class SummaryFold:
             entries=[entry for piece in parts for entry in piece.entries],
         )
 
-    async def _store(
-        self, start: UnsummarisedPath, made: SummaryDraft, model: Model
-    ) -> SummaryState | None:
-        assert made.tokens is not None
+    async def _store(self, start: UnsummarisedPath, written: SummaryWriter) -> SummaryState | None:
+        if written.tokens is None:
+            return None
         return await fold_summary(
             owner=self.context.owner,
             conversation=self.context.conversation,
             start=start,
-            folded=[entry for piece in made.pieces for entry in piece.entries],
-            messages=sum(piece.messages for piece in made.pieces),
-            text=made.text,
-            by=model.label,
-            tokens=made.tokens,
-            report=made.report(),
+            folded=[entry for piece in written.pieces for entry in piece.entries],
+            messages=sum(piece.messages for piece in written.pieces),
+            text=written.text,
+            by=written.model.label,
+            tokens=written.tokens,
+            report=written.report(),
         )
 
 
 async def _write(
-    writer: SummaryWriter, wanted: Sequence[SummaryPiece], made: SummaryDraft
+    writer: SummaryWriter, wanted: Sequence[SummaryPiece]
 ) -> ProviderError | TimeoutError | None:
-    """Fill `made` piece by piece; why it went no further, None where nothing failed."""
+    """Take up piece by piece; return why it went no further, None where nothing failed."""
     for piece in wanted:
         try:
-            await writer.take_up(piece, made)
+            await writer.take_up(piece)
         except (ProviderError, TimeoutError) as error:
             return error
         except (Outdated, asyncio.CancelledError):

@@ -38,10 +38,28 @@ class WrittenReply:
     whole: bool
 
 
-@dataclass(slots=True)
-class SummaryDraft:
-    """The text as far as it is, what it covers, and what making it took."""
+def _sum(counts: Sequence[int | None]) -> int | None:
+    known = [count for count in counts if count is not None]
+    return sum(known) if len(known) == len(counts) else None
 
+
+class Outdated(Exception):
+    """What was to be summarised was left out, forgotten, deleted or switched off meanwhile."""
+
+
+@dataclass(slots=True, kw_only=True)
+class SummaryWriter:
+    """Has `model` write what `agent`'s model will read, in at most `most` tokens of that.
+
+    Before each call `may_send` is asked about all pieces that went into what is sent. `text` is the
+    summary so far, `pieces` what it covers, and the others are what making it took.
+    """
+
+    agent: ResolvedAgent
+    conversation: str
+    model: Model
+    most: int
+    may_send: Callable[[Sequence[SummaryPiece]], Awaitable[bool]]
     text: str
     tokens: TokenCount | None = None
     pieces: list[SummaryPiece] = field(default_factory=list)
@@ -62,69 +80,41 @@ class SummaryDraft:
             "shortened": self.shortened,
         }
 
-
-def _sum(counts: Sequence[int | None]) -> int | None:
-    known = [count for count in counts if count is not None]
-    return sum(known) if len(known) == len(counts) else None
-
-
-class Outdated(Exception):
-    """What was to be summarised was left out, forgotten, deleted or switched off meanwhile."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SummaryWriter:
-    """Has `model` write what `agent`'s model will read, in at most `most` tokens of that.
-
-    Before each call `may_send` is asked about all pieces that went into what is sent.
-    """
-
-    agent: ResolvedAgent
-    conversation: str
-    model: Model
-    most: int
-    may_send: Callable[[Sequence[SummaryPiece]], Awaitable[bool]]
-
-    async def take_up(self, piece: SummaryPiece, made: SummaryDraft) -> None:
+    async def take_up(self, piece: SummaryPiece) -> None:
         """One piece more is covered; a piece in which nothing was said costs no call.
 
         Raises Outdated where nothing may be sent any more, and what the provider raises.
         """
         if piece.text:
             asked = summary_question(
-                summary=made.text, text=piece.text, words=words_for_tokens(self.most)
+                summary=self.text, text=piece.text, words=words_for_tokens(self.most)
             )
-            reply = await self._ask(asked, piece, made)
-            tokens = await self._count(reply.text)
+            reply = await self._ask(asked, piece)
+            text, tokens = reply.text, await self._count(reply.text)
             if tokens.count > self.most or not reply.whole:
-                reply = await self._shorter(reply, piece, made)
-                tokens = await self._count(reply.text)
-            made.text, made.tokens = reply.text, tokens
-        made.pieces.append(piece)
+                text = await self._shorten(text, piece)
+                tokens = await self._count(text)
+            self.text, self.tokens = text, tokens
+        self.pieces.append(piece)
 
-    async def _shorter(
-        self, long: WrittenReply, piece: SummaryPiece, made: SummaryDraft
-    ) -> WrittenReply:
+    async def _shorten(self, long: str, piece: SummaryPiece) -> str:
         """Ask once for a shorter one; what is still too long is cut at a sentence."""
-        reply = await self._ask(
-            shorter_question(long.text, words=words_for_tokens(self.most)), piece, made
-        )
-        text = min(reply.text, long.text, key=len)
+        asked = shorter_question(long, words=words_for_tokens(self.most))
+        reply = await self._ask(asked, piece)
+        text = min(reply.text, long, key=len)
         tokens = await self._count(text)
         if text == reply.text and reply.whole and tokens.count <= self.most:
-            return reply
-        made.shortened = True
+            return text
+        self.shortened = True
         characters = len(text)
         while tokens.count > self.most:
             characters = min(characters * self.most // tokens.count, characters - 1)
             text = cut_at_sentence(text, characters=characters)
             tokens = await self._count(text)
-        return WrittenReply(text=text, whole=True)
+        return text
 
-    async def _ask(
-        self, messages: Sequence[Message], piece: SummaryPiece, made: SummaryDraft
-    ) -> WrittenReply:
-        if not await self.may_send([*made.pieces, piece]):
+    async def _ask(self, messages: Sequence[Message], piece: SummaryPiece) -> WrittenReply:
+        if not await self.may_send([*self.pieces, piece]):
             raise Outdated
         started = time.monotonic()
         try:
@@ -138,13 +128,13 @@ class SummaryWriter:
                 seconds=SECONDS,
             )
             reply = WrittenReply(text=_clean(completed.text), whole=True)
-            made.usages.append(completed.usage)
+            self.usages.append(completed.usage)
         except Unfinished as error:
             if not error.text:
                 raise
             reply = WrittenReply(text=_clean(error.text), whole=False)
-            made.usages.append(error.usage)
-        made.seconds += time.monotonic() - started
+            self.usages.append(error.usage)
+        self.seconds += time.monotonic() - started
         if not reply.text:
             raise ProviderError(say("The model wrote nothing."), code="empty_answer")
         return reply

@@ -11,7 +11,7 @@ from chatsite.errors import ProviderError
 from chatsite.history import Evidence
 from chatsite.history.evidence import TriageChoice
 from chatsite.history.path.marks import remembered_from
-from chatsite.history.path.transcript import Turn, split_turns
+from chatsite.history.path.transcript import split_turns
 from chatsite.history.policies.triage import TRIAGE, TriagePlan, plan_triage
 from chatsite.history.policies.triage_question import read_reply, triage_prompt
 from chatsite.history.token_estimate import estimate_message
@@ -83,7 +83,13 @@ class Triager:
     async def gather(self, inputs: DecisionInputs) -> Evidence:
         """The turns that the model chose; without a choice, notes that say why all are kept."""
         settings = inputs.context.settings
-        plan = _plan(inputs)
+        entries = inputs.transcript.entries
+        turns = split_turns([entry for entry in entries if entry.message.role != "system"])
+        plan = plan_triage(
+            [turn for turn in turns if turn.user is not None][:-1],
+            settings.terms,
+            marker=remembered_from(entries),
+        )
         count = len(plan.candidates)
         if not count:
             outcome = TriageOutcome(result="nothing to choose", chosen=frozenset())
@@ -105,19 +111,6 @@ class Triager:
         if outcome.chosen is None:
             notes.append(outcome.why)
         return _evidence(outcome, candidates=count, notes=tuple(notes))
-
-
-def _plan(inputs: DecisionInputs) -> TriagePlan:
-    entries = inputs.transcript.entries
-    path = [turn for turn in _turns(inputs) if turn.user is not None]
-    return plan_triage(
-        path[:-1], inputs.context.settings.terms, marker=remembered_from(entries)
-    )
-
-
-def _turns(inputs: DecisionInputs) -> list[Turn]:
-    entries = inputs.transcript.entries
-    return split_turns([entry for entry in entries if entry.message.role != "system"])
 
 
 async def _ask(inputs: DecisionInputs, plan: TriagePlan, model: Model) -> TriageOutcome:
@@ -142,7 +135,11 @@ async def _ask(inputs: DecisionInputs, plan: TriagePlan, model: Model) -> Triage
         )
     except Exception as error:
         result, text = _failure(error)
-        problem = _problem(error) if isinstance(error, ProviderError) else ""
+        problem = ""
+        if isinstance(error, ProviderError):
+            # Its first sentence, to stand in another one: the rest is about an answer to a person.
+            problem = error.message.partition(". ")[0].rstrip(".")
+            problem = problem[:1].lower() + problem[1:]
         why = say(text, model=model.label, scope=plan.scope, seconds=seconds, problem=problem)
         usage = error.usage if isinstance(error, Unfinished) else _UNKNOWN
         took = round((time.monotonic() - started) * 1000)
@@ -167,12 +164,6 @@ def _failure(error: Exception) -> tuple[TriageResult, str]:
             return "error", REFUSED
     logger.error("triage failed", exc_info=error)
     return "error", FAILED
-
-
-def _problem(error: ProviderError) -> str:
-    """Its first sentence, to stand in another one: the rest is about an answer to a person."""
-    sentence = error.message.partition(". ")[0].rstrip(".")
-    return sentence[:1].lower() + sentence[1:]
 
 
 def _evidence(outcome: TriageOutcome, *, candidates: int, notes: tuple[str, ...]) -> Evidence:

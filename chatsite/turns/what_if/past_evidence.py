@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from chatsite.conversations.ownership import Owner
 from chatsite.conversations.records import IndexLines, IndexProgress, PastTurn
@@ -30,10 +29,7 @@ NO_SUMMARY = later("No summary of that time is stored that still holds.")
 
 
 def decider_of_turn(
-    decider: Decider,
-    past: PastTurn,
-    *,
-    vectors: SentenceVectors | None,
+    decider: Decider, past: PastTurn, *, vectors: SentenceVectors | None
 ) -> Decider:
     """A decider for one turn that was answered: it gathers what was there to gather then, and
     says in the decision's notes what isn't known any more."""
@@ -46,15 +42,11 @@ def decider_of_turn(
     unknown: dict[str, Gatherer] = {}
     if len(entries) > COLD:
         unknown[LEXICAL.evidence] = UnknownEvidence(TOO_LONG)
-    if past.summary is None and _had_or_might(past.receipt):
+    looked_for = needed_evidence(past.receipt) == SUMMARY.evidence
+    given = SUMMARY.evidence in past.receipt.get("reports", {})
+    if past.summary is None and (given or not looked_for):
         unknown[SUMMARY.evidence] = UnknownEvidence(NO_SUMMARY)
     return replace(known, gatherers={**known.gatherers, **unknown})
-
-
-def _had_or_might(receipt: Mapping[str, Any]) -> bool:
-    """Whether the turn was given a summary, or none was looked for."""
-    looked = needed_evidence(receipt) == SUMMARY.evidence
-    return SUMMARY.evidence in receipt.get("reports", {}) or not looked
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +81,7 @@ class PathIndexReader:
     def __init__(self, entries: Sequence[Entry]) -> None:
         self.until = 0
         self._seqs = [entry.seq for entry in entries]
-        self._lines = index_lines(entries)
+        self._lines = collect_lines(entries)
         self._line_seqs = [line.seq for line in self._lines]
 
     def move_to(self, seq: int) -> None:
@@ -114,7 +106,7 @@ class PathIndexReader:
         return IndexLines(lines=tuple(lines), messages=bisect_right(self._seqs, last))
 
 
-def index_lines(entries: Sequence[Entry]) -> list[Line]:
+def collect_lines(entries: Sequence[Entry]) -> list[Line]:
     """The texts of person and assistant, without greetings and background tasks."""
     found = []
     for turn in split_turns([entry for entry in entries if entry.message.role != "system"]):

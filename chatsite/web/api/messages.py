@@ -7,7 +7,6 @@ from uuid import UUID
 from django.http import HttpRequest, HttpResponse, JsonResponse
 
 from chatsite.conversations.copies import copy_path, read_for_copy
-from chatsite.conversations.ownership import Owner
 from chatsite.conversations.path.forgetting_trace import questions_since, trace_message
 from chatsite.conversations.path.marks import (
     bookmark_message,
@@ -20,8 +19,8 @@ from chatsite.conversations.versions import deletions, edits
 from chatsite.conversations.versions.edits import version_text
 from chatsite.conversations.versions.versions import show_version
 from chatsite.errors import BadCommand, ChatsiteError
-from chatsite.history.receipts.forgetting import explain_forgetting
 from chatsite.events import CacheChanged, PathChanged, SummaryChanged
+from chatsite.history.receipts.forgetting import explain_forgetting
 from chatsite.web.api.requests import (
     MAX_QUERY,
     json_fields,
