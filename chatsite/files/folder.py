@@ -23,7 +23,7 @@ HIDDEN = ("Cc", "Cf", "Cs", "Cn")
 
 
 def safe_name(name: str) -> str:
-    """The last part of a path without control and direction marks, at most 120 characters.
+    """Return the last part of a path without control and direction marks, at most 120 characters.
 
     A right-to-left override makes `exe.gpj` of `jpg.exe`; a slash or a backslash is a path on some
     machine; half characters can't be stored.
@@ -52,7 +52,7 @@ class Folder:
     root: Path
 
     def coming(self) -> Path:
-        """The path for a new upload; only its folder is created."""
+        """Return the path for a new upload; only its folder is created."""
         return _made(self.root / COMING) / uuid.uuid4().hex
 
     def path(self, id: str) -> Path:
@@ -83,8 +83,8 @@ class Folder:
         return True
 
     def sent(self, id: str) -> tuple[Path, str] | None:
-        """The copy that is sent instead of the file and its type, None where the file itself is
-        sent."""
+        """Return the copy that is sent instead of the file and its type, None where the file itself
+        is sent."""
         path = self.path(id)
         for ending, mime_type in SENT_ENDINGS.items():
             if path.with_suffix(ending).exists():
@@ -92,14 +92,14 @@ class Folder:
         return None
 
     def free_bytes(self) -> int:
-        """How much of the disk is free."""
+        """Return how much of the disk is free."""
         return shutil.disk_usage(_made(self.root)).free
 
     def remove(self, id: str) -> None:
         discard(self.path(id))
 
     def ids(self, *, older_than: float) -> Iterator[str]:
-        """The ids of all files that were stored more than so many seconds ago."""
+        """Yield the ids of all files that were stored more than so many seconds ago."""
         for path in self._files(older_than):
             if path.parent.name != COMING and not path.suffix and len(path.name) == 32:
                 yield str(uuid.UUID(path.name))
@@ -122,7 +122,7 @@ class Folder:
 
 
 def opened(path: Path) -> IO[bytes]:
-    """A new file that nobody else can read."""
+    """Return a new file that nobody else can read."""
     return os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb")
 
 

@@ -23,7 +23,7 @@ MOST_BOXES = 1_000
 
 
 def media_type(head: bytes, file: IO[bytes]) -> str | None:
-    """The MIME type, None for a file that is no accepted audio or video."""
+    """Return the MIME type, None for a file that is no accepted audio or video."""
     if head.startswith(b"RIFF") and head[8:12] == b"WAVE":
         return "audio/wav"
     if head.startswith(b"fLaC"):
@@ -252,7 +252,7 @@ def kind_of(path: Path) -> Kind:
 
 
 def pdf_start(path: Path) -> int:
-    """How many bytes stand before a PDF's header; 0 also where the file is none."""
+    """Return how many bytes stand before a PDF's header; 0 also where the file is none."""
     with path.open("rb") as file:
         head = file.read(PDF_HEADER_BEFORE + len("%PDF-1.4"))
         found = PDF_HEADER.search(head)

@@ -54,7 +54,7 @@ def encodings_of(path: Path, head: bytes) -> Iterator[str]:
 
 
 def reads_whole(path: Path, codec: str) -> bool:
-    """Whether the file is a text in this encoding, to its end."""
+    """Return whether the file is a text in this encoding, to its end."""
     decoder = codecs.getincrementaldecoder(codec)()
     try:
         with path.open("rb") as file:
@@ -69,7 +69,7 @@ def reads_whole(path: Path, codec: str) -> bool:
 
 
 def sample_of(path: Path) -> bytes:
-    """The lines from the first byte on that isn't ASCII."""
+    """Return the lines from the first byte on that isn't ASCII."""
     with path.open("rb") as file:
         while block := file.read(BLOCK):
             if sample := first_beyond_ascii(block):
@@ -168,5 +168,5 @@ def beside(path: Path) -> IO[str]:
 
 
 def cut_after(page: int, pages: int) -> FileNote:
-    """The note on a PDF that took too long, or too much memory."""
+    """Return the note on a PDF that took too long, or too much memory."""
     return FileNote(TOOK_TOO_MUCH, {"page": page, "pages": pages})

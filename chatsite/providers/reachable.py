@@ -53,7 +53,7 @@ class Discovery:
         return self._task is not None and not self._task.done()
 
     def reported(self, server: str, model: str) -> ReportedModel | None:
-        """What the server reported of the model at the last look."""
+        """Return what the server reported of the model at the last look."""
         if server in self._servers:
             self.look_soon()
         models = self.found.get(server, {})

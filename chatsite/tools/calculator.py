@@ -204,7 +204,7 @@ def _call(name: str, values: Sequence[Number]) -> Number:
 
 
 def calculate(expression: str) -> tuple[str, bool]:
-    """The result in figures, and whether these are all of its digits. Raises ToolError."""
+    """Return the result in figures, and whether these are all of its digits. Raises ToolError."""
     if len(expression) > LONGEST:
         raise _wrong(f"An expression may have {LONGEST:,} characters, this one has more.")
     if rest := _TOKEN.sub("", expression).strip():

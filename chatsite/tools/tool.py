@@ -46,7 +46,7 @@ class Tool(Protocol):
     def parameters(self) -> Mapping[str, object]: ...
 
     async def run(self, arguments: Mapping[str, object], using: ToolContext) -> object:
-        """A value that JSON can hold. Raises ToolError, or whatever goes wrong; it may be
+        """Return a value that JSON can hold. Raises ToolError, or whatever goes wrong; it may be
         cancelled at any time."""
         ...
 
@@ -83,7 +83,7 @@ _DIALECTS: Mapping[Any, Any] = {
 
 
 def parse_arguments(text: str) -> dict[str, object]:
-    """The object in this JSON; blank text counts as an empty object. Raises ToolError."""
+    """Return the object in this JSON; blank text counts as an empty object. Raises ToolError."""
     if len(text) > LONGEST:
         raise _bad(f"have {len(text):,} characters; {LONGEST:,} are allowed")
     try:
@@ -124,8 +124,8 @@ def check_arguments(arguments: Mapping[str, object], schema: Mapping[str, object
 def without_nulls(
     arguments: Mapping[str, object], schema: Mapping[str, object]
 ) -> dict[str, object]:
-    """The arguments without nulls that can only mean "not given": many models write null for every
-    optional argument."""
+    """Return the arguments without nulls that can only mean "not given": many models write null for
+    every optional argument."""
     properties, required = schema.get("properties"), schema.get("required")
     known = properties if isinstance(properties, dict) else {}
     needed = required if isinstance(required, list) else []
@@ -142,7 +142,7 @@ def _takes_null(schema: object) -> bool:
 
 
 def schema_fault(schema: object) -> str:
-    """Why no provider can be given this schema; "" where it is one of type object."""
+    """Return why no provider can be given this schema; "" where it is one of type object."""
     wrong = later("what it says of its arguments is no JSON schema of an object")
     if not isinstance(schema, dict) or schema.get("type") != "object":
         return wrong
@@ -164,7 +164,8 @@ def _dialect(schema: Mapping[str, object]) -> Any:
 
 
 def deeper_than(value: object, levels: int) -> bool:
-    """Whether the value is nested deeper than that; ends also for a value that holds itself."""
+    """Return whether the value is nested deeper than that; ends also for a value that holds
+    itself."""
     row: list[object] = [value]
     for _ in range(levels):
         inner: list[object] = []

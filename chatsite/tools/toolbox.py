@@ -85,7 +85,7 @@ async def call_tool(
 
 
 def error_content(name: str, message: str) -> str:
-    """The content of a tool message for a call that has no result."""
+    """Return the content of a tool message for a call that has no result."""
     if len(message) > LONGEST_ERROR:
         message = f"{message[:LONGEST_ERROR]}…"
     return _to_json({"error": {"name": name[:_LONGEST_NAME], "message": message}})
@@ -140,7 +140,7 @@ def _json_beginning(value: object, room: int) -> str:
 
 
 def content_within(value: object, room: int) -> str:
-    """The value as JSON in at most `room` characters.
+    """Return the value as JSON in at most `room` characters.
 
     A longer value is cut, with a note that says so: a text itself, everything else as JSON. Only
     the part that is kept is encoded.
@@ -210,7 +210,7 @@ class Toolbox:
     def for_nodes(
         self, nodes: Sequence[str], configurations: Mapping[str, Mapping[str, object]]
     ) -> AgentTools:
-        """The tools of these nodes, and the nodes without one."""
+        """Return the tools of these nodes, and the nodes without one."""
         tools: dict[str, Tool] = {}
         missing: dict[str, MissingTool] = {}
         for node in nodes:

@@ -49,7 +49,7 @@ class Snapshots:
         self._asked_at = -FRESH_SECONDS
 
     async def open(self, request: PageRequest) -> tuple[Snapshot, FeedReader]:
-        """A snapshot and a reader of all that follows; close the reader when done.
+        """Return a snapshot and a reader of all that follows; close the reader when done.
 
         The reader joins before the snapshot is read, so that no event is missed; one may come
         twice. Raises NotFound for another owner's conversation.
@@ -109,7 +109,7 @@ class Snapshots:
         return generation.view(user_message=user)
 
     def engine(self, agent: str, model: str = "", *, staff: bool = False) -> Engine:
-        """Whether the provider can answer now: that of `model`, or the agent's own for "".
+        """Return whether the provider can answer now: that of `model`, or the agent's own for "".
 
         Every open page asks again and again, most of them for the same one.
         """

@@ -50,7 +50,8 @@ class StrategyInput:
         window: Window,
         budget: int | None,
     ) -> StrategyInput:
-        """The messages before the current one that may be sent, and the tokens there are for them.
+        """Return the messages before the current one that may be sent, and the tokens there are for
+        them.
 
         `budget` is that of the settings. Every message must carry its tokens (else ValueError).
         """
@@ -114,7 +115,7 @@ def line_of(document: Mapping[str, object]) -> bytes:
 def read_answer(
     answer: Mapping[str, Any], given: StrategyInput
 ) -> tuple[StrategySlot, ...] | StrategyFailure:
-    """The worker's answer. Texts have no token counts yet.
+    """Return the worker's answer. Texts have no token counts yet.
 
     Raises KeyError, TypeError or ValueError for an answer that no worker of ours gives.
     """

@@ -73,7 +73,7 @@ _FAMILIES: Mapping[str, ClaudeFamily] = {
 
 
 def find_family(model: str) -> ClaudeFamily:
-    """The family with the longest fitting name; other makers' models get a budget."""
+    """Return the family with the longest fitting name; other makers' models get a budget."""
     own = claude_name(model)
     fitting = [name for name in _FAMILIES if f"{own}-".startswith(f"{name}-")]
     return _FAMILIES[max(fitting, key=len)] if fitting else _BUDGET
@@ -157,7 +157,8 @@ _HOTTEST = 1.0
 
 
 def decide_thinking(request: Request, facts: ModelFacts | None) -> ThinkingParams:
-    """How the model is asked to think; a turn that began without thinking goes on without."""
+    """Return how the model is asked to think; a turn that began without thinking goes on
+    without."""
     longest = facts.longest if facts else None
     wish = request.options.get(_EFFORT)
     return choose_thinking(

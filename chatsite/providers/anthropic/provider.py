@@ -68,7 +68,8 @@ class AnthropicProvider(ServerProvider["AsyncAnthropic"]):
         return known
 
     async def stream(self, request: Request) -> AsyncGenerator[Chunk, None]:
-        """The answer. Files that the provider has lost are uploaded again, before any chunk."""
+        """Yield the answer. Files that the provider has lost are uploaded again, before any
+        chunk."""
         client, account = await self.open(), self._account
         uploaded = bool(account) and any(message.attachments for message in request.messages)
         for may_be_lost in (uploaded, False):

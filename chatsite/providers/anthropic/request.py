@@ -37,9 +37,9 @@ if TYPE_CHECKING:
 async def file_sources(
     messages: Sequence[Message], files: Files, *, client: AsyncAnthropic, at: str | None
 ) -> dict[str, Mapping[str, Any]]:
-    """The source of each file's block, by the file's id. `at` is the account that stores uploads,
-    None where files are sent with each request. A deleted file is left out: the text of its message
-    has its name."""
+    """Return the source of each file's block, by the file's id. `at` is the account that stores
+    uploads, None where files are sent with each request. A deleted file is left out: the text of
+    its message has its name."""
     sources: dict[str, Mapping[str, Any]] = {}
     for file in sent_files(messages):
         try:
@@ -66,7 +66,7 @@ async def file_sources(
 
 
 def sent_files(messages: Sequence[Message]) -> list[Attachment]:
-    """The pictures and PDFs of the user's messages, each once."""
+    """Return the pictures and PDFs of the user's messages, each once."""
     asked = [message for message in messages if message.role == "user"]
     files = {file.id: file for message in asked for file in message.attachments}
     return [

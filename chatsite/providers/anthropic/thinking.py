@@ -19,8 +19,8 @@ THINKING = frozenset({"thinking", "redacted_thinking"})
 
 
 def pack_thinking(blocks: Sequence[Mapping[str, Any]], *, by: str, prefix: str) -> str:
-    """The metadata of an answer, "" where the model didn't think: the thinking unchanged, of text
-    and calls only the places, since the message has them; for text also its length.
+    """Return the metadata of an answer, "" where the model didn't think: the thinking unchanged, of
+    text and calls only the places, since the message has them; for text also its length.
 
     `by` is the server and model that thought, `prefix` the digest of all that it had read.
     """
@@ -41,10 +41,9 @@ def _place(block: Mapping[str, Any]) -> dict[str, Any]:
 def unpack_thinking(
     message: Message, calls: Sequence[dict[str, Any]], *, by: str, prefix: str | None
 ) -> list[dict[str, Any]] | None:
-    """The blocks of `message` in their original order, thinking included; `calls` are the blocks of
-    its calls. None where it has no thinking that may be sent back: another model's, for a text that
-    was changed, or (with a `prefix`) after another beginning.
-    """
+    """Return the blocks of `message` in their original order, thinking included; `calls` are the
+    blocks of its calls. None where it has no thinking that may be sent back: another model's, for a
+    text that was changed, or (with a `prefix`) after another beginning."""
     own = _own(message.metadata)
     if own is None or own.get("by") != by or prefix not in (None, own.get("prefix")):
         return None
@@ -94,7 +93,7 @@ class PrefixDigest:
         self._taken = 0
 
     def of(self, messages: Sequence[Mapping[str, Any]]) -> str:
-        """The digest of all `messages`; only the last one may still grow."""
+        """Return the digest of all `messages`; only the last one may still grow."""
         whole = max(len(messages) - 1, self._taken)
         for message in messages[self._taken : whole]:
             self._hash.update(_bytes(message))

@@ -21,7 +21,7 @@ _NOT_IN_NAMES = re.compile(r"[^a-zA-Z0-9_-]")
 
 
 def wire_system(order: Sequence[SameRole]) -> list[Block]:
-    """The instructions; the API takes them apart from the messages."""
+    """Return the instructions; the API takes them apart from the messages."""
     return [
         _text(message.content or "")
         for same in order
@@ -31,7 +31,7 @@ def wire_system(order: Sequence[SameRole]) -> list[Block]:
 
 
 def wire_tool_name(name: str) -> str:
-    """A name that a tool may have: a model may have called a tool that doesn't exist."""
+    """Return a name that a tool may have: a model may have called a tool that doesn't exist."""
     return _NOT_IN_NAMES.sub("_", name)[:64] or "_"
 
 
@@ -66,7 +66,7 @@ class MessageBuilder:
             self.messages.append({"role": same.role, "content": blocks})
 
     def digest(self) -> str:
-        """The digest of all that the model reads, for the metadata of its thinking."""
+        """Return the digest of all that the model reads, for the metadata of its thinking."""
         return self._prefix.of(self.messages) if self._bound else ""
 
     def _user(self, message: Message) -> list[Block]:

@@ -83,8 +83,8 @@ class EngineClient:
     async def tokenize(
         self, texts: Sequence[str], *, special: bool = False, first: bool = False
     ) -> list[list[int]]:
-        """Token ids of each text. `special` recognises the names of control tokens; `first` adds
-        what the model needs at the very beginning (for one text only)."""
+        """Return token ids of each text. `special` recognises the names of control tokens; `first`
+        adds what the model needs at the very beginning (for one text only)."""
         found: list[list[int]] = []
         batch: list[str] = []
         size = 0
@@ -121,7 +121,7 @@ class EngineClient:
         return content
 
     async def render(self, messages: Sequence[dict[str, str]]) -> str:
-        """The prompt that the model's own template renders, the reply's head included."""
+        """Return the prompt that the model's own template renders, the reply's head included."""
         body = {"messages": list(messages)}
         prompt: str = (await self._ask("POST", "/apply-template", body))["prompt"]
         return prompt
@@ -164,7 +164,7 @@ class EngineClient:
         return await self._ask("POST", f"/slots/{slot}?action={action}", body)
 
     async def stream(self, path: str, body: dict[str, Any]) -> AsyncGenerator[bytes, None]:
-        """The data of each event. Closing the generator stops the engine's work."""
+        """Yield the data of each event. Closing the generator stops the engine's work."""
         headers = {"Connection": "close"}
         parser = SseParser()
         async with self._client.stream("POST", path, json=body, headers=headers) as response:

@@ -62,8 +62,8 @@ class CompletionReader:
         return "".join(piece.text for piece in self._pieces)
 
     async def ids(self, client: EngineClient) -> list[int] | None:
-        """The ids of the answer's text; None where they aren't certain, or where the model wrote a
-        control token into it."""
+        """Return the ids of the answer's text; None where they aren't certain, or where the model
+        wrote a control token into it."""
         pieces = self._pieces
         if self._ended_itself and pieces and not pieces[-1].text:
             pieces = pieces[:-1]

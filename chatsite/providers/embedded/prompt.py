@@ -71,8 +71,8 @@ class Prompter:
         self._cache = TokenCache()
 
     async def prompt(self, messages: Sequence[Message], *, answer: str) -> Book:
-        """The cells of these messages and of the head of the reply `answer`. Raises NotAdditive
-        where the template has no frame for this order of speakers."""
+        """Return the cells of these messages and of the head of the reply `answer`. Raises
+        NotAdditive where the template has no frame for this order of speakers."""
         texts = await self._ids(messages)
         return self._frame.join(
             [(speaker(m), m.id, ids) for m, ids in zip(messages, texts, strict=True)],
@@ -132,7 +132,7 @@ def speaker(message: Message) -> Speaker:
 
 
 def spoken_text(message: Message) -> str:
-    """A message as text, including its calls or its result."""
+    """Return a message as text, including its calls or its result."""
     text = plain_text(message)
     if message.role == "tool":
         return f"Result: {text}"

@@ -81,7 +81,8 @@ class EmbeddedProvider:
         """None: a model of this size can answer, but not judge."""
 
     def tokenizer(self, model: Model) -> EngineTokenizer | Estimate:
-        """An estimate while the engine isn't ready, and for templates that aren't additive."""
+        """Return an estimate while the engine isn't ready, and for templates that aren't
+        additive."""
         running = self._engine.running
         if running is None or running.prompter is None:
             return self._estimate

@@ -53,8 +53,8 @@ class Frame:
         return max(joints or [len(self.start.get(speaker, ()))])
 
     def join(self, spoken: Sequence[tuple[Speaker, str, Ids]], *, answer: str) -> Book:
-        """The whole prompt, from speaker, key and ids of each message. The tokens between two
-        messages belong to the second, the reply's head to `answer`. Raises NotAdditive for an
+        """Return the whole prompt, from speaker, key and ids of each message. The tokens between
+        two messages belong to the second, the reply's head to `answer`. Raises NotAdditive for an
         unknown order of speakers."""
         prompt: list[int] = []
         spans: list[Span] = []
@@ -78,7 +78,8 @@ class Frame:
 
 
 async def chatml_frame(client: EngineClient) -> Frame:
-    """The bundled model's template, without the system prompt that it adds where there is none."""
+    """Return the bundled model's template, without the system prompt that it adds where there is
+    none."""
     speakers: tuple[Speaker, ...] = ("system", "user", "assistant")
     heads = await client.tokenize([f"<|im_start|>{s}\n" for s in speakers], special=True)
     head = dict(zip(speakers, heads, strict=True))

@@ -33,7 +33,7 @@ _WORDS = re.compile(r'"\w*(?:message|msg|detail|error|fault)\w*": (?="[^"]|\[[^\
 
 
 def stated_error(event: Mapping[str, Any]) -> Any:
-    """The error that an event states, None where it doesn't say that it is one."""
+    """Return the error that an event states, None where it doesn't say that it is one."""
     error = event.get("error")
     if isinstance(error, dict) and any(error.values()):
         return error
@@ -44,14 +44,14 @@ def stated_error(event: Mapping[str, Any]) -> Any:
 
 
 def may_explain(event: Mapping[str, Any]) -> bool:
-    """Whether this may be the reason why there is no answer: gateways have forms of their own,
-    such as `{"code": "1261", "message": "Prompt too long"}`."""
+    """Return whether this may be the reason why there is no answer: gateways have forms of their
+    own, such as `{"code": "1261", "message": "Prompt too long"}`."""
     return bool(_WORDS.search(json.dumps(event)))
 
 
 def find_status(error: Any) -> int:
-    """The HTTP status that an error stands for; 500 where it names none. Some write it in quotes,
-    or as a word."""
+    """Return the HTTP status that an error stands for; 500 where it names none. Some write it in
+    quotes, or as a word."""
     if isinstance(error, list):
         error = error[0] if error else None
     if not isinstance(error, dict):
@@ -81,8 +81,8 @@ _FILTERED = re.compile(
 
 
 def read_ending(reason: str) -> FinishReason | None:
-    """How an answer ended, None for a failure. Calls of tools end an answer with "stop", whatever
-    the server says: the calls themselves show it."""
+    """Return how an answer ended, None for a failure. Calls of tools end an answer with "stop",
+    whatever the server says: the calls themselves show it."""
     low = reason.lower()
     if _FAILED.search(low):
         return None

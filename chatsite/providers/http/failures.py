@@ -200,7 +200,7 @@ def _broken(sentence: str, code: str, detail: str, received: bool) -> ProviderEr
 
 
 def retry_after(headers: Mapping[str, str], words: str) -> float | None:
-    """How long the provider asks us to wait, in seconds: from the header `retry-after-ms` or
+    """Return how long the provider asks us to wait, in seconds: from the header `retry-after-ms` or
     `retry-after` (a number or a date), or from the body `words`. None where nothing can be read."""
     found = _number(headers.get("retry-after-ms"), 0.001)
     if found is None and (stated := headers.get("retry-after")):

@@ -34,7 +34,7 @@ _KEPT = 4_000
 
 
 def is_end_mark(payload: bytes) -> bool:
-    """Whether this is `[DONE]`, however a server writes it."""
+    """Return whether this is `[DONE]`, however a server writes it."""
     return bool(_END_MARK.fullmatch(payload))
 
 
@@ -64,7 +64,7 @@ class AnswerReader:
         raise NotImplementedError
 
     def take(self, payload: bytes) -> Sequence[Chunk]:
-        """Takes the data of one event. Raises ProviderError for an error event, and where a call
+        """Take the data of one event. Raises ProviderError for an error event, and where a call
         can't be read; anything else that isn't an event is passed over."""
         try:
             event = _read(payload)

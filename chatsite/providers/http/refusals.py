@@ -101,12 +101,12 @@ def is_too_long(words: str) -> bool:
 
 
 def is_of_a_time(words: str) -> bool:
-    """Whether the limit is one of a minute or a day."""
+    """Return whether the limit is one of a minute or a day."""
     return bool(_OF_A_TIME.search(words[:_READ].lower()))
 
 
 def read_sizes(words: str) -> Sizes:
-    """The sizes in the refusal of a prompt that is too long."""
+    """Return the sizes in the refusal of a prompt that is too long."""
     text = _BY.sub("", _GROUPED.sub("", words[:_READ].lower()))
     if found := _SUM.search(text) or _LONGER.search(text):
         return Sizes(limit=int(found[2]), needed=int(found[1]))
@@ -167,14 +167,14 @@ _ONLY_REQUEST = frozenset({400, 422})
 
 
 def refuses(words: str) -> bool:
-    """Whether the words say that something isn't taken."""
+    """Return whether the words say that something isn't taken."""
     return bool(_NOT_A_NAME.search(words[:_READ].lower()))
 
 
 def refused_fields(status: int, words: str, *, sent: Collection[str]) -> tuple[str, ...]:
-    """Which of the optional fields that were `sent` the refusal names. With another status than 400
-    and 422 the words have to say that they aren't taken. A bound of the reply that is too high is
-    left out under both its names."""
+    """Return which of the optional fields that were `sent` the refusal names. With another status
+    than 400 and 422 the words have to say that they aren't taken. A bound of the reply that is too
+    high is left out under both its names."""
     text = _TAKEN.split(words[:_READ].lower(), maxsplit=1)[0]
     refusing = bool(_REFUSES.search(text))
     if status not in _ONLY_REQUEST and not (refusing and refuses(text)):

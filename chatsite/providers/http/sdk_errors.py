@@ -16,9 +16,9 @@ from chatsite.providers.http.refusals import Refusal, read_sizes, refused_fields
 def explain_sdk_error(
     error: Exception, *, sdk: ModuleType, model: str, sent: Collection[str]
 ) -> tuple[Exception, Refusal]:
-    """A ProviderError for what an SDK raised before an answer began, or a server said in place of
-    one, and what a refusal says; both SDKs name their errors alike. Other errors are our own, and
-    are returned unchanged. `sent` are the optional fields of the request."""
+    """Return a ProviderError for what an SDK raised before an answer began, or a server said in
+    place of one, and what a refusal says; both SDKs name their errors alike. Other errors are our
+    own, and are returned unchanged. `sent` are the optional fields of the request."""
     kinds: Any = sdk
     headers: Mapping[str, str] | None = None
     if isinstance(error, failures.RefusedInStream):

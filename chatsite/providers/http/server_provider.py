@@ -156,8 +156,8 @@ class ServerProvider(Generic[Client]):
     def explain(
         self, error: Exception, request: Request, *, sdk: ModuleType, sent: Collection[str] = ()
     ) -> Exception:
-        """The error that a request ends with, after learning from it; it says so where another
-        attempt will differ. `sent` are the request's optional fields."""
+        """Return the error that a request ends with, after learning from it; it says so where
+        another attempt will differ. `sent` are the request's optional fields."""
         failure, refusal = explain_sdk_error(error, sdk=sdk, model=request.model, sent=sent)
         if not isinstance(failure, ProviderError):
             return failure
@@ -211,7 +211,7 @@ class ServerProvider(Generic[Client]):
         return self._table.facts(self.kind, model)
 
     def model_named(self, name: str) -> Model:
-        """The model of this name, whatever the administrator chose."""
+        """Return the model of this name, whatever the administrator chose."""
         return self._lesson(name).applied(self._stated(name))
 
     def _stated(self, name: str) -> Model:

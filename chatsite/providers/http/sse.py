@@ -33,7 +33,7 @@ class SseParser:
         self._is_error = False
 
     def feed(self, chunk: bytes) -> list[bytes]:
-        """The data of the events that are complete with `chunk`, in order.
+        """Return the data of the events that are complete with `chunk`, in order.
 
         Raises ValueError when one event is larger than MAX_EVENT_BYTES.
         """
@@ -56,7 +56,7 @@ class SseParser:
         return payloads
 
     def end(self) -> list[bytes]:
-        """What is left at the end of the body: an event without its blank line."""
+        """Return what is left at the end of the body: an event without its blank line."""
         payloads: list[bytes] = []
         if self._partial:
             self._take(bytes(self._partial), payloads)

@@ -65,7 +65,7 @@ async def relay(
     taken: Callable[[], None],
     prepare: Callable[[], Awaitable[None]] | None = None,
 ) -> AsyncGenerator[Chunk, None]:
-    """The answer as it arrives; closing the generator stops the provider.
+    """Yield the answer as it arrives; closing the generator stops the provider.
 
     `prepare` runs first and isn't timed (uploading a file may take minutes); `call` then opens the
     stream. `explain` turns their exceptions into ProviderErrors, and a refusal in the stream into
@@ -159,8 +159,8 @@ class _Watch:
         self._timer = self._loop.call_later(max(self._limit - spent, 0), self._look)
 
     async def read(self) -> bytes:
-        """The next bytes, b"" at the end. Raises ProviderError, unless the answer is whole and only
-        the usage is missing."""
+        """Return the next bytes, b"" at the end. Raises ProviderError, unless the answer is whole
+        and only the usage is missing."""
         signs = self._reader.signs
         if signs > self._signs:
             self._sign(signs)

@@ -49,7 +49,8 @@ _TRANSLATED_ERRORS: tuple[tuple[type[BaseException], type[httpx2.RequestError]],
 
 
 def client(base_url: str, *, connect: float) -> httpx2.AsyncClient:
-    """A client for one server. Loading the certificates takes some 20 ms: call it in a thread."""
+    """Return a client for one server. Loading the certificates takes some 20 ms: call it in a
+    thread."""
     proxy = proxy_for(base_url)
     return httpx2.AsyncClient(
         transport=AiohttpTransport(tls=base_url.startswith("https"), proxy=proxy),
@@ -72,7 +73,7 @@ class ResponseBody(httpx2.AsyncByteStream):
         self._broken = False
 
     async def read(self) -> bytes:
-        """All bytes that have arrived, waiting for the first; b"" at the end."""
+        """Return all bytes that have arrived, waiting for the first; b"" at the end."""
         try:
             return await self._content.readany()
         except (aiohttp.ClientError, OSError, RuntimeError) as error:
@@ -173,7 +174,7 @@ class AiohttpTransport(httpx2.AsyncBaseTransport):
 
 
 def translated(error: BaseException) -> httpx2.RequestError:
-    """The same failure as httpx2's error; its text is only the class of aiohttp's."""
+    """Return the same failure as httpx2's error; its text is only the class of aiohttp's."""
     kind = next(
         (own for theirs, own in _TRANSLATED_ERRORS if isinstance(error, theirs)), httpx2.ReadError
     )
@@ -181,7 +182,7 @@ def translated(error: BaseException) -> httpx2.RequestError:
 
 
 def proxy_for(base_url: str) -> str | None:
-    """The environment's proxy for this address; None for addresses of this machine."""
+    """Return the environment's proxy for this address; None for addresses of this machine."""
     parts = urlsplit(base_url)
     host = parts.hostname or ""
     if host in _LOOPBACK or urllib.request.proxy_bypass(host):

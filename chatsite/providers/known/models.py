@@ -54,7 +54,8 @@ class ReportedModel:
 
 
 def read_facts(given: Node, base: ModelFacts) -> ModelFacts:
-    """The facts of `base`, replaced by those that the object `given` states. Raises BadFile."""
+    """Return the facts of `base`, replaced by those that the object `given` states. Raises
+    BadFile."""
     return replace(
         base,
         window=given.optional("window", _tokens, base.window),
@@ -175,8 +176,8 @@ def claude_name(model: str) -> str:
 
 @lru_cache(maxsize=CACHED_MODELS)
 def known_facts(server: str, model: str) -> ModelFacts | None:
-    """The facts in models.toml. A model behind OpenRouter has the facts that its maker states, but
-    for the price, and takes images at most."""
+    """Return the facts in models.toml. A model behind OpenRouter has the facts that its maker
+    states, but for the price, and takes images at most."""
     if server == "openrouter":
         maker, _, name = model.partition("/")
         return _passed_on(known_facts(_MAKERS.get(maker, ""), name))

@@ -90,7 +90,8 @@ Reported = Mapping[str, ReportedModel | None] | None
 async def read_server_models(
     server: Server, questions: JsonClient, *, key: str, shown: OllamaDetails
 ) -> dict[str, ReportedModel] | None:
-    """The server's chat models by name, None where nothing answers. `shown` lasts between calls."""
+    """Return the server's chat models by name, None where nothing answers. `shown` lasts between
+    calls."""
     listed = _listed(await questions.ask(f"{server.base_url}/models", key=key))
     if listed is None:
         return None

@@ -134,7 +134,8 @@ COMPATIBLE = later("OpenAI-compatible server")
 
 
 def server_at(server: Server, base_url: str) -> Server:
-    """The server with another address: a proxy, or a compatible server. It keeps dialect and key.
+    """Return the server with another address: a proxy, or a compatible server. It keeps dialect and
+    key.
 
     Any program may speak OpenAI's dialect, so `openai` gets another label; the address itself would
     tell strangers about the network. What only the original address offers (files, the small model,
@@ -149,7 +150,8 @@ def server_at(server: Server, base_url: str) -> Server:
 
 
 def is_address(value: object) -> bool:
-    """Whether requests can be sent there. An address that holds a key is refused: logs show it."""
+    """Return whether requests can be sent there. An address that holds a key is refused: logs show
+    it."""
     try:
         parts = urlsplit(value if isinstance(value, str) else "")
         good = parts.scheme in ("http", "https") and bool(parts.hostname)

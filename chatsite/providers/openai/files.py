@@ -25,7 +25,7 @@ class SentFiles:
     references: dict[str, Attachment] = field(default_factory=dict)
 
     def lost(self, message: str) -> list[Attachment]:
-        """The files that the provider has lost, by the `message` of its refusal."""
+        """Return the files that the provider has lost, by the `message` of its refusal."""
         named_files = [file for reference, file in self.references.items() if reference in message]
         if named_files:
             return named_files

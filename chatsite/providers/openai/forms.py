@@ -127,7 +127,7 @@ class CallCollector:
         self._may_read = _MOST_READ
 
     def take(self, pieces: Sequence[Mapping[str, Any]]) -> list[CallBegun]:
-        """The calls that have begun with these pieces. Raises TooLong for more than a model
+        """Return the calls that have begun with these pieces. Raises TooLong for more than a model
         writes."""
         if len(pieces) > MOST_CALLS:
             raise TooLong
@@ -167,14 +167,14 @@ class CallCollector:
             call.length += len(text)
 
     def called(self) -> tuple[WrittenCall, ...]:
-        """All calls, each with an id of its own."""
+        """Return all calls, each with an id of its own."""
         return tuple(
             WrittenCall(id=id, name=called_name(call.name), arguments=call.written)
             for id, call in zip(self._own_ids(), self._calls, strict=True)
         )
 
     def extras(self) -> dict[str, object]:
-        """What the server wants back with a call, by the call's id."""
+        """Return what the server wants back with a call, by the call's id."""
         pairs = zip(self._own_ids(), self._calls, strict=True)
         return {id: call.extra for id, call in pairs if call.extra}
 

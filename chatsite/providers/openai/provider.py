@@ -52,7 +52,8 @@ class Sender:
         self._headers: httpx2.Headers | None = None
 
     async def send(self, body: Mapping[str, Any]) -> httpx2.Response:
-        """The response before its body is read; raises the SDK's errors, as its `post` does."""
+        """Send the request, and return the response before its body is read. Raises the SDK's
+        errors, as its `post` does."""
         import openai
 
         if self._headers is None:
@@ -133,7 +134,7 @@ class OpenAIProvider(ServerProvider[Sender]):
         )
 
     def body(self, request: Request, files: SentFiles) -> dict[str, Any]:
-        """The request's body, without fields that the server has refused."""
+        """Return the request's body, without fields that the server has refused."""
         facts = self._facts(request.model)
         reasoning = facts is not None and facts.reasoning
         settings = self.parameters(request).sent

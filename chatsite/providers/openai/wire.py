@@ -152,9 +152,9 @@ _TAKEN = ("temperature", "top_p", "seed", "stop", "frequency_penalty", "presence
 
 
 def choose_parameters(request: Request, facts: ModelFacts | None) -> SentParameters:
-    """The settings that a completion carries: thinking models refuse most of them. A model that
-    thinks takes an effort alone, and some take tools together with one effort only; a model that
-    doesn't refuses the effort."""
+    """Return the settings that a completion carries: thinking models refuse most of them. A model
+    that thinks takes an effort alone, and some take tools together with one effort only; a model
+    that doesn't refuses the effort."""
     wanted = wanted_parameters(request)
     if facts is None or not facts.reasoning:
         sent = {name: wanted[name] for name in _TAKEN if name in wanted}

@@ -64,7 +64,8 @@ class PassageVectors:
         self._put([np.array(tokens, dtype=np.uint16) for tokens in split])
 
     def dump(self, first: int, end: int) -> bytes:
-        """The tokens of some passages, for `load`: a ninth of the bytes that their rows take."""
+        """Return the tokens of some passages, for `load`: a ninth of the bytes that their rows
+        take."""
         import numpy as np
 
         texts = self._texts[first:end]

@@ -71,7 +71,7 @@ class SentenceVectors:
         return digest.digest()[:16]
 
     def split(self, texts: Sequence[str]) -> list[list[int]]:
-        """The token numbers of each text, or of its beginning."""
+        """Return the token numbers of each text, or of its beginning."""
         tokenizer, _ = self._load()
         texts = [text[:_LONGEST] for text in texts]
         if len(texts) <= _FEW:  # a question, or a turn: without the threads of a batch

@@ -46,7 +46,7 @@ class Unbroken(ValueError):
 
 
 def pieces(text: str) -> Iterator[str]:
-    """The text in order, in pieces of at most LONGEST_RUN characters. Raises Unbroken."""
+    """Yield the text in order, in pieces of at most LONGEST_RUN characters. Raises Unbroken."""
     if len(text) > LONGEST:
         raise Unbroken
     start = 0
@@ -62,7 +62,7 @@ def pieces(text: str) -> Iterator[str]:
 
 
 def is_countable(text: str) -> bool:
-    """Whether it can be counted in time as one text."""
+    """Return whether it can be counted in time as one text."""
     try:
         return all(True for _ in pieces(text))
     except Unbroken:

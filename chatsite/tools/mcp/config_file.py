@@ -42,7 +42,8 @@ class ToolServer:
 
 
 def tool_servers(path: Path, *, environment: Mapping[str, str]) -> tuple[ToolServer, ...]:
-    """The servers in the file. Raises BadSetting with the place and what is allowed there."""
+    """Return the servers in the file. Raises BadSetting with the place and what is allowed
+    there."""
     try:
         document = Node(parse_json(read_file(path)))
         if not isinstance(document.value, dict):

@@ -102,7 +102,7 @@ class Incoming:
 
 
 def fault_of(tool: dict[str, Any]) -> str:
-    """Why this tool can't be offered, "" where it can."""
+    """Return why this tool can't be offered, "" where it can."""
     name = tool.get("name")
     if not isinstance(name, str) or not name.strip():
         return _NO_NAME

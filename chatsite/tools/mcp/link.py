@@ -42,7 +42,7 @@ from chatsite.wording import later
 
 
 def result_value(result: CallToolResult) -> object:
-    """The structured content where there is any, else text; media are named on a line.
+    """Return the structured content where there is any, else text; media are named on a line.
 
     Raises ToolError with the tool's own text where the result is an error.
     """
@@ -108,7 +108,7 @@ class Link:
         self._unfit = unfit
 
     async def listed(self) -> tuple[list[Tool], dict[str, str]]:
-        """The tools, and those that were left out, each with the reason."""
+        """Return the tools, and those that were left out, each with the reason."""
         self._unfit.clear()
         found: list[Tool] = []
         cursor = None
@@ -140,7 +140,7 @@ class Link:
             changed()
 
     async def call(self, name: str, arguments: Mapping[str, object]) -> object:
-        """The result as a value that JSON holds. Raises ToolError."""
+        """Return the result as a value that JSON holds. Raises ToolError."""
         try:
             result = await self._client.call_tool(name, dict(arguments))
         except MCPError as error:
@@ -209,7 +209,8 @@ async def _transport(
 
 
 def describe_failure(error: BaseException) -> str:
-    """Why there is no connection, for everybody to read: without host, path or the error's text."""
+    """Return why there is no connection, for everybody to read: without host, path or the error's
+    text."""
     while isinstance(error, BaseExceptionGroup) and error.exceptions:
         error = error.exceptions[0]
     if isinstance(error, TimeoutError | httpx2.TimeoutException):

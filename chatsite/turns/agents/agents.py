@@ -69,7 +69,7 @@ class Agents:
     def resolve_without_start(
         self, agent: str, model: str = "", *, staff: bool = False
     ) -> ResolvedAgent:
-        """The same, and nothing is started: to read what an agent has answered, also one that is
+        """Find who answers, and start nothing: to read what an agent has answered, also one that is
         switched off. Raises NotFound."""
         template, providers = self.catalogue.get(agent), self.providers()
         refused = ""
@@ -89,14 +89,14 @@ class Agents:
         return replace(found, tools=agent_tools.tools)
 
     def choices(self, agent: str, *, staff: bool) -> dict[str, Any]:
-        """What may be chosen in the page for the agent. Raises NotFound."""
+        """Return what may be chosen in the page for the agent. Raises NotFound."""
         own = self.resolve_without_start(agent)
         found = self.model_choice.choices(own, self.providers(), staff=staff)
         return found | {"looking": self.remote.discovery.looking}
 
     # ---- as the page shows them --------------------------------------------------------------
     def describe(self, slug: str, *, staff: bool) -> dict[str, Any] | None:
-        """The agent as the page shows it, broken or not; None where there is none."""
+        """Return the agent as the page shows it, broken or not; None where there is none."""
         for agent in self.catalogue.all():
             if agent.slug == slug:
                 return self._described(agent, details=staff or self.debug)

@@ -51,7 +51,7 @@ class ModelChoice:
     remote: Providers
 
     def locked(self, *, staff: bool) -> str:
-        """Why nothing can be chosen, "" where something can."""
+        """Return why nothing can be chosen, "" where something can."""
         locked = self._lock(staff=staff)
         return say(_LOCKED[locked]) if locked else ""
 

@@ -51,8 +51,8 @@ class Unfinished(ProviderError):
 
 
 def side_model(agent: ResolvedAgent, name: str) -> Model | None:
-    """The model that a setting names, at the agent's provider; None where none there can be asked
-    to judge. What the administrator set for every model (CHAT_MODEL) holds for it too."""
+    """Return the model that a setting names, at the agent's provider; None where none there can be
+    asked to judge. What the administrator set for every model (CHAT_MODEL) holds for it too."""
     small = agent.provider.small(agent.model)
     if small is None or name == FAST:
         return small

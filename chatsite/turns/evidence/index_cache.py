@@ -66,8 +66,8 @@ class CachedIndex:
         self.messages = parts[-1].messages if parts else 0
 
     def unsaved(self) -> Iterator[IndexPart]:
-        """What isn't on disk. Only the last part says how many messages there are: an index that
-        ends with another one, since the server ended, is made anew."""
+        """Yield what isn't on disk. Only the last part says how many messages there are: an index
+        that ends with another one, since the server ended, is made anew."""
         first = self.saved[-1] if self.saved else 0
         for end in part_ends(self.index, first):
             messages = self.messages if end == len(self.index) else 0
@@ -93,7 +93,7 @@ class IndexCache(OrderedDict[str, CachedIndex]):
         self.memory = MEMORY
 
     def use(self, conversation: str) -> CachedIndex:
-        """The conversation's index, maybe an empty one."""
+        """Return the conversation's index, maybe an empty one."""
         cached = self.get(conversation)
         if cached is None:
             index = Index()

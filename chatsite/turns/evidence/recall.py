@@ -78,7 +78,8 @@ class Recaller:
         self._tasks: set[asyncio.Task[Any]] = set()
 
     async def gather(self, inputs: DecisionInputs) -> Evidence:
-        """The hits for the current message; where none could be looked for, a note says why."""
+        """Return the hits for the current message; where none could be looked for, a note says
+        why."""
         # Stop must not leave a thread at work in an index whose lock is free.
         evidence: Evidence = await asyncio.shield(self._task(self._search(inputs)))
         return evidence

@@ -48,7 +48,7 @@ class Summariser:
 
     # ---- before an answer --------------------------------------------------------------------
     async def gather(self, inputs: DecisionInputs) -> Evidence:
-        """The summary that holds for the path, where there is one and it is switched on."""
+        """Return the summary that holds for the path, where there is one and it is switched on."""
         state = await self.state(inputs.context.owner, inputs.context.conversation)
         if not state.on:
             return Evidence(notes=(OFF,))
@@ -129,8 +129,8 @@ class Summariser:
     async def rewrite(
         self, context: TurnContext, *, version: int, text: str | None
     ) -> SummaryState:
-        """A new version with a person's text and the coverage of `version`; None restores the text
-        of that version. Raises NotFound, and Refused for what can't be used or is too long."""
+        """Store a new version with a person's text and the coverage of `version`; None restores the
+        text of that version. Raises NotFound, and Refused for what can't be used or is too long."""
         agent, owner, conversation = context.agent, context.owner, context.conversation
         new_text = text
         if new_text is None:
@@ -154,7 +154,7 @@ class Summariser:
         return state
 
     async def switch(self, *, owner: Owner, conversation: str, on: bool) -> SummaryState:
-        """Whether the summary is sent, and made, in this conversation."""
+        """Set whether the summary is sent, and made, in this conversation."""
         state = await switch_summary(owner=owner, conversation=conversation, on=on)
         self.publish(conversation, SummaryChanged(summary=state.view))
         return state

@@ -131,8 +131,8 @@ async def _write(
 
 
 def writing_model(context: TurnContext) -> Model | None:
-    """The one that writes: by name, or the provider's small one, or its own; None where no model
-    answers."""
+    """Return the model that writes: by name, or the provider's small one, or its own; None where no
+    model answers."""
     agent = context.agent
     if agent.provider.kind == "echo":
         return None

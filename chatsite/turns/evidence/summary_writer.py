@@ -145,7 +145,7 @@ class SummaryWriter:
 
 
 async def summary_tokens(text: str, tokenizer: Tokenizer) -> TokenCount:
-    """What a summary takes as a message of its own, its label included."""
+    """Return what a summary takes as a message of its own, its label included."""
     message = Message.user(summary_text(text), id="summary")
     [count] = await tokenizer.count([message])
     return count

@@ -81,7 +81,8 @@ class Triager:
     """The gatherer for the policy `relevant` with the selector `triage`."""
 
     async def gather(self, inputs: DecisionInputs) -> Evidence:
-        """The turns that the model chose; without a choice, notes that say why all are kept."""
+        """Return the turns that the model chose; without a choice, notes that say why all are
+        kept."""
         settings = inputs.context.settings
         entries = inputs.transcript.entries
         turns = split_turns([entry for entry in entries if entry.message.role != "system"])

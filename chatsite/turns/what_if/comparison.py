@@ -40,7 +40,8 @@ class PolicyComparison:
     vectors: SentenceVectors | None = None
 
     async def of_draft(self, request: PageRequest, draft: Draft) -> dict[str, Any]:
-        """The next message of a conversation that has begun. Raises NotFound or ProviderError."""
+        """Compare the policies for the next message of a conversation that has begun. Raises
+        NotFound or ProviderError."""
         agent = await agent_of(owner=request.owner, conversation=request.conversation)
         context = await self.drafts.context(replace(request, agent=agent))
         whole = await self.drafts.load(context, draft, Everything())
@@ -56,9 +57,9 @@ class PolicyComparison:
         return await turn.compare(self.drafts.contexts.sources(context), context.settings)
 
     async def of_turn(self, request: PageRequest, turn: str) -> dict[str, Any]:
-        """A turn that was answered, under the settings it had and with the evidence that could be
-        had then, as the model that answered would be asked; the agent and the marks are as they
-        are now."""
+        """Compare the policies for a turn that was answered, under the settings it had and with the
+        evidence that could be had then, as the model that answered would be asked; the agent and
+        the marks are as they are now."""
         past = await past_turn(owner=request.owner, turn=turn)
         request = replace(request, conversation=past.conversation, agent=past.loaded.agent)
         request = await self.drafts.with_kept_choice(request)

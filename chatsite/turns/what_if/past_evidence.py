@@ -31,8 +31,8 @@ NO_SUMMARY = later("No summary of that time is stored that still holds.")
 def decider_of_turn(
     decider: Decider, past: PastTurn, *, vectors: SentenceVectors | None
 ) -> Decider:
-    """A decider for one turn that was answered: it gathers what was there to gather then, and
-    says in the decision's notes what isn't known any more."""
+    """Return a decider for one turn that was answered: it gathers what was there to gather then,
+    and says in the decision's notes what isn't known any more."""
     entries = past.loaded.transcript.entries
     reader = PathIndexReader(entries)
     reader.move_to(entries[-1].seq)
@@ -66,8 +66,8 @@ def decider_of_path(
     *,
     vectors: SentenceVectors | None,
 ) -> Decider:
-    """A decider for one path's turns, from the oldest on; `summaries` are the versions that are
-    stored of it."""
+    """Return a decider for one path's turns, from the oldest on; `summaries` are the versions that
+    are stored of it."""
     past: dict[str, Gatherer] = {
         LEXICAL.evidence: Recaller(vectors=vectors, index=reader, saves=False),
         SUMMARY.evidence: PastSummaries(summaries),
@@ -107,7 +107,7 @@ class PathIndexReader:
 
 
 def collect_lines(entries: Sequence[Entry]) -> list[Line]:
-    """The texts of person and assistant, without greetings and background tasks."""
+    """Return the texts of person and assistant, without greetings and background tasks."""
     found = []
     for turn in split_turns([entry for entry in entries if entry.message.role != "system"]):
         if turn.user is None or turn.user.message.source in BACKGROUND:
