@@ -274,7 +274,7 @@ class Preview(Record):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Engine(Record):
+class EngineStatus(Record):
     """Whether the agent's provider can answer now; `progress` is 0.0 to 1.0 or None.
 
     `provider` is who that is, as in the agent: another one may have to stand in.
@@ -287,4 +287,4 @@ class Engine(Record):
     provider: Json
 
 
-Reply = Snapshot | Refusal | Preview | Engine
+Reply = Snapshot | Refusal | Preview | EngineStatus

@@ -17,7 +17,7 @@ from chatsite.events import (
     Decided,
     Deleted,
     Delta,
-    Engine,
+    EngineStatus,
     Event,
     HistoryChosen,
     Marked,
@@ -161,7 +161,7 @@ EVENTS: tuple[Event | Reply, ...] = (
     Preview(ref="7", decision={"facts": {}}),
     Preview(ref="7", decision=None, problem=PROBLEM),
     Preview(ref="7", decision=None, problem=PROBLEM, too_large={"facts": {}}),
-    Engine(state="loading", sentence="The model is loading.", progress=0.5, provider={}),
+    EngineStatus(state="loading", sentence="The model is loading.", progress=0.5, provider={}),
 )
 
 

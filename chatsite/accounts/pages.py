@@ -70,7 +70,7 @@ class SignUp(RedirectURLMixin, FormView):  # type: ignore[type-arg]
         return super().form_valid(form)
 
 
-class Account(TemplateView):
+class AccountPage(TemplateView):
     """What a person can do with an account; a guest, with what is stored in this browser's name."""
 
     template_name = "accounts/account.html"

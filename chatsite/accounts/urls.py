@@ -12,7 +12,7 @@ login = LoginView.as_view(
 )
 
 urlpatterns = [
-    path("", pages.Account.as_view(), name="account"),
+    path("", pages.AccountPage.as_view(), name="account"),
     path("login/", login, name="login"),
     path("logout/", LogoutView.as_view(), name="logout"),
     path("password/", pages.ChangePassword.as_view(), name="password"),

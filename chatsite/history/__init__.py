@@ -21,8 +21,8 @@ from chatsite.history.path.transcript import (
     BACKGROUND,
     Entry,
     NotLoaded,
+    PathTurn,
     Transcript,
-    Turn,
     split_turns,
 )
 from chatsite.history.policies.base import Everything, Reach, Tokens, Users
@@ -40,6 +40,11 @@ from chatsite.history.token_estimate import (
     estimate_message,
     tokens_of,
 )
+from chatsite.history.path.transcript import Entry
+from chatsite.history.path.transcript import NotLoaded
+from chatsite.history.path.transcript import PathTurn
+from chatsite.history.path.transcript import Transcript
+from chatsite.history.path.transcript import split_turns
 
 __all__ = [
     "BACKGROUND",
@@ -58,6 +63,7 @@ __all__ = [
     "History",
     "Hit",
     "NotLoaded",
+    "PathTurn",
     "Previous",
     "Reach",
     "Recall",
@@ -73,7 +79,6 @@ __all__ = [
     "Tokens",
     "Transcript",
     "TriageChoice",
-    "Turn",
     "Users",
     "Window",
     "apply_history_policy",

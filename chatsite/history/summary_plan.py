@@ -19,8 +19,11 @@ from chatsite.history.path.marks import (
     is_unanswered,
 )
 from chatsite.history.path.shortened import actions_line
-from chatsite.history.path.transcript import Entry, Turn, split_turns
+from chatsite.history.path.transcript import Entry, PathTurn, split_turns
 from chatsite.history.token_estimate import estimate, tokens_of
+from chatsite.history.path.transcript import Entry
+from chatsite.history.path.transcript import PathTurn
+from chatsite.history.path.transcript import split_turns
 from chatsite.messages import Message
 
 # Percentages of the limit: a fold begins this early, so that the summary is there before it is
@@ -53,7 +56,7 @@ def most_tokens(limit: int) -> int:
     return max(LEAST_TOKENS, limit * SUMMARY_SHARE // 100)
 
 
-def turns_to_fold(entries: Sequence[Entry], load: RequestLoad) -> tuple[Turn, ...]:
+def turns_to_fold(entries: Sequence[Entry], load: RequestLoad) -> tuple[PathTurn, ...]:
     """The oldest turns of the path below its summary, down to the low-water mark.
 
     None where there is room enough, or where none of them has a text to summarise. The newest turn
@@ -76,7 +79,7 @@ def turns_to_fold(entries: Sequence[Entry], load: RequestLoad) -> tuple[Turn, ..
     return chosen if any(summarised_entries(turn) for turn in chosen) else ()
 
 
-def summarised_entries(turn: Turn) -> tuple[Entry, ...]:
+def summarised_entries(turn: PathTurn) -> tuple[Entry, ...]:
     """The messages of a turn that a summary takes up: no greeting, no message that is left out,
     that was never answered or that a background task wrote."""
     if turn.user is None or is_excluded(turn) or is_background(turn) or is_unanswered(turn):
@@ -101,7 +104,7 @@ class SummaryPiece:
 
 
 def split_into_pieces(
-    entries: Sequence[Entry], folded: Sequence[Turn], *, room: int, most: int
+    entries: Sequence[Entry], folded: Sequence[PathTurn], *, room: int, most: int
 ) -> list[SummaryPiece]:
     """The folded turns of `entries`, in order, in pieces of at most `room` tokens by estimate,
     and of those the first `most`.
@@ -124,8 +127,8 @@ def split_into_pieces(
     return found
 
 
-def _grouped(folded: Sequence[Turn], room: int, most: int) -> list[list[Turn]]:
-    groups: list[list[Turn]] = []
+def _grouped(folded: Sequence[PathTurn], room: int, most: int) -> list[list[PathTurn]]:
+    groups: list[list[PathTurn]] = []
     size = 0
     for turn in folded:
         cost = estimate(_text(turn, room)) + 2  # the blank line between two turns
@@ -140,7 +143,7 @@ def _grouped(folded: Sequence[Turn], room: int, most: int) -> list[list[Turn]]:
     return groups
 
 
-def _text(turn: Turn, room: int) -> str:
+def _text(turn: PathTurn, room: int) -> str:
     entries = summarised_entries(turn)
     return shorten_middle("\n".join(filter(None, map(_line, entries))), tokens=room)
 

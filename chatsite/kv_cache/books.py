@@ -175,7 +175,7 @@ class Reuse:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Account(Record):
+class CacheUse(Record):
     """What one request did to the cache, in tokens: the plan beside the engine's report.
 
     `expected` tokens were to be reused, `shifted` of them moved; the engine reported `reused` and

@@ -17,9 +17,9 @@ from chatsite.errors import BadCommand, Refused
 from chatsite.history import (
     Decision,
     Everything,
+    PathTurn,
     StoredRun,
     Transcript,
-    Turn,
     split_turns,
     tokens_of,
 )
@@ -73,7 +73,7 @@ class _Older:
     """A turn before the next message: what of it may be sent takes `tokens`. `goes_along`: the
     policy would send it."""
 
-    turn: Turn
+    turn: PathTurn
     tokens: int
     goes_along: bool
 

@@ -54,7 +54,7 @@ HistoryChoice = Annotated[
 ]
 
 
-class Command(BaseModel):
+class PageCommand(BaseModel):
     """`query` is the page's query string: history settings are decided on the server."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -64,12 +64,12 @@ class Command(BaseModel):
     conversation: UUID
 
 
-class Open(Command):
+class Open(PageCommand):
     type: Literal["open"]
     agent: Slug
 
 
-class Send(Command):
+class Send(PageCommand):
     """`history`: what was chosen in the page before the chat began; later what is kept counts."""
 
     type: Literal["send"]
@@ -82,7 +82,7 @@ class Send(Command):
     history: HistoryChoice = Field(default_factory=dict)
 
 
-class Edit(Command):
+class Edit(PageCommand):
     """Ask the user message `message` otherwise: `text` and the files that it keeps begin a new
     branch, and the former message stays as a version."""
 
@@ -95,7 +95,7 @@ class Edit(Command):
     model: ModelName = ""
 
 
-class Again(Command):
+class Again(PageCommand):
     """Answer the same message once more; `message` is the answer, or the unanswered message.
     `once`: the model is for this answer, and the conversation keeps its own; `history`: so is this
     choice of a policy and its settings."""
@@ -109,7 +109,7 @@ class Again(Command):
     history: HistoryChoice | None = None
 
 
-class GoOn(Command):
+class GoOn(PageCommand):
     """Write the answer `message`, the last one, further."""
 
     type: Literal["continue"]
@@ -119,18 +119,18 @@ class GoOn(Command):
     model: ModelName = ""
 
 
-class Choose(Command):
+class Choose(PageCommand):
     """Keep this choice of a policy and its settings with the conversation; {} keeps none."""
 
     type: Literal["choose"]
     history: HistoryChoice
 
 
-class Stop(Command):
+class Stop(PageCommand):
     type: Literal["stop"]
 
 
-class AskPreview(Command):
+class AskPreview(PageCommand):
     type: Literal["preview"]
     agent: Slug
     draft: Words

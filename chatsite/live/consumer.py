@@ -25,10 +25,10 @@ from chatsite.live.commands import (
     AnyCommand,
     AskPreview,
     Choose,
-    Command,
     Edit,
     GoOn,
     Open,
+    PageCommand,
     Send,
     Stop,
     parse,
@@ -215,7 +215,7 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
         )
 
     def _page_request(
-        self, command: Command, agent: str, *, model: str = "", reads: bool = False
+        self, command: PageCommand, agent: str, *, model: str = "", reads: bool = False
     ) -> PageRequest:
         """`reads`: the command changes nothing, so that it may be about a room that this person
         reads."""

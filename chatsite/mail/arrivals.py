@@ -17,7 +17,7 @@ from chatsite.mail.addresses import address_owner
 from chatsite.mail.answers import notices_to
 from chatsite.mail.incoming.admission import Admission, Kind, admit
 from chatsite.mail.incoming.authentication import own_results
-from chatsite.mail.incoming.contents_reader import ContentsReader, Unreadable
+from chatsite.mail.incoming.contents_reader import ContentsReader
 from chatsite.mail.incoming.reading import (
     BROKEN,
     MailHead,

@@ -14,7 +14,7 @@ from chatsite.files.folder import Folder, safe_name
 from chatsite.files.intake import Intake
 from chatsite.mail.answers import keep_mail_files, thread_has_file
 from chatsite.mail.incoming.contents import AttachedFile
-from chatsite.mail.incoming.contents_reader import ContentsReader, Unreadable
+from chatsite.mail.incoming.contents_reader import ContentsReader
 from chatsite.mail.models import Mail
 from chatsite.messages import MAX_ATTACHMENTS
 from chatsite.wording import say

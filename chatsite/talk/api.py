@@ -28,8 +28,8 @@ from chatsite.talk.contents import (
 from chatsite.talk.records import RoomFile
 from chatsite.talk.refusals import (
     OF_A_FILE,
+    AnswerTooLong,
     TalkTrouble,
-    TooLong,
     broken,
     no_talk,
     require_file,
@@ -73,7 +73,7 @@ class TalkApi:
         asked = {"lookIntoFuture": "0", "limit": "1", "setReadMarker": "0"}
         try:
             found = await self._page(token, asked)
-        except TooLong as trouble:
+        except AnswerTooLong as trouble:
             if not trouble.last_given:
                 raise
             return trouble.last_given
@@ -100,7 +100,7 @@ class TalkApi:
             some = {**asked, "limit": str(limit)}
             try:
                 return await self._page(token, some, seconds=seconds, after=after)
-            except TooLong as trouble:
+            except AnswerTooLong as trouble:
                 if not trouble.last_given:
                     raise
                 if limit <= 1:
@@ -126,7 +126,7 @@ class TalkApi:
         message."""
         try:
             return await self.room(token)
-        except TooLong:
+        except AnswerTooLong:
             return {}
 
     async def account(self) -> Mapping[str, Any]:
@@ -190,7 +190,7 @@ class TalkApi:
                 require_file(response)
                 try:
                     found = entries(await data(response))
-                except TooLong as trouble:  # it will be as long the next time
+                except AnswerTooLong as trouble:  # it will be as long the next time
                     raise TalkTrouble(trouble.message, concern="request") from None
             with_room = [one for one in found if is_with_room(one, token)]
             if end == len(parts) and file.id:  # an earlier version stored none

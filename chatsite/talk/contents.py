@@ -11,7 +11,7 @@ from typing import Any
 
 import aiohttp
 
-from chatsite.talk.refusals import TooLong, no_talk, require_success
+from chatsite.talk.refusals import AnswerTooLong, no_talk, require_success
 from chatsite.talk.text.messages import number
 
 # Five messages of 32,000 characters, each with the one that it replies to, in twelve bytes each: so
@@ -42,13 +42,13 @@ def last_given(response: aiohttp.ClientResponse) -> int:
 
 
 async def data(response: aiohttp.ClientResponse) -> Any:
-    """Reads `ocs.data` of an answer. Raises TooLong, TalkTrouble."""
+    """Reads `ocs.data` of an answer. Raises AnswerTooLong, TalkTrouble."""
     content = bytearray()
     async for block in response.content.iter_any():
         content += block
         if len(content) > LARGEST_ANSWER:
             first = _FIRST.search(content, 0, 10_000)
-            raise TooLong(last_given=last_given(response) or (int(first[1]) if first else 0))
+            raise AnswerTooLong(last_given=last_given(response) or (int(first[1]) if first else 0))
     try:
         found = await asyncio.to_thread(json.loads, bytes(content))
     except (ValueError, RecursionError):

@@ -28,7 +28,7 @@ class TalkTrouble(Trouble):
         self.concern = concern
 
 
-class TooLong(TalkTrouble):
+class AnswerTooLong(TalkTrouble):
     """The answer is too long to read. `last_given` is a message of the page, the last one if the
     server says which; 0 if the answer doesn't look like Talk's."""
 

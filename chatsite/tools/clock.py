@@ -13,7 +13,7 @@ LONGEST_NAME = 64
 DEFAULT_ZONE = "UTC"
 
 
-class Clock:
+class ClockTool:
     """`now` returns an aware time; `zone` is the default of a call. Raises ToolError for an unknown
     zone."""
 

@@ -9,7 +9,7 @@ from chatsite.conversations.path.queries import open_conversation
 from chatsite.conversations.records import OpenConversation
 from chatsite.conversations.turn.end import end_interrupted
 from chatsite.errors import ChatsiteError, NotFound
-from chatsite.events import Engine, Snapshot
+from chatsite.events import EngineStatus, Snapshot
 from chatsite.providers.base.provider import Status
 from chatsite.turns.agents.resolved_agent import missing_agent
 from chatsite.turns.answer.feed import ConversationFeeds, FeedReader
@@ -45,7 +45,7 @@ class Snapshots:
         self.resolve_agent = resolve_agent
         self.describe = describe
         self.clock = clock
-        self._engines: dict[tuple[str, str, bool], Engine] = {}
+        self._engines: dict[tuple[str, str, bool], EngineStatus] = {}
         self._asked_at = -FRESH_SECONDS
 
     async def open(self, request: PageRequest) -> tuple[Snapshot, FeedReader]:
@@ -122,12 +122,12 @@ class Snapshots:
             self._engines[wanted] = self._engine_status(agent, model, staff=staff)
         return self._engines[wanted]
 
-    def _engine_status(self, agent: str, model: str, *, staff: bool) -> Engine:
+    def _engine_status(self, agent: str, model: str, *, staff: bool) -> EngineStatus:
         try:
             status = self.resolve_agent(agent, model, staff=staff).provider.status()
         except ChatsiteError as error:
             status = Status(state="unavailable", sentence=error.message)
-        return Engine(
+        return EngineStatus(
             state=status.state,
             sentence=say(status.sentence) if status.sentence else "",
             progress=status.progress,

@@ -16,7 +16,7 @@ from chatsite.providers.embedded.engine import Engine
 from chatsite.providers.http.streaming import Timeouts
 from chatsite.providers.reachable import Providers
 from chatsite.tools.calculator import Calculator
-from chatsite.tools.clock import DEFAULT_ZONE, Clock
+from chatsite.tools.clock import DEFAULT_ZONE, ClockTool
 from chatsite.tools.mcp.connections import ToolServers
 from chatsite.tools.search_history import SearchHistory
 from chatsite.tools.tool import Tool, ToolError
@@ -30,7 +30,7 @@ def builtin(*, now: Callable[[], datetime], search_history: SearchHistory) -> Ma
         zone = configuration.get("zone", DEFAULT_ZONE)
         if not isinstance(zone, str):
             raise ToolError("zone must be the name of a time zone, such as Europe/Paris")
-        return Clock(now=now, zone=zone)
+        return ClockTool(now=now, zone=zone)
 
     return {
         "calculator": lambda configuration: Calculator(),

@@ -9,7 +9,7 @@ from typing import Any
 
 from playwright.sync_api import WebSocketRoute, expect
 
-from chatsite.events import Engine, Event, Preview, Reply, Snapshot
+from chatsite.events import EngineStatus, Event, Preview, Reply, Snapshot
 from chatsite.messages import Message
 from chatsite.views import ConversationView, MessageView, State, TurnView
 from tests.browser.chat import Chat
@@ -55,7 +55,7 @@ def snapshot(*messages: MessageView, turn: TurnView | None = None, **more: Any) 
         earlier=False,
         turn=turn,
         receipt=more.pop("receipt", None),
-        engine=Engine(state="ready", sentence="", provider=PROVIDER).to_dict(),
+        engine=EngineStatus(state="ready", sentence="", provider=PROVIDER).to_dict(),
         **more,
     )
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chatsite.kv_cache.books import EMPTY, Account, Book, Place, Span
+from chatsite.kv_cache.books import EMPTY, Book, CacheUse, Place, Span
 from tests.kv_cache.examples import repeatable
 
 keys = st.sampled_from("abcd")
@@ -91,7 +91,7 @@ def test_an_inconsistent_book_names_its_fault(book: Book, fault: str) -> None:
 
 
 def test_an_account_says_whether_the_engine_did_what_was_expected() -> None:
-    account = Account(
+    account = CacheUse(
         expected=5, reused=5, evaluated=2, shifted=1, cells=7, window=64, origin="slot"
     )
     assert account.agrees

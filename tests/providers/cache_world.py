@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from chatsite.errors import ProviderError
-from chatsite.kv_cache.books import Account, Place
+from chatsite.kv_cache.books import CacheUse, Place
 from chatsite.kv_cache.slots.cache import Cache
 from chatsite.kv_cache.slots.sessions import Sessions
 from chatsite.messages import Message
@@ -45,7 +45,7 @@ class Answered:
     """The outcome of a request; `end` is None where it was cancelled."""
 
     text: str = ""
-    account: Account | None = None
+    account: CacheUse | None = None
     end: Finished | None = None
     error: ProviderError | None = None
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest_asyncio
 
-from chatsite.kv_cache.books import Account, Book
+from chatsite.kv_cache.books import Book, CacheUse
 from chatsite.kv_cache.slots.cache import Cache
 from chatsite.messages import Message
 from chatsite.providers.base.provider import Request
@@ -93,7 +93,7 @@ async def place(world: FakeWorld) -> Harbour:
     return place
 
 
-def account_of(answered: Answered) -> Account:
+def account_of(answered: Answered) -> CacheUse:
     assert answered.account is not None
     return answered.account
 

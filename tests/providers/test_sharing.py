@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
-from chatsite.kv_cache.books import Account
+from chatsite.kv_cache.books import CacheUse
 from chatsite.kv_cache.slots.cache import Cache
 from chatsite.kv_cache.slots.sessions import Sessions
 from chatsite.messages import Message
@@ -51,7 +51,7 @@ def provider(engine: Engine, folder: Path) -> EmbeddedProvider:
 
 async def ask(
     provider: EmbeddedProvider, conversation: str, *said: Message, head: tuple[Message, ...]
-) -> Account:
+) -> CacheUse:
     request = Request(
         conversation=conversation,
         messages=(*head, *said),

@@ -6,15 +6,15 @@ from datetime import UTC, datetime
 
 import pytest
 
-from chatsite.tools.clock import Clock
+from chatsite.tools.clock import ClockTool
 from chatsite.tools.tool import ToolContext, ToolError
 
 USING = ToolContext(owner=None, conversation="here")
 NEW_YEAR = datetime(2025, 12, 31, 23, 30, 15, 123456, tzinfo=UTC)
 
 
-def a_clock(zone: str = "UTC") -> Clock:
-    return Clock(now=lambda: NEW_YEAR, zone=zone)
+def a_clock(zone: str = "UTC") -> ClockTool:
+    return ClockTool(now=lambda: NEW_YEAR, zone=zone)
 
 
 async def test_it_returns_time_date_and_weekday_in_the_requested_zone() -> None:

@@ -7,8 +7,12 @@ from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
-from chatsite.history.path.transcript import BACKGROUND, Entry, Transcript, Turn, split_turns
+from chatsite.history.path.transcript import BACKGROUND, Entry, PathTurn, Transcript, split_turns
 from chatsite.history.reasons import Reason
+from chatsite.history.path.transcript import Entry
+from chatsite.history.path.transcript import PathTurn
+from chatsite.history.path.transcript import Transcript
+from chatsite.history.path.transcript import split_turns
 from chatsite.messages import Message
 
 
@@ -20,7 +24,7 @@ def remembered_from(entries: Sequence[Entry]) -> int:
     return max((entry.seq for entry in entries if entry.forgets_above), default=0)
 
 
-def is_excluded(turn: Turn) -> bool:
+def is_excluded(turn: PathTurn) -> bool:
     """Whether the whole turn is left out: its user message, or one of its tool calls, is.
 
     A result is left out with its call. An excluded answer is left out alone: `excluded_answers`.
@@ -31,11 +35,11 @@ def is_excluded(turn: Turn) -> bool:
     return False
 
 
-def excluded_answers(turn: Turn) -> dict[int, Reason]:
+def excluded_answers(turn: PathTurn) -> dict[int, Reason]:
     return {entry.seq: "excluded" for entry in turn.entries if entry.excluded and _is_answer(entry)}
 
 
-def is_unloaded(turn: Turn) -> bool:
+def is_unloaded(turn: PathTurn) -> bool:
     """Whether a cleanup of the KV cache took the turn out: one message of it is enough."""
     for entry in turn.entries:
         if entry.message.kv_status <= 0:
@@ -43,7 +47,7 @@ def is_unloaded(turn: Turn) -> bool:
     return False
 
 
-def is_unanswered(turn: Turn) -> bool:
+def is_unanswered(turn: PathTurn) -> bool:
     """Whether the answer to the turn's user message failed, with nothing of it stored.
 
     A background task's report below it is no answer; where there is another message, one of them
@@ -54,29 +58,29 @@ def is_unanswered(turn: Turn) -> bool:
     return all(entry.message.source in BACKGROUND for entry in turn.entries[1:])
 
 
-def is_pinned(turn: Turn) -> bool:
+def is_pinned(turn: PathTurn) -> bool:
     for entry in turn.entries:
         if entry.pinned:
             return True
     return False
 
 
-def holds_any(turn: Turn, ids: AbstractSet[str]) -> bool:
+def holds_any(turn: PathTurn, ids: AbstractSet[str]) -> bool:
     """Whether one of these messages is in the turn."""
     return bool(ids) and any(entry.message.id in ids for entry in turn.entries)
 
 
-def is_background(turn: Turn) -> bool:
+def is_background(turn: PathTurn) -> bool:
     """Whether a scheduled task or a briefing asked, and not a person."""
     return turn.entries[0].message.source in BACKGROUND
 
 
-def background_answers(turn: Turn) -> dict[int, Reason]:
+def background_answers(turn: PathTurn) -> dict[int, Reason]:
     """The messages of background tasks in a person's turn, with the reason."""
     return {entry.seq: "background" for entry in turn.entries if entry.message.source in BACKGROUND}
 
 
-def unless_asked_for(turn: Turn) -> Reason | None:
+def unless_asked_for(turn: PathTurn) -> Reason | None:
     """Why the turn isn't sent unless it is pinned or replied to; None where it may be."""
     if is_background(turn):
         return "background"
@@ -187,7 +191,7 @@ def selectable_entries(
     return [entry for entry in below if entry.seq in may]
 
 
-def _offered(turn: Turn, reply_to: AbstractSet[str]) -> Iterator[Entry]:
+def _offered(turn: PathTurn, reply_to: AbstractSet[str]) -> Iterator[Entry]:
     kept = is_pinned(turn) or holds_any(turn, reply_to)
     if is_excluded(turn):
         return
@@ -206,8 +210,8 @@ class Path:
 
     system: tuple[Entry, ...]
     opening: tuple[Entry, ...]
-    older: tuple[Turn, ...]
-    current: Turn
+    older: tuple[PathTurn, ...]
+    current: PathTurn
 
     @classmethod
     def of(cls, transcript: Transcript) -> Path:
@@ -225,7 +229,7 @@ class Path:
         )
 
     @property
-    def counted(self) -> list[Turn]:
+    def counted(self) -> list[PathTurn]:
         """The turns that a length counts: not those of background tasks; the current one last."""
         return [turn for turn in self.older if not is_background(turn)] + [self.current]
 
@@ -253,7 +257,7 @@ class PathContext:
     reply_to: AbstractSet[str]
     last_not_loaded: int
 
-    def left_out(self, turn: Turn, *, spared: bool) -> dict[int, Reason]:
+    def left_out(self, turn: PathTurn, *, spared: bool) -> dict[int, Reason]:
         """The answers that are left out of a turn, by seq; `spared`: somebody pinned the turn or
         replies to it."""
         apart = excluded_answers(turn)
@@ -261,7 +265,7 @@ class PathContext:
             return apart
         return self._long_answers(turn) | apart | background_answers(turn)
 
-    def _long_answers(self, turn: Turn) -> dict[int, Reason]:
+    def _long_answers(self, turn: PathTurn) -> dict[int, Reason]:
         longest = self.terms.longest_answer
         if longest is None:
             return {}

@@ -69,7 +69,7 @@ class Transcript:
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
+class PathTurn:
     """A user message and all that answers it. `user` is None for messages before the first one."""
 
     entries: tuple[Entry, ...]
@@ -85,16 +85,16 @@ class Turn:
         return next((entry.quoted for entry in self.entries if entry.quoted), ())
 
 
-def split_turns(entries: Sequence[Entry]) -> list[Turn]:
+def split_turns(entries: Sequence[Entry]) -> list[PathTurn]:
     """Split at every user message; what is before the first one is a turn without user."""
-    found: list[Turn] = []
+    found: list[PathTurn] = []
     start = 0
     for index, entry in enumerate(entries):
         if entry.message.role == "user" and index > start:
-            found.append(Turn(tuple(entries[start:index])))
+            found.append(PathTurn(tuple(entries[start:index])))
             start = index
     if start < len(entries):
-        found.append(Turn(tuple(entries[start:])))
+        found.append(PathTurn(tuple(entries[start:])))
     return found
 
 

@@ -18,9 +18,11 @@ from chatsite.history.path.marks import (
     unsendable,
 )
 from chatsite.history.path.shortened import shorten_answer
-from chatsite.history.path.transcript import Entry, Turn
+from chatsite.history.path.transcript import Entry, PathTurn
 from chatsite.history.reasons import SENT, Reason
 from chatsite.history.room import sum_tokens
+from chatsite.history.path.transcript import Entry
+from chatsite.history.path.transcript import PathTurn
 from chatsite.messages import Message
 from chatsite.wording import later
 
@@ -64,7 +66,7 @@ class PolicyChoice:
     request; `notes` tell the reader what the reasons don't, a sentence each.
     """
 
-    rule: Callable[[Turn], TurnRule]
+    rule: Callable[[PathTurn], TurnRule]
     tail: int | None
     reached: bool = False
     texts: tuple[StrategyText, ...] = ()
@@ -83,7 +85,7 @@ class TurnVerdict:
     characters; 0 leaves them whole.
     """
 
-    turn: Turn
+    turn: PathTurn
     reason: Reason
     kept_for: Reason | None
     apart: dict[int, Reason]
@@ -95,7 +97,7 @@ class TurnVerdict:
     @classmethod
     def of(
         cls,
-        turn: Turn,
+        turn: PathTurn,
         *,
         reason: Reason,
         kept_for: Reason | None,
@@ -196,7 +198,7 @@ def without_room(turn: TurnVerdict, no_room: Reason, *, free: int) -> TurnVerdic
     return replace(turn, reason="above_cut", why=MARKS_FILL_IT)
 
 
-def judge_current(turn: Turn) -> TurnVerdict:
+def judge_current(turn: PathTurn) -> TurnVerdict:
     """The current turn is always sent, but for what a provider would refuse."""
     apart = {} if is_background(turn) else background_answers(turn)
     return TurnVerdict.of(turn, reason="current", kept_for=None, apart=apart)
@@ -216,7 +218,7 @@ def below_unloaded(older: tuple[TurnVerdict, ...], current: int) -> int:
     return 0
 
 
-def _judge(turn: Turn, rule: TurnRule, context: PathContext) -> TurnVerdict:
+def _judge(turn: PathTurn, rule: TurnRule, context: PathContext) -> TurnVerdict:
     kept_for: Reason | None = None
     if is_pinned(turn):
         kept_for = "pinned"

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from chatsite.history.evidence import Evidence
 from chatsite.history.path.marks import PathContext, PathTerms
 from chatsite.history.path.overflow import FittedPath, Overflow, clean_or_cut
-from chatsite.history.path.transcript import Turn
+from chatsite.history.path.transcript import PathTurn
 from chatsite.history.path.turn_verdicts import PolicyChoice
 from chatsite.history.reasons import Reason
+from chatsite.history.path.transcript import PathTurn
 
 
 # ---- how far a policy reaches ----------------------------------------------------------------
@@ -79,7 +80,7 @@ class DecisionContext(PathContext):
 
     terms: Terms
     evidence: Evidence
-    counted: Sequence[Turn]
+    counted: Sequence[PathTurn]
     users_not_loaded: int
     reached: bool
     available_tokens: int

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from chatsite.history.evidence import StrategySlot
 from chatsite.history.path.marks import Path, unsendable
 from chatsite.history.path.overflow import cut_oldest
-from chatsite.history.path.transcript import Turn
+from chatsite.history.path.transcript import PathTurn
 from chatsite.history.path.turn_verdicts import (
     PolicyChoice,
     StrategyText,
@@ -21,6 +21,7 @@ from chatsite.history.policies.base import DecisionContext, Policy, Users
 from chatsite.history.policies.cuts import choose_every_turn
 from chatsite.history.reasons import Reason
 from chatsite.history.room import known_tokens
+from chatsite.history.path.transcript import PathTurn
 from chatsite.messages import Message
 from chatsite.wording import later, say
 
@@ -169,7 +170,7 @@ def _send(layout: SlotLayout, context: DecisionContext, *, free: int) -> PolicyC
         if isinstance(item.item, int)
     }
 
-    def rule(turn: Turn) -> TurnRule:
+    def rule(turn: PathTurn) -> TurnRule:
         sent = {e.seq for e in turn.entries if e.seq in layout.kept and e.seq >= first}
         apart: dict[int, Reason] = {
             entry.seq: dropped.get(entry.seq, "not_chosen")

@@ -17,10 +17,12 @@ from chatsite.history.path.marks import (
     is_unloaded,
     remembered_from,
 )
-from chatsite.history.path.transcript import BACKGROUND, Entry, Turn
+from chatsite.history.path.transcript import BACKGROUND, Entry, PathTurn
 from chatsite.history.path.turn_verdicts import PolicyChoice, TurnRule
 from chatsite.history.policies.base import DecisionContext, Policy, TriageTerms, Users
 from chatsite.history.reasons import Reason
+from chatsite.history.path.transcript import Entry
+from chatsite.history.path.transcript import PathTurn
 from chatsite.wording import later, say, say_count
 
 CHOSEN = later("chosen by a fast model")
@@ -37,13 +39,13 @@ class TriagePlan:
     says it. `scope` is what is looked at, in words: "the last 25 turns".
     """
 
-    certain: tuple[Turn, ...]
-    candidates: tuple[Turn, ...]
+    certain: tuple[PathTurn, ...]
+    candidates: tuple[PathTurn, ...]
     left_out: Mapping[int, str]
     scope: str
 
 
-def plan_triage(turns: Sequence[Turn], terms: TriageTerms, *, marker: int = 0) -> TriagePlan:
+def plan_triage(turns: Sequence[PathTurn], terms: TriageTerms, *, marker: int = 0) -> TriagePlan:
     """Divide the older turns, oldest first, the current one not among them.
 
     Turns of background tasks are passed over. Turns that a person left out or asked to forget
@@ -83,7 +85,7 @@ def plan_triage(turns: Sequence[Turn], terms: TriageTerms, *, marker: int = 0) -
     )
 
 
-def _recent(turns: list[Turn], *, hours: float, least: int) -> list[Turn]:
+def _recent(turns: list[PathTurn], *, hours: float, least: int) -> list[PathTurn]:
     """The turns within `hours` of the newest one, and the newest `least`. A turn whose time isn't
     known is kept."""
     newest = time_of(turns[-1]) if turns else None
@@ -128,11 +130,11 @@ def triage_reasons(
     return found
 
 
-def _first(turn: Turn) -> int:
+def _first(turn: PathTurn) -> int:
     return turn.entries[0].seq
 
 
-def time_of(turn: Turn) -> datetime | None:
+def time_of(turn: PathTurn) -> datetime | None:
     """The time of its newest message, those of background tasks not among them."""
     return [entry for entry in turn.entries if not is_of_background(entry)][-1].at
 
@@ -148,7 +150,7 @@ def choose_by_model(context: DecisionContext) -> PolicyChoice:
     found = triage_reasons(plan, evidence.triaged.turns if evidence.triaged else None)
     limit = terms.context_truncation
 
-    def rule(turn: Turn) -> TurnRule:
+    def rule(turn: PathTurn) -> TurnRule:
         reason, why = found[_first(turn)]
         return TurnRule(reason=reason, why=why, limit=limit)
 

@@ -7,9 +7,10 @@ from collections.abc import Iterator, Mapping
 from datetime import UTC
 
 from chatsite.history.path.shortened import actions_line, shorten
-from chatsite.history.path.transcript import Turn
+from chatsite.history.path.transcript import PathTurn
 from chatsite.history.policies.triage import TriagePlan, is_of_background, time_of
 from chatsite.history.token_estimate import estimate_message
+from chatsite.history.path.transcript import PathTurn
 from chatsite.messages import Message
 
 KEY = "relevant"
@@ -66,12 +67,12 @@ def _question(current: Message, plan: TriagePlan, most: int) -> list[Message]:
     ]
 
 
-def _when(turn: Turn) -> str:
+def _when(turn: PathTurn) -> str:
     time = time_of(turn)
     return f" {time.astimezone(UTC):%Y-%m-%d %H:%M} UTC" if time else ""
 
 
-def _said(turn: Turn, most: int) -> str:
+def _said(turn: PathTurn, most: int) -> str:
     """The turn's texts, each under its author, and what was done with tools."""
     lines = []
     for entry in turn.entries:

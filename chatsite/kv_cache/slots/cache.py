@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from functools import partial
 
-from chatsite.kv_cache.books import Account, Book, Place
+from chatsite.kv_cache.books import Book, CacheUse, Place
 from chatsite.kv_cache.slots.lease import Lease
 from chatsite.kv_cache.slots.sessions import Sessions
 from chatsite.kv_cache.slots.slots import NOT_AVAILABLE, CacheView, SlotContents, SlotQueue
@@ -142,7 +142,7 @@ class Cache:
             loop = asyncio.get_running_loop()
             self._save_timers[owner] = loop.call_later(self._quiet, self._save_now, owner)
 
-    def count_miss(self, lease: Lease, account: Account) -> None:
+    def count_miss(self, lease: Lease, account: CacheUse) -> None:
         """Count and log where the engine didn't reuse what the book predicted."""
         if account.agrees:
             return

@@ -10,7 +10,7 @@ from array import array
 from dataclasses import dataclass, field
 
 from chatsite.kv_cache import books as kv
-from chatsite.kv_cache.books import EMPTY, Account, Book, Origin, Reuse
+from chatsite.kv_cache.books import EMPTY, Book, CacheUse, Origin, Reuse
 from chatsite.kv_cache.slots.sessions import Sessions
 from chatsite.kv_cache.slots.slots import WORTH_RESTORING, SlotContents
 from chatsite.providers.embedded.completion import CompletionReader
@@ -107,7 +107,7 @@ class Lease:
         contents.saved = True
         return saved
 
-    async def trim(self, prompt: Book) -> Account | None:
+    async def trim(self, prompt: Book) -> CacheUse | None:
         """Cut out what the next request, which begins with `prompt`, won't have, and read the
         prompt's last token. None where there is nothing to cut, where that request has to read
         tokens anyway, and where the disk doesn't have what would be cut."""
@@ -183,12 +183,12 @@ class Lease:
         """The request is sent now; the cells of its reply belong to the message `answer`."""
         self.pending, self.answer = prompt, answer
 
-    def account(self, plan: Reuse, prompt: Book) -> Account:
+    def account(self, plan: Reuse, prompt: Book) -> CacheUse:
         """What the request found in the slot, once the engine has reported how much it reused."""
         if plan.shifted and self.completion.reused == plan.prefix > 0:
             self.contents.shifts = False  # the beginning is there, so the slot wasn't lost
         reused = (self.completion.reused or 0) - self.read_before
-        return Account(
+        return CacheUse(
             expected=plan.reused - self.read_before,
             reused=reused,
             evaluated=len(prompt) - reused,

@@ -27,7 +27,7 @@ SECONDS = 30.0
 MOST_TEXT_BYTES = 16 * 1024 * 1024
 
 
-class Unreadable(Exception):
+class UnreadableMail(Exception):
     """Reading the mail took too much memory or time."""
 
 
@@ -38,7 +38,7 @@ class ContentsReader:
     _turn: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(1))
 
     async def read(self, mail: bytes) -> Contents:
-        """Raises Unreadable."""
+        """Raises UnreadableMail."""
         if len(mail) <= LARGEST_HERE:
             with contextlib.suppress(HasHtml):
                 return await asyncio.to_thread(read_contents, mail, html=False)
@@ -54,7 +54,7 @@ class ContentsReader:
                 start += size
             return Contents(found["text"], tuple(files), found["is_encrypted"])
         except (ValueError, KeyError, TypeError):
-            raise Unreadable from None
+            raise UnreadableMail from None
 
 
 async def _run_process(mail: bytes) -> bytes:
@@ -72,7 +72,7 @@ async def _run_process(mail: bytes) -> bytes:
                         printed += block
                     if await process.wait() == 0 and len(printed) <= most:
                         return bytes(printed)
-    raise Unreadable
+    raise UnreadableMail
 
 
 def print_contents() -> None:

@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
-from chatsite.kv_cache.books import Account
+from chatsite.kv_cache.books import CacheUse
 from chatsite.messages import Basis, Message, TokenCount
 from chatsite.providers.base.files import NO_FILES, Files
 from chatsite.wording import say, say_count
@@ -125,7 +125,7 @@ class SentParameters:
 class PromptRead:
     """The prompt was read; sent before the first piece by the engine on this machine."""
 
-    account: Account
+    account: CacheUse
 
 
 @dataclass(frozen=True, slots=True)

@@ -86,7 +86,7 @@ class Sizes:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Refusal:
+class ServerRefusal:
     """What a refusal says of the request: `sizes` where it was too long, or the `fields` that
     aren't taken."""
 

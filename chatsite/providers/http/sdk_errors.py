@@ -10,12 +10,12 @@ from typing import Any
 import httpx2
 
 from chatsite.providers.http import failures
-from chatsite.providers.http.refusals import Refusal, read_sizes, refused_fields
+from chatsite.providers.http.refusals import ServerRefusal, read_sizes, refused_fields
 
 
 def explain_sdk_error(
     error: Exception, *, sdk: ModuleType, model: str, sent: Collection[str]
-) -> tuple[Exception, Refusal]:
+) -> tuple[Exception, ServerRefusal]:
     """Return a ProviderError for what an SDK raised before an answer began, or a server said in
     place of one, and what a refusal says; both SDKs name their errors alike. Other errors are our
     own, and are returned unchanged. `sent` are the optional fields of the request."""
@@ -31,18 +31,20 @@ def explain_sdk_error(
     elif isinstance(error, kinds.APIConnectionError):
         cause = error.__cause__
         detail = str(cause) if isinstance(cause, httpx2.HTTPError) else ""
-        return failures.unreachable(detail), Refusal()
+        return failures.unreachable(detail), ServerRefusal()
     elif isinstance(error, kinds.APIError):
-        return failures.malformed(type(error).__name__), Refusal()
+        return failures.malformed(type(error).__name__), ServerRefusal()
     else:
-        return error, Refusal()
+        return error, ServerRefusal()
     fields = refused_fields(status, words, sent=sent)
     failure = failures.refused(
         status, model=model, name=name, words=words, headers=headers, fields=fields
     )
     if failure.code == "too_large":
-        return failure, Refusal(sizes=read_sizes(words))
-    return failure, Refusal(fields=fields if failure.code in ("no_tools", "bad_request") else ())
+        return failure, ServerRefusal(sizes=read_sizes(words))
+    return failure, ServerRefusal(
+        fields=fields if failure.code in ("no_tools", "bad_request") else ()
+    )
 
 
 def _body(error: Any) -> str:

@@ -16,7 +16,7 @@ from chatsite.errors import ProviderError
 from chatsite.history import estimate, tokens_of
 from chatsite.providers.base.learned import Learned, Lesson
 from chatsite.providers.base.provider import Model, Request, SentParameters, Status, not_sent
-from chatsite.providers.http.refusals import Refusal, Sizes
+from chatsite.providers.http.refusals import ServerRefusal, Sizes
 from chatsite.providers.http.sdk_errors import explain_sdk_error
 from chatsite.providers.http.streaming import DEFAULT_TIMEOUTS, Timeouts
 from chatsite.providers.known.models import ASSUMED_WINDOW, ModelFacts, ModelTable
@@ -175,7 +175,7 @@ class ServerProvider(Generic[Client]):
             self._learned.refused_again(name)
         return failure
 
-    def _learn_length(self, refusal: Refusal, request: Request) -> str:
+    def _learn_length(self, refusal: ServerRefusal, request: Request) -> str:
         """ "" where the prompt may have been refused for something else."""
         sizes, sent = refusal.sizes, _tokens(request)
         if any(message.attachments for message in request.messages) and sizes == Sizes():

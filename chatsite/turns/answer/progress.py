@@ -11,7 +11,7 @@ from chatsite.conversations.records import StartedTurn
 from chatsite.errors import ProviderError
 from chatsite.history import Decision, tokens_of
 from chatsite.history.room import weakest
-from chatsite.kv_cache.books import Account
+from chatsite.kv_cache.books import CacheUse
 from chatsite.providers.base.provider import Finished, Model, Price, Usage
 from chatsite.providers.known.servers import SERVERS
 from chatsite.turns.agents.resolved_agent import FALLBACKS
@@ -55,7 +55,7 @@ class Round:
     calls: tuple[str, ...] = ()
     first_token_ms: int | None = None
     retried: str = ""
-    cache: Account | None = None
+    cache: CacheUse | None = None
 
     def to_dict(self) -> dict[str, Any]:
         return {

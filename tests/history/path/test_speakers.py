@@ -5,10 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import UTC, datetime
 
+from chatsite.history.path.transcript import Entry
+from chatsite.history.path.transcript import PathTurn
+
 from chatsite.history import Selection, estimate_message
 from chatsite.history.evidence import message_digest
 from chatsite.history.path.added_messages import quoted_message
-from chatsite.history.path.transcript import Entry, Turn
+from chatsite.history.path.transcript import Entry, PathTurn
 from chatsite.history.policies.triage import plan_triage
 from chatsite.history.policies.triage_question import triage_prompt
 from chatsite.history.summary_plan import _line
@@ -47,7 +50,7 @@ def test_a_quote_names_its_speaker() -> None:
 
 def test_the_fast_model_is_told_who_spoke_and_who_asks() -> None:
     plan = plan_triage(
-        [Turn((ENTRY,))], triage_terms(skip_selection_threshold=0, always_include_recent=0)
+        [PathTurn((ENTRY,))], triage_terms(skip_selection_threshold=0, always_include_recent=0)
     )
     current = Message.user("When?", id="2", source="talk", speaker="Ada")
     asked = triage_prompt(current, plan, room=10_000)[-1].content or ""

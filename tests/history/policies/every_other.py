@@ -5,7 +5,9 @@ No policy of the program has its name, so that the test can't hide a real one.
 
 from __future__ import annotations
 
-from chatsite.history.path.transcript import Turn
+from chatsite.history.path.transcript import PathTurn
+
+from chatsite.history.path.transcript import PathTurn
 from chatsite.history.path.turn_verdicts import PolicyChoice, TurnRule
 from chatsite.history.policies.base import DecisionContext, Everything, Policy
 
@@ -17,7 +19,7 @@ def choose_every_other(context: DecisionContext) -> PolicyChoice:
     newest_first = [turn.entries[0].seq for turn in reversed(context.path.older)]
     sent = set(newest_first[1::2])
 
-    def rule(turn: Turn) -> TurnRule:
+    def rule(turn: PathTurn) -> TurnRule:
         return SENT if turn.entries[0].seq in sent else LEFT_OUT
 
     return PolicyChoice(rule=rule, tail=None)

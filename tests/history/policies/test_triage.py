@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from chatsite.history.path.transcript import Entry
+from chatsite.history.path.transcript import PathTurn
 
 from chatsite.history.path.shortened import shorten, shorten_answer
-from chatsite.history.path.transcript import Entry, Turn
+from chatsite.history.path.transcript import Entry, PathTurn
 from chatsite.history.policies.triage import TriagePlan, plan_triage, triage_reasons
 from chatsite.messages import Message, TokenCount, ToolCall
 from tests.history.older_turns import firsts, triage_terms, turn, turns_of
@@ -84,7 +86,7 @@ class TestLookback:
 
     def test_an_excluded_turn_counts_towards_the_lookback_but_is_never_shown(self) -> None:
         hidden = turn(5)
-        hidden = Turn((replace(hidden.entries[0], excluded=True), hidden.entries[1]))
+        hidden = PathTurn((replace(hidden.entries[0], excluded=True), hidden.entries[1]))
         path = [turn(1), turn(3), hidden, turn(7)]
         plan = plan_triage(path, triage_terms(lookback_count=3, always_include_recent=0))
         assert firsts([*plan.candidates, *plan.certain]) == [3, 7]
@@ -92,12 +94,12 @@ class TestLookback:
 
     def test_an_excluded_answer_does_not_remove_its_turn(self) -> None:
         half = turn(1)
-        half = Turn((half.entries[0], replace(half.entries[1], excluded=True)))
+        half = PathTurn((half.entries[0], replace(half.entries[1], excluded=True)))
         assert firsts(plan_triage([half], triage_terms()).certain) == [1]
 
     def test_nothing_above_the_marker_is_shown(self) -> None:
         path = turns_of(5)
-        marked = Turn((replace(path[2].entries[0], forgets_above=True), *path[2].entries[1:]))
+        marked = PathTurn((replace(path[2].entries[0], forgets_above=True), *path[2].entries[1:]))
         inside = plan_triage([*path[:2], marked, *path[3:]], triage_terms())
         assert firsts(inside.certain) == [5, 7, 9]
         assert inside.left_out == {1: "", 3: ""}
@@ -145,7 +147,7 @@ class TestRecency:
     def test_a_later_background_report_does_not_make_a_turn_newer(self) -> None:
         old, new = turn(1, hours=50), turn(4, hours=0)
         report = Message(id="r", role="assistant", content="Done.", source="briefing")
-        reported = Turn((*old.entries, Entry(message=report, seq=3, at=new.entries[0].at)))
+        reported = PathTurn((*old.entries, Entry(message=report, seq=3, at=new.entries[0].at)))
         settings = triage_terms(context_recency_hours=1, context_min_messages=0)
         assert firsts(plan_triage([reported, new], settings).certain) == [4]
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from chatsite.history.path.transcript import Entry
+from chatsite.history.path.transcript import PathTurn
 
-from chatsite.history.path.transcript import Entry, Turn
+from chatsite.history.path.transcript import Entry, PathTurn
 from chatsite.history.policies.triage import plan_triage
 from chatsite.history.policies.triage_question import read_reply, triage_prompt
 from chatsite.history.token_estimate import estimate_message
@@ -14,7 +16,7 @@ from tests.history.older_turns import NOON, triage_terms, turn, turns_of
 ROOM = 100_000
 
 
-def question(older: list[Turn], current: str = "And now?", *, room: int = ROOM) -> str:
+def question(older: list[PathTurn], current: str = "And now?", *, room: int = ROOM) -> str:
     task, prompt = triage_prompt(
         Message.user(current, id="now"), plan_triage(older, triage_terms()), room=room
     )
@@ -54,7 +56,7 @@ class TestTheQuestion:
             Message.assistant("High water at six.", id="b"),
         )
         entries = tuple(Entry(message=one, seq=n, at=NOON) for n, one in enumerate(messages, 1))
-        text = question([Turn(entries), *(turn(9 + 2 * n) for n in range(8))])
+        text = question([PathTurn(entries), *(turn(9 + 2 * n) for n in range(8))])
         assert text.startswith(
             "[0] 2026-03-01 12:00 UTC\nUser (by email):\n    File: map.pdf\n"
             "Assistant:\n    High water at six.\n    [Did: search (query: tides)]\n\n[1]"
@@ -65,7 +67,7 @@ class TestTheQuestion:
         user = Entry(message=Message.user("Shown", id="u"), seq=1)
         hidden = Entry(message=Message.assistant("Hidden", id="a"), seq=2, excluded=True)
         report = Message(id="r", role="assistant", content="Report", source="briefing")
-        older = Turn((user, hidden, Entry(message=report, seq=3)))
+        older = PathTurn((user, hidden, Entry(message=report, seq=3)))
         text = question([older, *(turn(9 + 2 * n) for n in range(8))])
         assert text.startswith("[0]\nUser:\n    Shown\n\n[1]")
         assert "Hidden" not in text and "Report" not in text
