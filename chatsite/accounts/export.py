@@ -45,7 +45,7 @@ What you deleted isn't here.
 
 @require_GET
 async def export_all(request: HttpRequest) -> StreamingHttpResponse:
-    """For accounts and guests. Not found for somebody who has nothing here yet."""
+    """Send everything that an account or a guest has. Not found for who has nothing here yet."""
     owner, user = await known_person(request), await request.auser()
     if owner is None or (owner.user is not None and not user.is_authenticated):
         raise Http404
@@ -73,7 +73,7 @@ def _account(user: Any) -> dict[str, Any]:
 
 
 class _Sink:
-    """What the archive writes, until it is sent."""
+    """Keeps what the archive writes until it is sent."""
 
     def __init__(self) -> None:
         self._waiting = bytearray()
@@ -83,7 +83,7 @@ class _Sink:
         return len(data)
 
     def flush(self) -> None:
-        """Nothing waits elsewhere."""
+        """Do nothing: ZipFile calls this, and nothing waits elsewhere."""
 
     def take(self) -> bytes:
         taken, self._waiting = bytes(self._waiting), bytearray()
@@ -125,7 +125,7 @@ async def _archive(
 
 
 async def _conversation(site: Site, owner: Owner, id: str) -> list[tuple[str, bytes]]:
-    """Names and contents of a conversation's files. Raises NotFound."""
+    """Return names and contents of a conversation's files. Raises NotFound."""
     whole = await whole_path(owner=owner, conversation=id)
     aside = await messages_aside(owner=owner, conversation=id)
     cleanup = cleanup_strategy(site, whole.conversation.agent)

@@ -24,10 +24,10 @@ ANSWERED = ("http.response.start", "websocket.accept")
 
 
 class FormerCookies:
-    """An ASGI application behind the limits by address, since it asks the database.
+    """Wraps an application, behind the limits by address, since it asks the database.
 
-    Where the own session cookie is missing and the former one names a session that is stored here,
-    the application gets it under its own name, and so does the browser with the answer.
+    Where the present session cookie is missing and the former one names a session that is stored
+    here, the application gets it under its present name, and so does the browser with the answer.
     """
 
     def __init__(self, app: App) -> None:
@@ -35,10 +35,11 @@ class FormerCookies:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         given = _cookies(scope)
-        if SESSION not in given or settings.SESSION_COOKIE_NAME in given or _is_static(scope):
+        is_static = scope["path"].startswith(settings.STATIC_URL)
+        if SESSION not in given or settings.SESSION_COOKIE_NAME in given or is_static:
             await self._app(scope, receive, send)
             return
-        issued = await _issued(given)
+        issued = await _issue(given)
         if not issued.cookies:
             await self._app(scope, receive, send)
             return
@@ -48,13 +49,13 @@ class FormerCookies:
                 event = {**event, "headers": [*event.get("headers", ()), *_missing(event, issued)]}
             await send(event)
 
-        own = {name: morsel.value for name, morsel in issued.cookies.items()}
-        await self._app(_with_cookies(scope, {**given, **own}), receive, answer)
+        present = {name: morsel.value for name, morsel in issued.cookies.items()}
+        await self._app(_with_cookies(scope, {**given, **present}), receive, answer)
 
 
-async def _issued(given: Mapping[str, str]) -> HttpResponse:
-    """An answer with the cookies that take the place of the former ones; with none for a session
-    that isn't stored here, or has ended."""
+async def _issue(given: Mapping[str, str]) -> HttpResponse:
+    """Make an answer with the cookies that take the place of the former ones; with none for a
+    session that isn't stored here, or has ended."""
     issued = HttpResponse()
     session = SessionStore(given[SESSION])
     if not await session.aload():
@@ -81,25 +82,21 @@ async def _issued(given: Mapping[str, str]) -> HttpResponse:
 
 
 def _missing(event: Mapping[str, Any], issued: HttpResponse) -> list[tuple[bytes, bytes]]:
-    """The headers for those that the answer doesn't set or remove itself."""
-    there = [value for name, value in event.get("headers", ()) if name.lower() == b"set-cookie"]
+    """Return the headers for those that the answer doesn't set or remove itself."""
+    answered = [value for name, value in event.get("headers", ()) if name.lower() == b"set-cookie"]
     return [
         (b"set-cookie", morsel.OutputString().encode())
         for name, morsel in issued.cookies.items()
-        if not any(value.startswith(f"{name}=".encode()) for value in there)
+        if not any(value.startswith(f"{name}=".encode()) for value in answered)
     ]
 
 
 def _cookies(scope: Scope) -> dict[str, str]:
-    found = [value for name, value in scope["headers"] if name == b"cookie"]
-    return parse_cookie(b"; ".join(found).decode("latin-1"))
+    lines = [value for name, value in scope["headers"] if name == b"cookie"]
+    return parse_cookie(b"; ".join(lines).decode("latin-1"))
 
 
 def _with_cookies(scope: Scope, cookies: Mapping[str, str]) -> Scope:
     line = "; ".join(f"{name}={value}" for name, value in cookies.items())
     rest = [(name, value) for name, value in scope["headers"] if name != b"cookie"]
     return {**scope, "headers": [*rest, (b"cookie", line.encode("latin-1", "ignore"))]}
-
-
-def _is_static(scope: Scope) -> bool:
-    return bool(scope["path"].startswith(settings.STATIC_URL))

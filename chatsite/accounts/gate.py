@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from functools import partial
 from typing import Any, cast
 
@@ -26,61 +26,61 @@ FLAGS = {"is_active": "active", "is_staff": "staff", "is_superuser": "superuser"
 DONE = {1: "added", 2: "changed", 3: "deleted"}
 
 
-def quoted(said: object) -> str:
-    """What somebody typed: in quotes, on one line, in ASCII, cut."""
-    return json.dumps(str(said)[:LONGEST])
+def quoted(text: object) -> str:
+    """Quote what somebody typed: on one line, in ASCII, cut."""
+    return json.dumps(str(text)[:LONGEST])
 
 
 def where(request: HttpRequest | None) -> str:
-    """The client's address; that of a proxy's client where the settings name the proxy."""
+    """Return the client's address; that of a proxy's client where the settings name the proxy."""
     return quoted(request.META.get("REMOTE_ADDR") or "unknown") if request else "this machine"
 
 
-def signed_in(request: HttpRequest, user: User, **said: Any) -> None:
+def log_sign_in(request: HttpRequest, user: User, **signal: Any) -> None:
     staff = ", staff" if user.is_staff else ""
     logger.info(
         "Signed in: account %s%s from %s", quoted(user.get_username()), staff, where(request)
     )
 
 
-def signed_out(request: HttpRequest, user: User | None, **said: Any) -> None:
+def log_sign_out(request: HttpRequest, user: User | None, **signal: Any) -> None:
     if user is not None:
         logger.info("Signed out: account %s from %s", quoted(user.get_username()), where(request))
 
 
-def sign_in_failed(
-    credentials: Mapping[str, Any], request: HttpRequest | None = None, **said: Any
+def log_failed_sign_in(
+    credentials: Mapping[str, Any], request: HttpRequest | None = None, **signal: Any
 ) -> None:
     name = quoted(credentials.get("username", ""))
     logger.warning("Sign-in failed: account %s from %s", name, where(request))
 
 
-def account_changed(
-    instance: User, update_fields: Collection[str] | None = None, **said: Any
+def log_account_change(
+    instance: User, update_fields: Collection[str] | None = None, **signal: Any
 ) -> None:
-    """Before an account is saved: what will be different, once that is stored."""
+    """Log, before an account is saved, what will be different, once that is stored."""
     if set(update_fields or ()) == {"last_login"}:
         return
-    kept = User.objects.filter(pk=instance.pk).values("password", *FLAGS).first()
-    if kept is None:
+    stored = User.objects.filter(pk=instance.pk).values("password", *FLAGS).first()
+    if stored is None:
         changes = ["made"]
     else:
-        changes = ["new password"] if kept["password"] != instance.password else []
+        changes = ["new password"] if stored["password"] != instance.password else []
         changes += [
             f"{word} {'on' if getattr(instance, flag) else 'off'}"
             for flag, word in FLAGS.items()
-            if kept[flag] != getattr(instance, flag)
+            if stored[flag] != getattr(instance, flag)
         ]
     if changes:
         _log_when_stored("Account %s: %s", quoted(instance.get_username()), ", ".join(changes))
 
 
-def account_deleted(instance: User, **said: Any) -> None:
+def log_account_deletion(instance: User, **signal: Any) -> None:
     _log_when_stored("Account %s: deleted", quoted(instance.get_username()))
 
 
-def administered(instance: LogEntry, **said: Any) -> None:
-    """What somebody did in the administration: names of fields, none of their values."""
+def log_administration(instance: LogEntry, **signal: Any) -> None:
+    """Log what somebody did in the administration: names of fields, none of their values."""
     _log_when_stored(
         "Administration: %s %s %s %s. %s",
         quoted(instance.user.get_username()),
@@ -91,8 +91,8 @@ def administered(instance: LogEntry, **said: Any) -> None:
     )
 
 
-def _log_when_stored(line: str, *said: object) -> None:
-    transaction.on_commit(partial(logger.info, line, *said))
+def _log_when_stored(line: str, *values: object) -> None:
+    transaction.on_commit(partial(logger.info, line, *values))
 
 
 # The backend that checks passwords. Sessions name it.
@@ -100,56 +100,49 @@ CHECKS = "django.contrib.auth.backends.ModelBackend"
 
 
 class Gate:
-    """The first of AUTHENTICATION_BACKENDS. It knows nobody; over a limit it raises TooMany, so
+    """Stands first in AUTHENTICATION_BACKENDS. It knows nobody; over a limit it raises TooMany, so
     that no other one is asked: the password isn't even hashed."""
 
     def authenticate(
-        self, request: HttpRequest | None, username: str | None = None, **said: Any
+        self, request: HttpRequest | None, username: str | None = None, **credentials: Any
     ) -> None:
         if request is None or username is None or not hasattr(request, "scope"):
             return
         try:
-            async_to_sync(_begin)(request, username)
+            _count(request, site_of(request).sign_ins.begin, username)
         except TooMany as error:
             name, seconds = quoted(username), error.seconds
             logger.warning("Sign-in delayed: %s from %s, %s s", name, where(request), seconds)
             raise
 
     def get_user(self, user_id: int) -> None:
-        """No session names this backend."""
+        """Return nobody: no session names this backend."""
 
 
-async def _begin(request: HttpRequest, name: str) -> None:
-    """On the event loop, as everything that counts: a limiter isn't made for threads."""
-    site_of(request).sign_ins.begin(name, _address(request))
+def _count(request: HttpRequest, count: Callable[..., None], *name: str) -> None:
+    """Call a method of `SignIns` with the client's address on the event loop: a limiter isn't made
+    for threads."""
 
+    async def call() -> None:
+        count(*name, address_of(cast(Any, request).scope))
 
-async def _succeeded(request: HttpRequest, name: str) -> None:
-    site_of(request).sign_ins.succeeded(name, _address(request))
-
-
-async def _begin_new(request: HttpRequest) -> None:
-    site_of(request).sign_ins.begin_new(_address(request))
-
-
-def _address(request: HttpRequest) -> str:
-    return address_of(cast(Any, request).scope)
+    async_to_sync(call)()
 
 
 def count_new_password(request: HttpRequest) -> None:
-    """Before the password of a new account is hashed. Raises TooMany."""
-    async_to_sync(_begin_new)(request)
+    """Call this before the password of a new account is hashed. Raises TooMany."""
+    _count(request, site_of(request).sign_ins.begin_new)
 
 
-def end_delays(request: HttpRequest, user: User, **said: Any) -> None:
-    """At a sign-in: the wrong passwords before it are forgotten."""
+def end_delays(request: HttpRequest, user: User, **signal: Any) -> None:
+    """Forget, at a sign-in, the wrong passwords before it."""
     if hasattr(request, "scope"):
-        async_to_sync(_succeeded)(request, user.get_username())
+        _count(request, site_of(request).sign_ins.succeeded, user.get_username())
 
 
 def is_own_password(request: HttpRequest, password: str) -> bool:
-    """Whether it is the password of the person who is signed in. Raises TooMany: somebody at an
-    open page may be guessing."""
+    """Return whether it is the password of the person who is signed in. Raises TooMany: somebody at
+    an open page may be guessing."""
     user = request.user
     assert isinstance(user, User)
     if authenticate(request, username=user.get_username(), password=password) != user:

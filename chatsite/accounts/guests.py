@@ -22,30 +22,30 @@ from chatsite.storage import ROWS, Pieces, in_pieces, reading, writing
 
 @reading
 def strays() -> list[tuple[str, int]]:
-    """Guests who have signed in and were left something since, with their account."""
+    """List guests who have signed in and got something since, with their account."""
     accounts = {key: user for key, (user, _) in list(signed_in.items())}
     if not accounts:
         return []
     theirs = Q(user=None, guest__in=accounts)
-    left = {
+    owners = {
         *Conversation.objects.filter(theirs).values_list("guest", flat=True),
         *Upload.objects.filter(theirs).values_list("guest", flat=True),
     }
-    users = User.objects.filter(pk__in={accounts[key] for key in left})
-    there = set(users.values_list("pk", flat=True))  # an account may be deleted meanwhile
-    return [(key, accounts[key]) for key in left if accounts[key] in there]
+    # An account may be deleted meanwhile.
+    existing = User.objects.in_bulk({accounts[key] for key in owners})
+    return [(key, accounts[key]) for key in owners if accounts[key] in existing]
 
 
 @writing
 def note_visit(*, guest: str, now: datetime | None = None) -> None:
-    """A guest opened the page. Called once a day for each."""
+    """Store that a guest opened the page. Called once a day for each."""
     Guest.objects.update_or_create(key=guest, defaults={"seen": now or timezone.now()})
 
 
 @in_pieces
 def expire_guests(*, before: datetime) -> Pieces[int]:
-    """Release all that guests left who weren't here since; the next purge removes it. How many
-    guests there were."""
+    """Release all that guests have who weren't here since; the next purge removes it. Returns how
+    many guests there were."""
     keys = list(Guest.objects.filter(seen__lt=before).values_list("key", flat=True))
     yield
     for key in keys:
@@ -59,7 +59,7 @@ def expire_guests(*, before: datetime) -> Pieces[int]:
 
 @in_pieces
 def remove_old_sessions(*, now: datetime) -> Pieces[int]:
-    """Remove the sessions that are over; how many."""
+    """Remove the sessions that are over, and return how many."""
     count = 0
     while keys := list(
         Session.objects.filter(expire_date__lt=now).values_list("pk", flat=True)[:ROWS]
@@ -71,7 +71,7 @@ def remove_old_sessions(*, now: datetime) -> Pieces[int]:
 
 
 def move_guest_conversations(request: HttpRequest, user: User, **kwargs: Any) -> None:
-    """At every sign-in, the admin's included: the session's guest becomes the account."""
+    """Make the session's guest the account, at every sign-in, the admin's included."""
     guest = request.session.pop("guest", "")
     if guest:
         # First: an upload that ends now is the account's, or is moved.
@@ -81,13 +81,13 @@ def move_guest_conversations(request: HttpRequest, user: User, **kwargs: Any) ->
 
 
 def end_signed_out_sockets(request: HttpRequest, user: User | None, **kwargs: Any) -> None:
-    """At signing out: close the sockets of this session's other tabs."""
+    """Close the sockets of this session's other tabs, at signing out."""
     if user is not None:
         end_sockets(request, Owner(user=user.pk))
 
 
 def end_sockets(request: HttpRequest, owner: Owner) -> None:
-    """Without a running site (a command that signs somebody in) there are no sockets."""
+    """Close the session's sockets. Without a running site, as in a command, there are none."""
     site = getattr(request, "scope", {}).get("state", {}).get("site")
     if site is not None:
         site.sockets.end(owner.session(request.session.session_key))

@@ -1,4 +1,4 @@
-"""The table of guests. Accounts are Django's users."""
+"""Defines the table of guests. Accounts are Django's users."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from django.db import models
 
 
 class Guest(models.Model):
-    """When a guest last opened a page, to the day: guests may expire (`GUEST_DAYS`)."""
+    """Stores when a guest last opened a page, to the day: guests may expire (`GUEST_DAYS`)."""
 
     key = models.CharField(max_length=64, primary_key=True)
     seen = models.DateTimeField(db_index=True)
@@ -15,5 +15,5 @@ class Guest(models.Model):
         db_table = "conversations_guest"
 
     def __str__(self) -> str:
-        """Without the key, which is what opens their conversations."""
+        """Leave the key out, which opens their conversations."""
         return f"guest seen {self.seen:%Y-%m-%d}"

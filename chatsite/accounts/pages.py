@@ -29,8 +29,8 @@ from chatsite.wording import later, say
 
 
 async def delete_account(site: Site, user: int) -> None:
-    """Everything is hidden at once; the next purge, within the hour, removes it from the disk. The
-    account's sockets end because it isn't there any more."""
+    """Hide everything at once; the next purge, within the hour, removes it from the disk. The
+    account's sockets end because the account is gone."""
     site.turns.running.stop_all(Owner(user=user).key)
     while ids := await release_piece(user=user):
         for id in ids:
@@ -45,8 +45,8 @@ WRONG = later("This isn't your password.")
 
 
 class SignUp(RedirectURLMixin, FormView):  # type: ignore[type-arg]
-    """Only with SIGNUP=true; otherwise accounts are made by an administrator. Then the page goes
-    on where the person came from (`next`, of this site only)."""
+    """Makes an account, only with SIGNUP=true; otherwise an administrator makes them. Then the page
+    goes on where the person came from (`next`, of this site only)."""
 
     form_class = UserCreationForm
     template_name = "accounts/signup.html"
@@ -59,8 +59,8 @@ class SignUp(RedirectURLMixin, FormView):  # type: ignore[type-arg]
 
     def get_context_data(self, **context: Any) -> dict[str, Any]:
         guest = self.request.session.get("guest", "")
-        found = list_conversations.here(owner=Owner(guest=guest))[0] if guest else ()
-        titles = [one.title for one in found]
+        conversations = list_conversations.here(owner=Owner(guest=guest))[0] if guest else ()
+        titles = [one.title for one in conversations]
         chats = {"titles": titles[:SHOWN_TITLES], "more": len(titles) > SHOWN_TITLES}
         return super().get_context_data(**context) | chats | {"next": self.get_redirect_url()}
 
@@ -71,7 +71,7 @@ class SignUp(RedirectURLMixin, FormView):  # type: ignore[type-arg]
 
 
 class AccountPage(TemplateView):
-    """What a person can do with an account; a guest, with what is stored in this browser's name."""
+    """Shows what a person can do with an account, or a guest with what this browser has stored."""
 
     template_name = "accounts/account.html"
     http_method_names = ("get", "head")
@@ -95,7 +95,7 @@ class PasswordForm(PasswordChangeForm):
 
 
 class ChangePassword(PasswordChangeView):
-    """This session goes on, all others of the account end."""
+    """Changes the password. This session goes on, all others of the account end."""
 
     form_class = PasswordForm
     template_name = "accounts/password.html"
@@ -126,7 +126,7 @@ class DeletionForm(forms.Form):
 
 
 class DeleteAccount(LoginRequiredMixin, FormView):  # type: ignore[type-arg]
-    """At once, and for good: there is no way back."""
+    """Deletes the account at once, and for good: there is no way back."""
 
     form_class = DeletionForm
     template_name = "accounts/delete.html"

@@ -18,15 +18,16 @@ from chatsite.wording import say, say_count
 
 
 class SignIns:
-    """Every password that is to be checked is counted before, and given back where it was right:
-    many guesses at the same time pass as few as one after the other."""
+    """Counts every password before it is checked, and gives it back where it was right: of many
+    guesses at the same time as few pass as one after the other."""
 
     def __init__(self, limiter: Limiter) -> None:
         self._limiter = limiter
+        # Accounts and addresses at which somebody has signed in; a dictionary keeps their order.
         self._known: dict[tuple[str, str], None] = {}
 
     def begin(self, name: str, address: str) -> None:
-        """Before a password is checked. Raises TooMany; nothing is counted then."""
+        """Count a password before it is checked. Raises TooMany; nothing is counted then."""
         account, pair = _keys(name, address)
         if seconds := self._limiter.wait(GUESSES, person=pair):
             raise _delayed(seconds)
@@ -41,7 +42,7 @@ class SignIns:
             raise _delayed(seconds)
 
     def succeeded(self, name: str, address: str) -> None:
-        """The password was right."""
+        """Give a right password back, and the wrong ones before it."""
         account, pair = _keys(name, address)
         self._limiter.give_back(GUESSES, person=pair, amount=math.inf)
         if (account, address) not in self._known:
@@ -51,13 +52,13 @@ class SignIns:
             del self._known[next(iter(self._known))]
 
     def begin_new(self, address: str) -> None:
-        """Before a password is hashed for a new account. Raises TooMany."""
+        """Count a password before it is hashed for a new account. Raises TooMany."""
         if seconds := self._limiter.wait(PASSWORDS, address=address):
             raise _wait(say("Too many accounts were asked for. None was made."), seconds)
 
 
 def _keys(name: str, address: str) -> tuple[str, str]:
-    """Of the account, and of the account at the address."""
+    """Return the keys of the account, and of the account at the address."""
     account = unicodedata.normalize("NFKC", name).casefold()
     return account, f"{account} at {address}"
 

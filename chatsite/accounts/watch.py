@@ -22,22 +22,19 @@ from chatsite.accounts.queries import Rights
 
 
 def follow_accounts(changed: Callable[[], None]) -> Callable[[], None]:
-    """Call `changed` once the change is stored, on the thread that made it. Returns what ends
-    this."""
+    """Call `changed` once the change of an account is stored, on the thread that made it. Returns
+    what ends this."""
 
-    def saved(update_fields: frozenset[str] | None = None, **said: Any) -> None:
+    def receive(update_fields: frozenset[str] | None = None, **signal: Any) -> None:
         if set(update_fields or ()) != {"last_login"}:  # every sign-in
             transaction.on_commit(changed)
 
-    def deleted(**said: Any) -> None:
-        transaction.on_commit(changed)
-
-    post_save.connect(saved, sender=User, weak=False)
-    post_delete.connect(deleted, sender=User, weak=False)
+    for signal in (post_save, post_delete):
+        signal.connect(receive, sender=User, weak=False)
 
     def end() -> None:
-        post_save.disconnect(saved, sender=User)
-        post_delete.disconnect(deleted, sender=User)
+        for signal in (post_save, post_delete):
+            signal.disconnect(receive, sender=User)
 
     return end
 
@@ -48,7 +45,7 @@ GRACE_SECONDS = 1.0
 
 
 class Sockets:
-    """How to close what each session has open; made inside the running loop."""
+    """Knows how to close what each session has open; made inside the running loop."""
 
     def __init__(self) -> None:
         self._loop = asyncio.get_running_loop()
@@ -56,7 +53,7 @@ class Sockets:
         self._ending: set[asyncio.Future[None]] = set()
 
     def join(self, session: str, close: Close) -> Callable[[], None]:
-        """Returns what takes it out again."""
+        """Keep `close` for the session. Returns what takes it out again."""
         self._open[session].add(close)
 
         def leave() -> None:
@@ -85,8 +82,9 @@ RECENT_SECONDS = 5.0
 
 
 class AccountWatch:
-    """Made inside the running loop. `rights_of` finds the rights of active accounts, `answering`
-    the accounts for which answers are being written; `stop_answers` stops those of one."""
+    """Closes what accounts have open; made inside the running loop. `rights_of` finds the rights of
+    active accounts, `answering` the accounts for which answers are being written; `stop_answers`
+    stops those of one."""
 
     def __init__(
         self,
@@ -118,16 +116,16 @@ class AccountWatch:
         return leave
 
     def look_now(self) -> None:
-        """An account was changed; may be called from any thread."""
+        """Check soon, because an account was changed; may be called from any thread."""
         self._loop.call_soon_threadsafe(self._changed.set)
 
     async def be_recent(self) -> None:
-        """Before a command: what is known of accounts is at most some seconds old."""
+        """Check before a command where the last check is more than some seconds old."""
         if self._open and self._loop.time() - self._checked > RECENT_SECONDS:
             await self.check()
 
     async def check(self) -> None:
-        """One query for all accounts that have something open."""
+        """Look at all accounts that have something open, with one query."""
         self._changed.clear()
         asked = self._loop.time()
         users = {*self._open, *self._answering()}

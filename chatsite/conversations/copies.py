@@ -24,6 +24,7 @@ from chatsite.conversations.ownership import (
     find_conversation,
     messages_on_path,
     owned_conversation,
+    owned_messages,
     owns,
 )
 from chatsite.conversations.path.active_path import add_to_totals
@@ -34,8 +35,8 @@ from chatsite.views import ConversationView
 from chatsite.wording import say
 
 _COLUMNS = tuple(field.attname for field in Message._meta.concrete_fields)
-# What belongs to one row, or to what isn't copied.
-_OWN: dict[str, Any] = {
+# These values belong to one row, or to what isn't copied.
+_RESET: dict[str, Any] = {
     "turn_id": None,
     "kv_size": -1,
     "kv_start_position": -1,
@@ -48,7 +49,7 @@ _OWN: dict[str, Any] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PathCopy:
-    """A path to be copied: its conversation, and its messages from the first one on."""
+    """Holds a path to be copied: its conversation, and its messages from the first one on."""
 
     source: Conversation
     messages: Sequence[Message]
@@ -56,22 +57,20 @@ class PathCopy:
 
 @reading
 def read_for_copy(*, owner: Owner, message: str) -> PathCopy:
-    """The path up to this message, with the results of its tool calls: no call is without one.
+    """Read the path up to this message, with the results of its tool calls: no call is without one.
 
     Raises NotFound unless the message is on the path of a conversation of this owner, Refused while
     it is being written.
     """
-    found = Message.objects.filter(
-        ON_PATH, owner.filter("conversation__"), id=uuid.UUID(message), deleted=None
-    ).first()
-    if found is None:
+    last = owned_messages(owner).filter(ON_PATH, id=uuid.UUID(message), deleted=None).first()
+    if last is None:
         raise NotFound(say("There is no such message."))
-    source = owned_conversation(owner, str(found.conversation_id))
+    source = owned_conversation(owner, str(last.conversation_id))
     path = messages_on_path(source)
-    after = path.filter(~Q(role="tool"), seq__gt=found.seq).order_by("seq")
-    end = after.values_list("seq", flat=True).first() or source.next_seq
-    last = end if found.calls or found.role == "tool" else found.seq + 1
-    rows = list(path.filter(seq__lt=last).order_by("seq").iterator(chunk_size=500))
+    after = path.filter(~Q(role="tool"), seq__gt=last.seq).order_by("seq")
+    next_seq = after.values_list("seq", flat=True).first() or source.next_seq
+    end = next_seq if last.calls or last.role == "tool" else last.seq + 1
+    rows = list(path.filter(seq__lt=end).order_by("seq").iterator(chunk_size=500))
     if any(row.state == "running" and row.role != "user" for row in rows):
         raise Refused(say("This answer is still being written. Copy it when it is finished."))
     return PathCopy(source=source, messages=rows)
@@ -79,14 +78,19 @@ def read_for_copy(*, owner: Owner, message: str) -> PathCopy:
 
 @in_pieces
 def copy_path(*, owner: Owner, copy: PathCopy, id: str) -> Pieces[ConversationView]:
-    """The new conversation, under an id of the caller's choice: the same id gives the same copy.
+    """Store the new conversation under an id of the caller's choice: the same id gives the same
+    copy.
 
     Nobody finds it before its last message is stored. Raises Refused where a quota is exceeded, or
     while the same copy is being made; NotFound where the id is taken.
     """
-    there = find_conversation(id, locked=True)
-    if there is not None:
-        return _made_already(owner, there)
+    existing = find_conversation(id, locked=True)
+    if existing is not None:
+        if owns(owner, existing) and existing.importing:
+            raise Refused(say("This copy is still being made."))
+        if not owns(owner, existing) or existing.deleted is not None:
+            raise NotFound(say("There is no such conversation."))
+        return conversation_view(existing)
     source, files = copy.source, [item for row in copy.messages for item in row.attachments]
     require_quota.here(owner, size=sum(int(item["size"]) for item in files))
     begin_import.here(
@@ -101,7 +105,7 @@ def copy_path(*, owner: Owner, copy: PathCopy, id: str) -> Pieces[ConversationVi
     for start in range(0, len(copy.messages), ROWS):
         _add(owner, id, copy.messages[start : start + ROWS], ids)
         yield
-    row = _under_way(id)
+    row = _unfinished_copy(id)
     row.deleted, row.importing, row.updated = None, False, timezone.now()
     row.model, row.summary_on = source.model, source.summary_on
     last = copy.messages[-1].seq
@@ -110,21 +114,12 @@ def copy_path(*, owner: Owner, copy: PathCopy, id: str) -> Pieces[ConversationVi
     return conversation_view(row)
 
 
-def _made_already(owner: Owner, there: Conversation) -> ConversationView:
-    if not owns(owner, there):
-        raise NotFound(say("There is no such conversation."))
-    if there.importing:
-        raise Refused(say("This copy is still being made."))
-    if there.deleted is not None:
-        raise NotFound(say("There is no such conversation."))
-    return conversation_view(there)
-
-
 def _add(
     owner: Owner, id: str, messages: Sequence[Message], ids: dict[uuid.UUID, uuid.UUID]
 ) -> None:
-    """Copy some messages; `ids` are the new ids of those above, by the old ones."""
-    row = _under_way(id)
+    """Copy some messages; `ids` are the new ids of those above, by their old ones, and get
+    theirs."""
+    row = _unfinished_copy(id)
     above = next(reversed(ids.values()), None)
     files = copy_uploads(
         owner, [str(item["id"]) for one in messages for item in one.attachments], row
@@ -132,7 +127,7 @@ def _add(
     added = []
     for one in messages:
         ids[one.id] = uuid.uuid4()
-        same = {name: getattr(one, name) for name in _COLUMNS} | _OWN
+        same = {name: getattr(one, name) for name in _COLUMNS} | _RESET
         new = Message(
             **same
             | {
@@ -158,7 +153,7 @@ def _add(
     CONVERSATION_TOTALS.update(row)
 
 
-def _under_way(id: str) -> Conversation:
+def _unfinished_copy(id: str) -> Conversation:
     row = Conversation.objects.select_for_update().filter(id=id, importing=True).first()
     if row is None:
         raise NotFound(say("This copy was given up."))

@@ -30,7 +30,8 @@ from chatsite.conversations.search import stored_indexes as search_indexes
 from chatsite.conversations.search.word_index import index_again
 from chatsite.conversations.signals import text_changed
 from chatsite.conversations.versions.deletions import DELETED_AFTER, purge_messages
-from chatsite.errors import NotFound, TurnRunning
+from chatsite.conversations.versions.versions import require_idle
+from chatsite.errors import NotFound
 from chatsite.messages import TokenCount
 from chatsite.storage import ROWS, Pieces, in_pieces, tidying, writing
 from chatsite.views import ConversationView
@@ -45,8 +46,8 @@ def save_counts(*, conversation: str, counts: Mapping[str, TokenCount]) -> Piece
         some = {uuid.UUID(id): counts[id] for id in ids[start : start + ROWS]}
         Conversation.objects.select_for_update().filter(id=conversation).first()
         # Without the texts, which may be long.
-        known = Message.objects.filter(conversation_id=uuid.UUID(conversation), id__in=some)
-        rows = list(known.values_list("id", "tokens", "on_path", "state"))
+        messages = Message.objects.filter(conversation_id=uuid.UUID(conversation), id__in=some)
+        rows = list(messages.values_list("id", "tokens", "on_path", "state"))
         execute_many(
             SAVE_COUNT,
             [(one.count, one.tokenizer, one.basis, key(id)) for id, one in some.items()],
@@ -104,8 +105,7 @@ def clear_conversation(*, owner: Owner, conversation: str) -> Pieces[None]:
     The oldest messages go first: what somebody sends meanwhile is stored below them, and stays.
     """
     row = owned_conversation(owner, conversation, locked=True)
-    if Turn.objects.filter(conversation=row, state="running").exists():
-        raise TurnRunning(say("An answer is still being written here. Stop it first."))
+    require_idle(row)
     below = row.next_seq
     text_changed.send(Conversation, conversations=[row.id])
     search_indexes.delete_index(row)
@@ -116,11 +116,11 @@ def clear_conversation(*, owner: Owner, conversation: str) -> Pieces[None]:
     row.updated = timezone.now()
     row.save()
     for first in range(1, below, ROWS):
-        found = Conversation.objects.select_for_update().filter(id=row.id).first()
-        if found is None:
+        locked = Conversation.objects.select_for_update().filter(id=row.id).first()
+        if locked is None:
             return  # deleted for good meanwhile
-        take_off_path(found, range(first, min(first + ROWS, below)))
-        transaction.on_commit(partial(loading.forget_entries, found.id))
+        take_off_path(locked, range(first, min(first + ROWS, below)))
+        transaction.on_commit(partial(loading.forget_entries, row.id))
         yield
     Conversation.objects.filter(id=row.id, forget_above=below).update(forget_above=0)
     transaction.on_commit(partial(loading.forget_entries, row.id))
@@ -128,7 +128,8 @@ def clear_conversation(*, owner: Owner, conversation: str) -> Pieces[None]:
 
 @in_pieces
 def move_to_account(*, guest: str, user: int) -> Pieces[int]:
-    """Move a guest's conversations and files to the account at sign-in; how many conversations."""
+    """Move a guest's conversations and files to the account at sign-in, and return how many
+    conversations there were."""
     theirs = Conversation.objects.filter(user=None, guest=guest)
     moved = 0
     while some := list(theirs.values_list("id", flat=True)[:ROWS]):
@@ -144,108 +145,98 @@ T = TypeVar("T")
 UNSENT_AFTER = timedelta(hours=24)
 # Younger files may still be in the middle of an upload.
 LEFT_OVER_SECONDS = 3600.0
-CHUNK = ROWS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Purged:
-    """How many there were. `leftovers`: files without a row, and rows without their file."""
+    """Counts what a purge removed. `leftovers`: files without a row, and rows without their
+    file."""
 
-    conversations: int
     unsent: int
     leftovers: int
+    conversations: int = 0
     messages: int = 0
 
 
 def purge(*, now: datetime | None = None) -> Purged:
-    """Everything at once, for the command: it may take seconds, in many short transactions."""
+    """Purge everything at once, for the command: this may take seconds, in many short
+    transactions."""
     conversations, messages = purge_conversations.here(now=now), purge_messages.here(now=now)
     return replace(purge_files.here(now=now), conversations=conversations, messages=messages)
 
 
 @in_pieces
 def purge_conversations(*, now: datetime | None = None) -> Pieces[int]:
-    """Remove what was deleted long enough ago; how many conversations."""
+    """Remove what was deleted long enough ago, and return how many conversations."""
     before = (now or timezone.now()) - DELETED_AFTER
-    deleted = Conversation.objects.filter(deleted__lt=before, importing=False)
-    ids = list(deleted.values_list("id", flat=True))
-    yield
-    for id in ids:
-        yield from _remove_conversation(id, Q(deleted__lt=before))
-    return len(ids)
+    return (yield from _remove_conversations(Q(deleted__lt=before, importing=False)))
 
 
 @in_pieces
 def remove_imports(*, conversation: str | None = None) -> Pieces[int]:
-    """Remove what is left of an import that won't be completed, or of all; how many there were."""
-    left = Conversation.objects.filter(importing=True)
-    if conversation is not None:
-        left = left.filter(id=conversation)
-    ids = list(left.values_list("id", flat=True))
-    yield
-    for id in ids:
-        yield from _remove_conversation(id, Q(importing=True))
-    return len(ids)
+    """Remove what is left of an import that won't be completed, or of all, and return how many
+    there were."""
+    which = Q(importing=True) if conversation is None else Q(importing=True, id=conversation)
+    return (yield from _remove_conversations(which))
 
 
 @tidying
 def purge_files(*, now: datetime | None = None) -> Purged:
     """Remove files that were never sent, and what has no counterpart."""
     now = now or timezone.now()
-    return Purged(
-        conversations=0,
-        unsent=_remove_unsent(now - UNSENT_AFTER),
-        leftovers=_remove_leftovers(now),
-    )
-
-
-def _remove_conversation(id: uuid.UUID, which: Q) -> Pieces[None]:
-    """The newest messages first, as long as the conversation is one of `which`: somebody may
-    restore it meanwhile. Without the ORM's cascade, which would read every row first."""
-    tree = Message.objects.filter(conversation=id)
-    turns = Turn.objects.filter(conversation=id)
-    there = Conversation.objects.select_for_update().filter(which, id=id)
-    while there.exists():
-        newest = tree.aggregate(seq=Max("seq"))["seq"]
-        if newest is not None:
-            chunk = tree.filter(seq__gt=newest - CHUNK)
-            there.update(last_turn=None)
-            Summary.objects.filter(last__in=chunk).delete()
-            turns.filter(asked__in=chunk).update(asked=None)
-            chunk._raw_delete(chunk.db)
-        elif some := list(turns.values_list("id", flat=True)[:CHUNK]):
-            part = turns.filter(id__in=some)
-            part._raw_delete(part.db)
-        elif files := list(Upload.objects.filter(conversation=id).values_list("id")[:CHUNK]):
-            Upload.objects.filter(id__in=[file for (file,) in files]).delete()  # with their bytes
-        else:
-            there.delete()
-        yield
-
-
-def _remove_unsent(before: datetime) -> int:
-    unsent = Upload.objects.filter(conversation=None, created__lt=before)
-    found = list(unsent.values_list("id", flat=True))
-    for part in _parts(found):
+    unsent = Upload.objects.filter(conversation=None, created__lt=now - UNSENT_AFTER)
+    ids = list(unsent.values_list("id", flat=True))
+    for part in _parts(ids):
         with transaction.atomic():
             # Filtered again: one may have been sent meanwhile.
             unsent.filter(id__in=part).delete()
-    return len(found)
+    return Purged(unsent=len(ids), leftovers=_remove_leftovers(now))
+
+
+def _remove_conversations(which: Q) -> Pieces[int]:
+    """Remove the newest messages first, as long as the conversation is one of `which`: somebody may
+    restore it meanwhile. Without the ORM's cascade, which would read every row first."""
+    ids = list(Conversation.objects.filter(which).values_list("id", flat=True))
+    yield
+    for id in ids:
+        tree = Message.objects.filter(conversation=id)
+        turns = Turn.objects.filter(conversation=id)
+        conversation = Conversation.objects.select_for_update().filter(which, id=id)
+        while conversation.exists():
+            newest = tree.aggregate(seq=Max("seq"))["seq"]
+            if newest is not None:
+                chunk = tree.filter(seq__gt=newest - ROWS)
+                conversation.update(last_turn=None)
+                Summary.objects.filter(last__in=chunk).delete()
+                turns.filter(asked__in=chunk).update(asked=None)
+                chunk._raw_delete(chunk.db)
+            elif some := list(turns.values_list("id", flat=True)[:ROWS]):
+                part = turns.filter(id__in=some)
+                part._raw_delete(part.db)
+            elif files := list(Upload.objects.filter(conversation=id).values_list("id")[:ROWS]):
+                # With their bytes.
+                Upload.objects.filter(id__in=[file for (file,) in files]).delete()
+            else:
+                conversation.delete()
+            yield
+    return len(ids)
 
 
 def _remove_leftovers(now: datetime) -> int:
-    """Files without a row and rows without a file, after a crash or a restored backup."""
+    """Remove files without a row and rows without a file, after a crash or a restored backup."""
     files = upload_folder()
     count = files.discard_unfinished(older_than=LEFT_OVER_SECONDS)
-    stored = list(files.ids(older_than=LEFT_OVER_SECONDS))
-    for some in _parts(stored):
-        known = {str(id) for id in _ids(Q(id__in=some))}
-        for id in (id for id in some if id not in known):
+    on_disk = list(files.ids(older_than=LEFT_OVER_SECONDS))
+    for some in _parts(on_disk):
+        with_row = {
+            str(id) for id in Upload.objects.filter(id__in=some).values_list("id", flat=True)
+        }
+        for id in set(some) - with_row:
             files.remove(id)
             count += 1
-    there = set(stored)
-    rows = _ids(Q(created__lt=now - timedelta(seconds=LEFT_OVER_SECONDS)))
-    lost = [id for id in rows if str(id) not in there and not files.path(str(id)).exists()]
+    old = Upload.objects.filter(created__lt=now - timedelta(seconds=LEFT_OVER_SECONDS))
+    rows, with_file = list(old.values_list("id", flat=True)), set(on_disk)
+    lost = [id for id in rows if str(id) not in with_file and not files.path(str(id)).exists()]
     if len(lost) == len(rows):
         return count  # all are missing: more likely the disk isn't mounted, or FILES_DIR changed
     for part in _parts(lost):
@@ -256,7 +247,3 @@ def _remove_leftovers(now: datetime) -> int:
 def _parts(ids: Sequence[T]) -> Iterator[Sequence[T]]:
     for start in range(0, len(ids), ROWS):
         yield ids[start : start + ROWS]
-
-
-def _ids(which: Q) -> list[uuid.UUID]:
-    return list(Upload.objects.filter(which).values_list("id", flat=True))

@@ -1,4 +1,4 @@
-"""The tables. Rows are read and written by the functions of this part alone."""
+"""Defines the tables. Rows are read and written by the functions of this part alone."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ STATES = [(state, state) for state in ("running", "complete", "stopped", "failed
 
 
 class Conversation(models.Model):
-    """A tree of messages, with the totals of its active path, which is never counted by a query.
+    """Stores a tree of messages, with the totals of its active path, which no query ever counts.
 
     `path_tokens` is the sum of the stored counts, whichever tokenizer made them. `marked` counts
     pinned and excluded messages on the path; at 0 no query looks for them. `path_background`
@@ -91,12 +91,12 @@ class Conversation(models.Model):
         ]
 
     def __str__(self) -> str:
-        """Without the title: a person wrote it, and the admin's pages show this text."""
+        """Leave the title out: a person wrote it, and the admin's pages show this text."""
         return f"{self.agent} {self.id}"
 
 
 class Clock(models.Model):
-    """When a server looked at its clock last: one row."""
+    """Stores, in one row, when a server last looked at its clock."""
 
     seen = models.DateTimeField()
 
@@ -105,8 +105,8 @@ class Clock(models.Model):
 
 
 class Turn(models.Model):
-    """One user message and its answer. `receipt` is the decision with what the provider reported,
-    in its stored form, without what the row knows; `whole_receipt` has that, too.
+    """Stores how one user message was answered. `receipt` is the decision with what the provider
+    reported, in its stored form, without what the row knows; `whole_receipt` has that, too.
 
     `mode`: "" has a message of its own, "edit" one that took the place of another, "again" answers
     the message `asked` again, "continue" extends its last answer. `replaced` is the message that
@@ -150,7 +150,7 @@ class Turn(models.Model):
 
     @property
     def whole_receipt(self) -> dict[str, Any] | None:
-        """None where there is none."""
+        """Return the receipt with what the row knows; None where there is none."""
         if not self.receipt:
             return None
         stored: dict[str, Any] = self.receipt
@@ -158,14 +158,15 @@ class Turn(models.Model):
 
 
 class Message(models.Model):
-    """One message of the tree. Children have larger `seq`; the active path is `on_path` by `seq`.
+    """Stores one message of the tree. Children have larger `seq`; the active path is `on_path` by
+    `seq`.
 
     `turn_seq` is the seq of the user message whose turn this belongs to (0 before the first), so
     that a marked message is loaded with its whole turn. `quoted`, on an answer, holds the seqs of
-    the older messages that were quoted before its question: references, never their text.
-    `state` of a user message is "complete", or that of its turn where nothing of an answer was
-    stored. `words_row` is the content's number in the index of words (`database.word_index`), None
-    as long as it isn't there.
+    the older messages that were quoted before its question: references, never their text. `state`
+    of a user message is "complete", or that of its turn where nothing of an answer was stored.
+    `words_row` is the content's number in the index of words (`database.word_index`), None as long
+    as it isn't there.
 
     Messages below the same one are versions of one place: answers that were tried again, questions
     that were changed. `edited` is when a person last changed the text. A message that is `deleted`
@@ -258,7 +259,7 @@ class Message(models.Model):
 
 
 class Summary(models.Model):
-    """One version of the running summary of a path, up to and including the message `last`.
+    """Stores one version of the running summary of a path, up to and including the message `last`.
 
     It holds while `last` is on the path (its place in the tree determines all messages above) and
     no covered message was changed: a change marks it `stale` in the same transaction. `made_from`
@@ -294,7 +295,8 @@ class Summary(models.Model):
 
 
 class SearchIndexPart(models.Model):
-    """Some of the words of a conversation for the selector `lexical`, as `lexical.stored` makes it.
+    """Stores some words of a conversation for the selector `lexical`, as `lexical.stored` makes
+    them.
 
     Parts follow one another by `first`, the passages before them; the last one's `messages` are on
     the path up to its end. `tokens` is for sentence vectors, empty where the server has none. All
@@ -320,7 +322,7 @@ class SearchIndexPart(models.Model):
 
 
 class Upload(models.Model):
-    """An uploaded file. Its bytes are in `FILES_DIR` under its id, never under its name.
+    """Describes an uploaded file. Its bytes are in `FILES_DIR` under its id, never under its name.
 
     It belongs to its uploader; `conversation` is set when it is sent with a message. `text` is the
     text that was extracted from it.
@@ -352,12 +354,12 @@ class Upload(models.Model):
         ]
 
     def __str__(self) -> str:
-        """Without the name, which a person chose."""
+        """Leave the name out, which a person chose."""
         return f"{self.modality} {self.id}"
 
 
 class FileReference(models.Model):
-    """The id of an uploaded file at the provider account `at`."""
+    """Stores the id of an uploaded file at the provider account `at`."""
 
     upload = models.ForeignKey(Upload, on_delete=models.CASCADE, related_name="references")
     at = models.CharField(max_length=120)

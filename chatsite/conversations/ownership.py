@@ -54,8 +54,8 @@ class Owner:
 
 
 def find_conversation(id: str, *, locked: bool = False) -> Conversation | None:
-    """The conversation of any owner, with its last turn's receipt; `locked` until the transaction
-    ends. Raises NotFound for an invalid id."""
+    """Return the conversation of any owner, with its last turn's receipt; `locked` until the
+    transaction ends. Raises NotFound for an invalid id."""
     lock = for_update("conversation") if locked else ""
     for values in fetch(f"{CONVERSATION_WITH_RECEIPT}{lock}", key(as_id(id))):
         row = CONVERSATIONS.to_model(values[: len(CONVERSATIONS)])
@@ -66,7 +66,7 @@ def find_conversation(id: str, *, locked: bool = False) -> Conversation | None:
 
 
 def as_id(id: str) -> uuid.UUID:
-    """Raises NotFound for what is no conversation's id."""
+    """Raise NotFound for what is no conversation's id."""
     try:
         return uuid.UUID(id)
     except ValueError:
@@ -76,7 +76,8 @@ def as_id(id: str) -> uuid.UUID:
 def owned_conversation(
     owner: Owner, id: str, *, deleted: bool = False, locked: bool = False
 ) -> Conversation:
-    """Raises the same NotFound for a missing conversation and for another owner's."""
+    """Return the conversation. Raises the same NotFound for a missing one and for another
+    owner's."""
     row = find_conversation(id, locked=locked)
     if row is None or not owns(owner, row) or (row.deleted is not None) != deleted:
         raise NotFound(say("There is no such conversation."))
@@ -88,13 +89,13 @@ def owns(owner: Owner, row: Conversation) -> bool:
 
 
 def free_or_owned(owner: Owner, id: str, *, locked: bool = False) -> Conversation | None:
-    """None where no conversation has this id yet; NotFound where it is another owner's."""
+    """Return None where no conversation has this id yet. Raises NotFound for another owner's."""
     return _if_owned(owner, find_conversation(id, locked=locked))
 
 
 def totals_of_owned(owner: Owner, id: str) -> Conversation | None:
-    """The same with the path's totals alone: without the last receipt, for what a turn asks on the
-    side."""
+    """Return the same with the path's totals alone, without the last receipt: for what a turn asks
+    on the side."""
     return _if_owned(owner, PATH_TOTALS.first(BY_ID, key(as_id(id))))
 
 
@@ -106,6 +107,12 @@ def _if_owned(owner: Owner, row: Conversation | None) -> Conversation | None:
 
 def messages_on_path(row: Conversation) -> QuerySet[Message]:
     return Message.objects.filter(ON_PATH, conversation=row)
+
+
+def owned_messages(owner: Owner) -> QuerySet[Message]:
+    """Return the messages of this owner, deleted ones too, without those of deleted
+    conversations."""
+    return Message.objects.filter(owner.filter("conversation__"), conversation__deleted=None)
 
 
 def owned_turn(owner: Owner, id: str) -> Turn:
@@ -129,7 +136,8 @@ signed_in: dict[str, tuple[int, float]] = {}
 
 
 def note_sign_in(*, guest: str, user: int) -> None:
-    """Whose account the guest is from now on: what their requests still store is the account's."""
+    """Note whose account the guest is from now on: what their requests still store is the
+    account's."""
     now = time.monotonic()
     for other, (_, at) in list(signed_in.items()):
         if now - at > SIGN_IN_SECONDS:
@@ -138,6 +146,6 @@ def note_sign_in(*, guest: str, user: int) -> None:
 
 
 def owner_now(owner: Owner) -> Owner:
-    """The account where the guest has signed in meanwhile."""
+    """Return the account where the guest has signed in meanwhile."""
     user, _ = signed_in.get(owner.guest, (None, 0.0))
     return owner if user is None else Owner(user=user)

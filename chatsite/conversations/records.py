@@ -1,4 +1,4 @@
-"""What storage returns to its callers: plain values, no rows."""
+"""Holds what storage returns to its callers: plain values, no rows."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from chatsite.views import ConversationView, MessageView, Problem, State, Summar
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoadedPath:
-    """A transcript and the other stored inputs of a decision.
+    """Holds a transcript and the other stored inputs of a decision.
 
     `agent` is the conversation's, "" for a new chat; `receipt` is that of the last answer. In a
     preview the draft has the sequence number `next_seq`.
@@ -28,7 +28,7 @@ class LoadedPath:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StartedTurn:
-    """A turn that was stored, or found again (`resent`) under the same client id.
+    """Describes a turn that was stored, or found again (`resent`) under the same client id.
 
     `asked` is the id of the user message that it answers, `reply_to` the message that this one
     replies to; `place` is the answer's sequence number. `loaded` is the input of its decision, None
@@ -55,7 +55,7 @@ class StartedTurn:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Checkpoint:
-    """The text so far of the message `answer`; the receipt where it isn't stored yet."""
+    """Holds the text so far of the message `answer`; the receipt where it isn't stored yet."""
 
     turn: str
     answer: str
@@ -66,10 +66,10 @@ class Checkpoint:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PastTurn:
-    """An answered turn with the inputs of its decision: the path down to its user message with the
-    receipt of the answer before (`loaded`), and its own receipt as it is shown. `summary` is the
-    version that it was sent or could have been sent; `model` is the conversation's model now, ""
-    for the agent's own."""
+    """Holds an answered turn with the inputs of its decision: the path down to its user message
+    with the receipt of the answer before (`loaded`), and its own receipt as it is shown. `summary`
+    is the version that it was sent or could have been sent; `model` is the conversation's model
+    now, "" for the agent's own."""
 
     conversation: str
     model: str
@@ -80,10 +80,11 @@ class PastTurn:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FinishedTurn:
-    """`messages` are the results of tool calls that the turn's end stopped; where a retry left no
-    answer, the messages of the former answer, which is on the path again; and the user message
-    where it became unanswered, or no longer is. Where more came back than the former answer, the
-    path below the seq `below` must be read anew; otherwise that is None."""
+    """Describes how a turn ended. `messages` are the results of tool calls that the turn's end
+    stopped; where a retry left no answer, the messages of the former answer, which is on the path
+    again; and the user message where it became unanswered, or no longer is. Where more came back
+    than the former answer, the path below the seq `below` must be read anew; otherwise that is
+    None."""
 
     turn: str
     state: State
@@ -95,7 +96,7 @@ class FinishedTurn:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """What became of a question that was asked outside the page.
+    """Says what became of a question that was asked outside the page.
 
     `turn` is "" where no turn could begin. `text` is what was written, "" for nothing; `message` is
     the id of the answer's last message, `asked` that of the question. `receipt` is the stored one.
@@ -112,8 +113,8 @@ class Answer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenConversation:
-    """A conversation as a page first shows it; `running` is the id of its running turn. Of the
-    `earlier` messages, which it doesn't show, `greetings` are the agent's."""
+    """Holds a conversation as a page first shows it; `running` is the id of its running turn. Of
+    the `earlier` messages, which it doesn't show, `greetings` are the agent's."""
 
     conversation: ConversationView | None
     messages: tuple[MessageView, ...]
@@ -128,8 +129,9 @@ class OpenConversation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WholePath:
-    """A conversation for saving to a file, without the running answer. The first `forget_above`
-    entries are above the marker; `receipt` is that of the last answer, `bookmarked` are seqs."""
+    """Holds a conversation for saving to a file, without the running answer. The first
+    `forget_above` entries are above the marker; `receipt` is that of the last answer, `bookmarked`
+    are seqs."""
 
     conversation: ConversationView
     entries: tuple[Entry, ...]
@@ -140,10 +142,10 @@ class WholePath:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IndexProgress:
-    """The place on the path of an index that ends at a certain message.
+    """Says where on the path an index ends.
 
-    `newest` are the last indexable messages up to that one, newest first: the message is on the
-    path if it is the first of them. On the path are `messages` of all kinds up to it, and
+    `newest` are the last indexable messages up to the index's last one, newest first: that one is
+    on the path if it is the first of them. On the path are `messages` of all kinds up to it, and
     `waiting` after it. `text_changes` is the conversation's.
     """
 
@@ -155,7 +157,8 @@ class IndexProgress:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IndexPart:
-    """Passages `first` to `end` of a stored index; up to the last, `messages` were on the path.
+    """Holds passages `first` to `end` of a stored index; up to the last, `messages` were on the
+    path.
 
     `tokens` are those of sentence vectors, empty where the index was made without them.
     """
@@ -169,7 +172,7 @@ class IndexPart:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IndexLines:
-    """Lines to index; `messages` of all kinds are on the path up to the last of them."""
+    """Holds lines to index; `messages` of all kinds are on the path up to the last of them."""
 
     lines: tuple[Line, ...] = ()
     messages: int = 0
@@ -177,8 +180,8 @@ class IndexLines:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredConversation:
-    """A conversation of any owner, for the administrator's commands. `history` is the choice that
-    is kept with it."""
+    """Holds a conversation of any owner, for the administrator's commands. `history` is the choice
+    that is kept with it."""
 
     id: str
     agent: str

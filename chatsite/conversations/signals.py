@@ -1,7 +1,7 @@
-"""What other parts hear of conversations."""
+"""Tells other parts when a conversation's text changes."""
 
 from django.dispatch import Signal
 
-# Sent in the transaction that changes, hides or removes text, with `conversations`, their ids: what
-# somebody else stores of the text goes in the same transaction.
+# Sent in the transaction that changes, hides or removes text, with `conversations`, their ids, so
+# that receivers delete what they store of the text in the same transaction.
 text_changed = Signal()

@@ -10,7 +10,7 @@ TITLE_LENGTH = 60
 
 
 def message_title(message: Message) -> str:
-    """The first words of a message; the first file's name where it has no text."""
+    """Return the first words of a message; the first file's name where it has no text."""
     text = message.content or ""
     if not text.strip() and message.attachments:
         text = message.attachments[0].name
@@ -18,7 +18,7 @@ def message_title(message: Message) -> str:
 
 
 def title_from(text: str) -> str:
-    """The first words of the first message, cut at a word where that is possible."""
+    """Return the first words of a text, cut at a word where that is possible."""
     line = " ".join(text.split())
     if len(line) <= TITLE_LENGTH:
         return line or "New chat"
@@ -27,6 +27,6 @@ def title_from(text: str) -> str:
 
 
 def path_title(row: Conversation) -> str:
-    """The title that the path's first user message gives."""
+    """Return the title that the path's first user message gives."""
     first = messages_on_path(row).filter(role="user").order_by("seq")
     return title_from(first.values_list("content", flat=True).first() or "")

@@ -40,11 +40,6 @@ from chatsite.history.token_estimate import (
     estimate_message,
     tokens_of,
 )
-from chatsite.history.path.transcript import Entry
-from chatsite.history.path.transcript import NotLoaded
-from chatsite.history.path.transcript import PathTurn
-from chatsite.history.path.transcript import Transcript
-from chatsite.history.path.transcript import split_turns
 
 __all__ = [
     "BACKGROUND",

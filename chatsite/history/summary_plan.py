@@ -21,9 +21,6 @@ from chatsite.history.path.marks import (
 from chatsite.history.path.shortened import actions_line
 from chatsite.history.path.transcript import Entry, PathTurn, split_turns
 from chatsite.history.token_estimate import estimate, tokens_of
-from chatsite.history.path.transcript import Entry
-from chatsite.history.path.transcript import PathTurn
-from chatsite.history.path.transcript import split_turns
 from chatsite.messages import Message
 
 # Percentages of the limit: a fold begins this early, so that the summary is there before it is

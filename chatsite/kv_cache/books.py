@@ -25,8 +25,8 @@ LOADED, MARKED, UNLOADED = 1, 0, -1
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A run of cells that belong together. `key` is the id of the message they hold, with what
-    the template puts before it; `size` is in tokens, at least 1."""
+    """Describes a run of cells that belong together. `key` is the id of the message they hold, with
+    what the template puts before it; `size` is in tokens, at least 1."""
 
     key: str
     size: int
@@ -34,7 +34,7 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """The place of a message: its first cell, and how many it takes."""
+    """Says where a message lies: its first cell, and how many it takes."""
 
     start: int
     size: int
@@ -42,7 +42,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Book:
-    """The cells of one slot, from 0 without a gap. Immutable."""
+    """Describes the cells of one slot, from 0 without a gap. Immutable."""
 
     ids: tuple[int, ...] = ()
     spans: tuple[Span, ...] = ()
@@ -52,31 +52,32 @@ class Book:
 
     @property
     def places(self) -> Mapping[str, Place]:
-        """Each key's place. Of a key that occurs twice, the first: the second half of a continued
-        answer is merged with it at the next request."""
-        found: dict[str, Place] = {}
+        """Return each key's place. Of a key that occurs twice, the first counts: the second half of
+        a continued answer is merged with it at the next request."""
+        places: dict[str, Place] = {}
         for start, span in self.starts():
-            found.setdefault(span.key, Place(start, span.size))
-        return found
+            places.setdefault(span.key, Place(start, span.size))
+        return places
 
     def starts(self) -> Iterator[tuple[int, Span]]:
+        """Yield each span with its first cell."""
         start = 0
         for span in self.spans:
             yield start, span
             start += span.size
 
     def faults(self) -> tuple[str, ...]:
-        """Contradictions in the book, empty for a sound one. Starts are sums of sizes, so spans are
-        always contiguous."""
-        found = [f"{span.key} takes {span.size} cells" for span in self.spans if span.size < 1]
+        """List the contradictions in the book, none for a sound one. Starts are sums of sizes, so
+        spans are always contiguous."""
+        faults = [f"{span.key} takes {span.size} cells" for span in self.spans if span.size < 1]
         total = sum(span.size for span in self.spans)
         if total != len(self.ids):
-            found.append(f"sizes add up to {total}, live ids are {len(self.ids)}")
-        return tuple(found)
+            faults.append(f"sizes add up to {total}, live ids are {len(self.ids)}")
+        return tuple(faults)
 
     def answered(self, key: str, ids: Sequence[int]) -> Book:
-        """The book with an answer appended: the cells of `ids` under `key`, joined with the last
-        span where that has the key already (it holds the reply's head)."""
+        """Return the book with an answer appended: the cells of `ids` under `key`, joined with the
+        last span where that has the key already (it holds the reply's head)."""
         if not ids:
             return self
         spans = self.spans
@@ -87,7 +88,7 @@ class Book:
         return Book((*self.ids, *ids), (*spans, Span(key, size)))
 
     def cut_to(self, cells: int) -> Book:
-        """The book's first cells, for an engine that holds fewer than expected."""
+        """Return the book's first cells, for an engine that holds fewer than expected."""
         spans: list[Span] = []
         for start, span in self.starts():
             if start >= cells:
@@ -101,8 +102,8 @@ EMPTY = Book()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fingerprint:
-    """What must match for a saved file to be loaded: model file, engine version, cell type of the
-    cache and the tokens of one slot. Another engine would read nonsense."""
+    """Says what must match for a saved file to be loaded: model file, engine version, cell type of
+    the cache and the tokens of one slot. Another engine would read nonsense."""
 
     model: str
     engine: str
@@ -115,9 +116,9 @@ class Fingerprint:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Session:
-    """One saved slot. `key` is a conversation's id, or `head:` and a digest for an agent's
-    beginning. `file` is a name of ours in the sessions' folder, `size` its bytes, `digest` the
-    checksum of its content; `fingerprint` that of the engine that wrote it."""
+    """Describes one saved slot. `key` is a conversation's id, or `head:` and a digest for an
+    agent's beginning. `file` is a name of ours in the sessions' folder, `size` its bytes, `digest`
+    the checksum of its content; `fingerprint` that of the engine that wrote it."""
 
     key: str
     fingerprint: str
@@ -129,24 +130,23 @@ class Session:
 
 @dataclass(frozen=True, slots=True)
 class SessionFile:
-    """A file in the folder; `used` is the time of its last use."""
+    """Describes a file in the folder; `used` is the time of its last use."""
 
     key: str
     size: int
     used: float
 
 
-def outdated(kept: Iterable[SessionFile], *, limit: int) -> list[str]:
-    """Keys of the least recently used files to delete, so that the rest takes at most `limit`
+def outdated(files: Iterable[SessionFile], *, limit: int) -> list[str]:
+    """Return the keys of the least recently used files, so that the rest takes at most `limit`
     bytes."""
-    newest = sorted(kept, key=lambda one: one.used, reverse=True)
-    gone: list[str] = []
+    keys: list[str] = []
     total = 0
-    for one in newest:
-        total += one.size
+    for file in sorted(files, key=lambda file: file.used, reverse=True):
+        total += file.size
         if total > limit:
-            gone.append(one.key)
-    return gone
+            keys.append(file.key)
+    return keys
 
 
 # Where reused tokens came from: the conversation's own slot, its saved session, the agent's shared
@@ -161,8 +161,8 @@ _IN_NO_PROMPT = "\N{NULL}"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reuse:
-    """What one request does to a slot, in tokens. `prefix` of the `reused` ones stay in place, the
-    others are shifted. `chunk` is the engine's parameter: 0 where it is to shift nothing."""
+    """Says what one request does to a slot, in tokens. `prefix` of the `reused` ones stay in place,
+    the others are shifted. `chunk` is the engine's parameter: 0 where it is to shift nothing."""
 
     reused: int
     evaluated: int
@@ -176,7 +176,7 @@ class Reuse:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CacheUse(Record):
-    """What one request did to the cache, in tokens: the plan beside the engine's report.
+    """Says what one request did to the cache, in tokens: the plan beside the engine's report.
 
     `expected` tokens were to be reused, `shifted` of them moved; the engine reported `reused` and
     `evaluated`. The prompt takes `cells` of the `window`. `restored_ms` is how long a saved session
@@ -198,35 +198,36 @@ class CacheUse(Record):
 
 
 def plan(live: Book, prompt: Book) -> Reuse:
-    """The cheapest way from the `live` cells of a slot to `prompt` on which no shifted run begins
-    with another message's cells. Raises ValueError without a prompt."""
+    """Find the cheapest way from the `live` cells of a slot to `prompt` on which no shifted run
+    begins with another message's cells. Raises ValueError without a prompt."""
     cells, wanted = _as_texts(live.ids, prompt.ids)
     best = _reuse_from(cells, wanted, 0)[0]
-    owners, wanting = _keys(live), _keys(prompt)
+    live_keys, prompt_keys = _keys_of_cells(live), _keys_of_cells(prompt)
     for chunk in CHUNKS:
         if best.evaluated == 1:
             break
         other, runs = _reuse_from(cells, wanted, chunk)
         # The rest of a run was evaluated behind its first cells: only the beginning must match.
-        if other.reused > best.reused and all(owners[a] == wanting[b] for a, b in runs):
+        if other.reused > best.reused and all(
+            live_keys[old] == prompt_keys[new] for old, new in runs
+        ):
             best = other
     return best
 
 
 def reuse(live: Sequence[int], prompt: Sequence[int], *, chunk: int) -> Reuse:
-    """What the engine does with runs of at least `chunk` tokens; 0: with the common beginning
-    alone. Raises ValueError without a prompt."""
+    """Compute what the engine does with runs of at least `chunk` tokens; 0: with the common
+    beginning alone. Raises ValueError without a prompt."""
     return _reuse_from(*_as_texts(live, prompt), chunk)[0]
 
 
-def _keys(book: Book) -> list[str]:
-    """The key of each cell."""
+def _keys_of_cells(book: Book) -> list[str]:
     return [key for span in book.spans for key in [span.key] * span.size]
 
 
 def _as_texts(live: Sequence[int], prompt: Sequence[int]) -> tuple[str, str]:
-    """A letter for each id: Python searches a text many times faster than a list. Ids that aren't
-    in the prompt are all one letter."""
+    """Write a letter for each id: Python searches a text many times faster than a list. Ids that
+    aren't in the prompt are all one letter."""
     if not prompt:
         raise ValueError("a prompt needs at least one token")
     letters = {id: chr(number) for number, id in enumerate(set(prompt), start=1)}
@@ -235,32 +236,28 @@ def _as_texts(live: Sequence[int], prompt: Sequence[int]) -> tuple[str, str]:
 
 
 def _reuse_from(live: str, prompt: str, chunk: int) -> tuple[Reuse, list[tuple[int, int]]]:
-    """The reuse, and the shifted runs: the old and the new start of each."""
-    prefix = same = _common(live, 0, prompt, 0)
-    here = prefix
+    """Return the reuse, and the shifted runs: the old and the new start of each."""
+    prefix = new = _count_equal(live, 0, prompt, 0)
+    old = prefix
     runs: list[tuple[int, int]] = []
-    while chunk and same + chunk <= len(prompt):
-        here = live.find(prompt[same : same + chunk], here)
-        if here < 0:
+    while chunk and new + chunk <= len(prompt):
+        old = live.find(prompt[new : new + chunk], old)
+        if old < 0:
             break
-        run = _common(live, here, prompt, same)
-        runs.append((here, same))
-        here += run
-        same += run
-    reused = min(same, len(prompt) - 1)
-    done = Reuse(
-        reused=reused,
-        evaluated=len(prompt) - reused,
-        prefix=min(prefix, reused),
-        chunk=chunk,
-    )
-    return done, runs
+        length = _count_equal(live, old, prompt, new)
+        runs.append((old, new))
+        old += length
+        new += length
+    reused = min(new, len(prompt) - 1)
+    evaluated = len(prompt) - reused
+    reuse = Reuse(reused=reused, evaluated=evaluated, prefix=min(prefix, reused), chunk=chunk)
+    return reuse, runs
 
 
-def _common(live: str, here: int, prompt: str, there: int) -> int:
-    """The number of equal letters from these two places on."""
-    most = min(len(live) - here, len(prompt) - there)
+def _count_equal(live: str, old: int, prompt: str, new: int) -> int:
+    """Count the equal letters from place `old` of `live` and place `new` of `prompt` on."""
+    most = min(len(live) - old, len(prompt) - new)
     for count in range(most):
-        if live[here + count] != prompt[there + count]:
+        if live[old + count] != prompt[new + count]:
             return count
     return most

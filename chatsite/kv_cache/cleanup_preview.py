@@ -17,14 +17,13 @@ from chatsite.errors import BadCommand, Refused
 from chatsite.history import (
     Decision,
     Everything,
-    PathTurn,
     StoredRun,
     Transcript,
     split_turns,
     tokens_of,
 )
 from chatsite.history.path.marks import is_pinned, selectable_entries
-from chatsite.kv_cache.cleanup import STRATEGIES, Cleanup, OlderTurn, unknown_strategy, unload
+from chatsite.kv_cache.cleanup import STRATEGIES, Cleanup, unknown_strategy, unload
 from chatsite.turns.context.drafts import EMPTY, Drafts
 from chatsite.turns.context.turn_context import PageRequest
 from chatsite.wording import later, say
@@ -35,8 +34,8 @@ ALWAYS = ("system", "prefilled", "tools", "current")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CleanupOffer:
-    """What one strategy would unload: `turns` by the sequence numbers of their first messages, how
-    many `messages` they hold, and by how many `tokens` the next prompt gets shorter. `enough`:
+    """Says what one strategy would unload: `turns` by the sequence numbers of their first messages,
+    how many `messages` they hold, and by how many `tokens` the next prompt gets shorter. `enough`:
     what stays fits the model's window."""
 
     name: str
@@ -59,8 +58,8 @@ class CleanupOffer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CleanupOffers:
-    """An offer for each strategy; none, and a `note` that says why, where there is no cache.
-    `window` is the model's, in tokens."""
+    """Holds an offer for each strategy, or a `note` why there is no cache. `window` is the model's,
+    in tokens."""
 
     note: str
     window: int
@@ -69,28 +68,27 @@ class CleanupOffers:
 
 
 @dataclass(frozen=True, slots=True)
-class _Older:
-    """A turn before the next message: what of it may be sent takes `tokens`. `goes_along`: the
-    policy would send it."""
+class _OlderTurn:
+    """A turn of `messages` before the next one, as `CleanableTurn` says: what of it may be sent
+    takes `tokens`. `sent`: the policy would send it."""
 
-    turn: PathTurn
+    first: int
     tokens: int
-    goes_along: bool
-
-    @property
-    def held(self) -> OlderTurn:
-        return OlderTurn(self.turn.entries[0].seq, self.tokens, is_pinned(self.turn))
+    spared: bool
+    messages: int
+    sent: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CleanupPreview:
-    """Nothing is stored but token counts: what is to be unloaded is marked by the store."""
+    """Offers cleanups. It stores nothing but token counts; `mark_for_cleanup` carries one out."""
 
     drafts: Drafts
 
     async def offers(self, request: PageRequest) -> CleanupOffers:
-        """The history settings of the query and the conversation count, as for the next message.
-        Raises NotFound, or PromptTooLarge where not even an empty message has room."""
+        """Offer each strategy under the history settings of the query and the conversation, as for
+        the next message. Raises NotFound, or PromptTooLarge where not even an empty message has
+        room."""
         slug = await agent_of(owner=request.owner, conversation=request.conversation)
         context = await self.drafts.context(replace(request, agent=slug))
         decider = self.drafts.decider
@@ -102,7 +100,7 @@ class CleanupPreview:
         loaded = await decider.with_counts(context, loaded)
         decision = await decider.preview(context, loaded)
         # A long conversation takes 8 us a message.
-        older = await asyncio.to_thread(lambda: list(_older(loaded.transcript, decision)))
+        older = await asyncio.to_thread(lambda: list(_older_turns(loaded.transcript, decision)))
         fixed = sum(part.tokens for part in decision.parts if part.name in ALWAYS)
         low, room = context.settings.low_water.value, window.room - fixed
         return CleanupOffers(
@@ -113,8 +111,8 @@ class CleanupPreview:
         )
 
     async def choose(self, request: PageRequest, strategy: str) -> tuple[int, ...]:
-        """The turns that a strategy would unload, by their first messages. Raises BadCommand for
-        one that there isn't, Refused where there is no cache, and what `offers` does."""
+        """Return the turns that a strategy would unload, by their first messages. Raises BadCommand
+        for one that there isn't, Refused where there is no cache, and what `offers` does."""
         if problem := unknown_strategy(strategy):
             raise BadCommand(problem)
         found = await self.offers(request)
@@ -123,35 +121,40 @@ class CleanupPreview:
         return next(offer.turns for offer in found.offers if offer.name == strategy)
 
 
-def _older(transcript: Transcript, decision: Decision) -> Iterator[_Older]:
-    """Every turn that may be sent at all, oldest first: with a policy or another."""
-    may = {entry.seq for entry in selectable_entries(transcript)}
-    along = [(run.first, run.last) for run in decision.layout if isinstance(run, StoredRun)]
-    said = [entry for entry in transcript.entries if entry.message.role != "system"]
-    for turn in split_turns(said)[:-1]:
-        usable = [entry for entry in turn.entries if entry.seq in may]
+def _older_turns(transcript: Transcript, decision: Decision) -> Iterator[_OlderTurn]:
+    """Yield every turn that some policy may send, oldest first."""
+    sendable = {entry.seq for entry in selectable_entries(transcript)}
+    sent_runs = [(run.first, run.last) for run in decision.layout if isinstance(run, StoredRun)]
+    entries = [entry for entry in transcript.entries if entry.message.role != "system"]
+    for turn in split_turns(entries)[:-1]:
+        usable = [entry for entry in turn.entries if entry.seq in sendable]
         if usable:
-            sent = any(first <= e.seq <= last for e in usable for first, last in along)
-            goes_along = sent or turn.entries[0].seq in decision.unloads
-            yield _Older(turn, sum(tokens_of(e.message) for e in usable), goes_along)
+            first = turn.entries[0].seq
+            in_a_run = any(low <= e.seq <= high for e in usable for low, high in sent_runs)
+            yield _OlderTurn(
+                first=first,
+                tokens=sum(tokens_of(e.message) for e in usable),
+                spared=is_pinned(turn),
+                messages=len(turn.entries),
+                sent=in_a_run or first in decision.unloads,
+            )
 
 
-def _offer(name: str, older: list[_Older], *, low_water: int, room: int) -> CleanupOffer:
-    along = [one for one in older if one.goes_along]
-    gone = unload(name, [one.held for one in along], room=room, low_water=low_water)
-    last = max(gone, default=0)
-    goes = [
-        one
-        for one in older
-        if one.held.first in gone
-        or (not one.goes_along and one.held.first < last and not one.held.spared)
+def _offer(name: str, older: list[_OlderTurn], *, low_water: int, room: int) -> CleanupOffer:
+    sent = [turn for turn in older if turn.sent]
+    by_strategy = unload(name, sent, room=room, low_water=low_water)
+    last = max(by_strategy, default=0)
+    unloaded = [
+        turn
+        for turn in older
+        if turn.first in by_strategy or (not turn.sent and turn.first < last and not turn.spared)
     ]
-    freed = sum(one.tokens for one in goes if one.goes_along)
+    freed = sum(turn.tokens for turn in unloaded if turn.sent)
     return CleanupOffer(
         name=name,
         words=say(STRATEGIES[name].words),
-        turns=tuple(one.held.first for one in goes),
-        messages=sum(len(one.turn.entries) for one in goes),
+        turns=tuple(turn.first for turn in unloaded),
+        messages=sum(turn.messages for turn in unloaded),
         tokens=freed,
-        enough=sum(one.tokens for one in along) - freed <= room,
+        enough=sum(turn.tokens for turn in sent) - freed <= room,
     )

@@ -1,4 +1,4 @@
-"""The table of saved slots of the engine."""
+"""Defines the table of saved slots of the engine."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from django.db import models
 
 
 class KvSession(models.Model):
-    """One slot of the engine that was saved to a file: the fields of `kv.Session`.
+    """Stores one slot of the engine that was saved to a file: the fields of `books.Session`.
 
     `key` is the conversation's id, or names the beginning that an agent's conversations share.
     `ids` are the tokens in its cells, `spans` the messages that they belong to. It holds the whole

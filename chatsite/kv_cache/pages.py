@@ -30,8 +30,8 @@ MAX_TURNS = 10_000
 
 @takes("GET")
 async def cache_view(request: HttpRequest, id: UUID) -> HttpResponse:
-    """What the cache holds. `query` is the page's query string: it determines what the next message
-    is sent with, and so what a cleanup would unload."""
+    """Show what the cache holds. `query` is the page's query string: it determines what the next
+    message is sent with, and so what a cleanup would unload."""
     site, owner, page = await _page_request(request, id, request.GET.get("query", ""), panel=True)
     books = await cache_books(owner=owner, conversation=page.conversation)
     page = replace(page, agent=books.agent, model=books.model)
@@ -41,7 +41,8 @@ async def cache_view(request: HttpRequest, id: UUID) -> HttpResponse:
 
 @takes("POST")
 async def clean_cache(request: HttpRequest, id: UUID) -> HttpResponse:
-    """`{"strategy": "removeOldestMessages"}` and the page's `query`: unload what it would."""
+    """Unload what a strategy would; `{"strategy": "removeOldestMessages"}` and the page's
+    `query`."""
     body = json_fields(request)
     strategy = body.get("strategy")
     if not isinstance(strategy, str):
@@ -59,8 +60,8 @@ async def clean_cache(request: HttpRequest, id: UUID) -> HttpResponse:
 
 @takes("POST")
 async def bring_back_unloaded(request: HttpRequest, id: UUID) -> HttpResponse:
-    """`{"turns": [3, 7]}`, the sequence numbers of user messages; `{}` for all turns. Allowed to
-    the owner also without the panel, since cleanups run by themselves too."""
+    """Load unloaded turns again; `{"turns": [3, 7]}`, the sequence numbers of user messages, or
+    `{}` for all. Allowed to the owner also without the panel: cleanups run by themselves too."""
     body = json_fields(request)
     turns = _turn_numbers(body["turns"]) if "turns" in body else None
     site, owner, page = await _page_request(request, id, "", panel=False)
@@ -91,7 +92,7 @@ async def _page_request(
 
 
 async def _offered(site: Site, page: PageRequest) -> tuple[bool, CleanupOffers]:
-    """Whether the model has a cache to show, and what each cleanup would unload."""
+    """Return whether the model has a cache to show, and what each cleanup would unload."""
     available = False
     try:
         offered = await site.cleanups.offers(page)
@@ -147,10 +148,10 @@ async def _answer_change(
     return JsonResponse({**totals, "status": status})
 
 
-def _turn_numbers(said: object) -> list[int]:
-    if isinstance(said, list) and len(said) <= MAX_TURNS:
-        turns = [turn for turn in said if type(turn) is int and 0 < turn < 2**31]
-        if len(turns) == len(said):
+def _turn_numbers(given: object) -> list[int]:
+    if isinstance(given, list) and len(given) <= MAX_TURNS:
+        turns = [turn for turn in given if type(turn) is int and 0 < turn < 2**31]
+        if len(turns) == len(given):
             return turns
     raise BadCommand(
         say(

@@ -29,13 +29,13 @@ REUSE = ("expected", "reused", "evaluated", "origin")
 
 @reading
 def cache_books(*, owner: Owner, conversation: str) -> CacheBooks:
-    """Raises NotFound unless the conversation is this owner's."""
+    """Read a conversation's places in the cache. Raises NotFound unless it is this owner's."""
     row = owned_conversation(owner, conversation)
     saved = _saved_file(row)
     rows = _cached_messages(row, IN_CACHE) | _cached_messages(row, CLEANED_UP)
     if saved is not None:
-        known = {one.id for one in rows.values()}
-        rows |= _messages_with(row, [id for id in saved.places if _is_id(id) and id not in known])
+        read = {one.id for one in rows.values()}
+        rows |= _messages_with(row, [id for id in saved.places if _is_id(id) and id not in read])
     receipt: Mapping[str, Any] = (row.last_turn.receipt if row.last_turn else None) or {}
     return CacheBooks(
         agent=row.agent,
@@ -49,7 +49,7 @@ def cache_books(*, owner: Owner, conversation: str) -> CacheBooks:
 
 @reading
 def totals_of(*, owner: Owner, conversation: str, ids: Sequence[str]) -> dict[str, Any]:
-    """Totals of these messages, as far as they are on the path: `turns` are the sequence numbers
+    """Add up these messages, as far as they are on the path: `turns` are the sequence numbers
     of their user messages, `messages` and `tokens` are counts. Raises NotFound."""
     row = owned_conversation(owner, conversation)
     rows = _messages_with(row, ids).values()
@@ -57,14 +57,14 @@ def totals_of(*, owner: Owner, conversation: str, ids: Sequence[str]) -> dict[st
 
 
 def _messages_with(row: Conversation, ids: Sequence[str]) -> dict[int, CachedMessage]:
-    found: dict[int, CachedMessage] = {}
+    messages: dict[int, CachedMessage] = {}
     for some in in_batches([key(uuid.UUID(id)) for id in ids]):
-        found |= _cached_messages(row, f"id IN ({placeholders(some)})", *some)
-    return found
+        messages |= _cached_messages(row, f"id IN ({placeholders(some)})", *some)
+    return messages
 
 
 def _cached_messages(row: Conversation, condition: str, *values: Any) -> dict[int, CachedMessage]:
-    """By sequence number: the messages of the path that fulfil the condition."""
+    """Return the messages of the path that fulfil the condition, by sequence number."""
     return {
         seq: CachedMessage(
             id=str(id if isinstance(id, uuid.UUID) else uuid.UUID(id)),
@@ -84,19 +84,19 @@ def _cached_messages(row: Conversation, condition: str, *values: Any) -> dict[in
 
 
 def _saved_file(row: Conversation) -> SavedFile | None:
-    found = KvSession.objects.filter(key=str(row.id)).only("spans", "size", "created").first()
-    if found is None:
+    session = KvSession.objects.filter(key=str(row.id)).only("spans", "size", "created").first()
+    if session is None:
         return None
     places: dict[str, tuple[int, int]] = {}
     start = 0
-    for name, size in found.spans:
+    for name, size in session.spans:
         places.setdefault(name, (start, size))
         start += size
-    return SavedFile(bytes=found.size, at=found.created, cells=start, places=places)
+    return SavedFile(bytes=session.size, at=session.created, cells=start, places=places)
 
 
 def _reuse_by_turn(row: Conversation) -> Iterator[dict[str, Any]]:
-    """The newest turns, oldest first, with what each reused of the cache."""
+    """Yield the newest turns, oldest first, with what each reused of the cache."""
     turns = Turn.objects.filter(conversation=row, receipt__isnull=False).order_by("-number")
     for number, receipt in reversed(turns.values_list("number", "receipt")[:TURNS]):
         stored = receipt or {}

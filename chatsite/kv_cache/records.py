@@ -16,7 +16,7 @@ Kind = Literal["head", "message", "other"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CachedMessage:
-    """A message of the path that is in the cache or was unloaded from it.
+    """Holds a message of the path that is in the cache or was unloaded from it.
 
     `start` is its first cell, -1 where it is in none; `size` is in cells, -1 where unknown.
     """
@@ -34,7 +34,8 @@ class CachedMessage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StripSegment(Record):
-    """A run of cells in the panel's strip, or a message without cells; `seq` 0 is no message."""
+    """Holds a run of cells in the panel's strip, or a message without cells; `seq` 0 is no
+    message."""
 
     key: str
     seq: int
@@ -48,8 +49,8 @@ class StripSegment(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SavedFile:
-    """The file of a saved slot: its bytes, its time, how many cells it holds, and for each message
-    its first cell and size."""
+    """Describes the file of a saved slot: its bytes, its time, how many cells it holds, and for
+    each message its first cell and size."""
 
     bytes: int
     at: datetime
@@ -62,7 +63,8 @@ class SavedFile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CacheBooks:
-    """`rows` are ordered by sequence number; `saved` is None where nothing is saved.
+    """Holds what the panel shows. `rows` are ordered by sequence number; `saved` is None where
+    nothing is saved.
 
     `turns` are the newest ones whose receipt tells what they reused, oldest first. `head` is the
     number of messages before the first turn in the last request.
@@ -80,7 +82,7 @@ class CacheBooks:
         return message_totals(row for row in self.rows if row.status != LOADED)
 
     def strip(self, *, place: str, used: int) -> tuple[StripSegment, ...]:
-        """The `used` cells of the slot, or of the file where `place` is "saved", in order.
+        """Return the `used` cells of the slot, or of the file where `place` is "saved", in order.
 
         Unloaded messages are at their place in the conversation. With "none" no message has cells.
         """
@@ -93,14 +95,14 @@ class CacheBooks:
 
 
 def message_totals(rows: Iterable[CachedMessage]) -> dict[str, int]:
-    """The number of turns, messages and tokens, for a sentence."""
+    """Count turns, messages and tokens."""
     counted = list(rows)
     turns = len({row.turn for row in counted})
     return {"turns": turns, "messages": len(counted), "tokens": sum(row.tokens for row in counted)}
 
 
 def _moved_to(row: CachedMessage, place: tuple[int, int] | None) -> CachedMessage:
-    """The message with other cells than its columns say, or with none."""
+    """Return the message with other cells than its columns say, or with none."""
     start, size = place or (-1, row.size)
     status = LOADED if row.status == LOADED else MARKED if place else UNLOADED
     return replace(row, start=start, size=size, status=status)
@@ -124,7 +126,7 @@ def _segments(rows: Sequence[CachedMessage], used: int, head: str) -> Iterator[S
 
 
 def _other_segment(start: int, end: int, head: str) -> StripSegment:
-    """Cells that hold no message of the path."""
+    """Return a segment of cells that hold no message of the path."""
     return StripSegment(
         key="",
         seq=0,

@@ -19,7 +19,8 @@ from chatsite.storage import reading, writing
 
 @reading
 def read_session(*, key: str) -> Session | None:
-    """None where nothing is saved under this key, or the row contradicts itself."""
+    """Return the session; None where nothing is saved under this key, or the row contradicts
+    itself."""
     row = KvSession.objects.filter(key=key).first()
     if row is None:
         return None
@@ -45,8 +46,11 @@ def save_session(
     False, and nothing is stored, where the conversation was deleted, or text of it was changed or
     deleted since its last answer: the file may hold that text, so the caller must delete it.
     """
-    if conversation is not None and not _is_unchanged(conversation):
-        return False
+    if conversation is not None:
+        # Every change of text sets `last_turn` to None.
+        rows = Conversation.objects.select_for_update().exclude(last_turn=None)
+        if not rows.filter(id=uuid.UUID(conversation), deleted=None).exists():
+            return False
     values = {
         "conversation_id": conversation and uuid.UUID(conversation),
         "fingerprint": session.fingerprint,
@@ -64,13 +68,13 @@ def save_session(
 
 @writing
 def touch_session(*, key: str, used: datetime | None = None) -> None:
-    """Record its use: the least recently used are deleted first."""
+    """Store the time of its use: the least recently used are deleted first."""
     KvSession.objects.filter(key=key).update(used=used or timezone.now())
 
 
 @writing
 def drop_sessions(*, keys: Iterable[str]) -> tuple[str, ...]:
-    """Delete these rows; the names of their files."""
+    """Delete these rows, and return the names of their files."""
     rows = KvSession.objects.filter(key__in=list(keys))
     files = tuple(rows.values_list("file", flat=True))
     rows.delete()
@@ -79,29 +83,23 @@ def drop_sessions(*, keys: Iterable[str]) -> tuple[str, ...]:
 
 @reading
 def list_sessions() -> list[SessionFile]:
-    """Key, size and last use of every saved slot, for `kv_cache.outdated`."""
+    """List key, size and last use of every saved slot, for `books.outdated`."""
     rows = KvSession.objects.values_list("key", "size", "used")
     return [SessionFile(key, size, used.timestamp()) for key, size, used in rows]
 
 
 @reading
 def session_files() -> frozenset[str]:
-    """The names of the files that have a row."""
+    """Return the names of the files that have a row."""
     return frozenset(KvSession.objects.values_list("file", flat=True))
 
 
 def delete_saved_sessions(*, conversations: Collection[uuid.UUID], **signal: Any) -> None:
-    """Receives `text_changed`: a saved slot holds the text. One that is being saved at this moment
+    """Receive `text_changed`: a saved slot holds the text. One that is being saved at this moment
     is refused afterwards, because `last_turn` is None."""
     KvSession.objects.filter(conversation__in=conversations).delete()
 
 
-def _is_unchanged(conversation: str) -> bool:
-    """Whether no text changed since the last answer: every change sets `last_turn` to None."""
-    rows = Conversation.objects.select_for_update().filter(id=uuid.UUID(conversation), deleted=None)
-    return rows.exclude(last_turn=None).exists()
-
-
 def _ids(stored: bytes) -> tuple[int, ...]:
-    """() where the bytes aren't a sequence of 4-byte integers."""
+    """Read the token ids; () where the bytes aren't a sequence of 4-byte integers."""
     return struct.unpack(f"<{len(stored) // 4}i", stored) if len(stored) % 4 == 0 else ()

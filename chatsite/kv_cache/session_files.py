@@ -18,7 +18,7 @@ _UNCLAIMED_SECONDS = 600.0
 
 
 class UnusableFile(Exception):
-    """Why a file isn't used, as the end of a sentence."""
+    """Says why a file isn't used, as the end of a sentence."""
 
 
 class SessionFolder:
@@ -30,7 +30,7 @@ class SessionFolder:
         self._sound: set[str] = set()
 
     def checked(self, name: str) -> tuple[int, str]:
-        """Size and checksum; raises OSError.
+        """Return size and checksum. Raises OSError.
 
         The checksum finds damage, not attacks, which would need access to the folder: CRC-32 takes
         0.4 to 1 ms a megabyte, SHA-256 twice that, BLAKE2 four times.
@@ -44,7 +44,7 @@ class SessionFolder:
         return size, f"crc32:{checksum:08x}"
 
     def measure(self, session: Session) -> None:
-        """Raises UnusableFile for a foreign name, a missing file and a wrong size: a file that was
+        """Raise UnusableFile for a foreign name, a missing file and a wrong size: a file that was
         cut short would end the engine's process."""
         if not FILE_NAME.fullmatch(session.file):
             raise UnusableFile("it isn't one of ours")
@@ -62,10 +62,10 @@ class SessionFolder:
         if session.file in self._sound:
             return
         try:
-            found = self.checked(session.file)
+            measured = self.checked(session.file)
         except OSError as error:
             raise UnusableFile(f"it can't be read ({error.strerror})") from None
-        if found != (session.size, session.digest):
+        if measured != (session.size, session.digest):
             raise UnusableFile("its content isn't what was written")
         self.trust(session.file)
 
@@ -95,7 +95,7 @@ class SessionFolder:
                 log.warning("the saved cache %s can't be removed: %s", name, error.strerror)
 
     def _written(self) -> dict[str, float]:
-        """Our files with the time of writing; {} where there is no folder."""
+        """Return our files with the time of writing; {} where there is no folder."""
         try:
             paths = [path for path in self.path.iterdir() if FILE_NAME.fullmatch(path.name)]
             return {path.name: path.stat().st_mtime for path in paths}

@@ -26,18 +26,18 @@ KEPT = 16
 
 
 class TrimmableCache(Protocol):
-    """The provider whose cache it is."""
+    """Names what trimming ahead asks of the provider whose cache it is."""
 
     def can_trim(self, conversation: str) -> bool: ...
 
     async def trim(self, conversation: str, messages: Sequence[Message]) -> None:
-        """`messages` are its next request, with an empty message at the end. Returns before it is
-        done. Raises ProviderError."""
+        """Begin to cut out what the next request, `messages` with an empty one at the end, won't
+        have. Raises ProviderError."""
         ...
 
 
 class TrimAhead:
-    """Built once by `wiring`. `running` says whether an answer is being written somewhere."""
+    """Trims after answers. `running` says whether an answer is being written somewhere."""
 
     def __init__(
         self,
@@ -65,15 +65,15 @@ class TrimAhead:
         self.changed(conversation)
 
     def changed(self, conversation: str) -> None:
-        """The conversation's next request has changed; returns at once."""
+        """Begin again, since the conversation's next request has changed; returns at once."""
         self.give_way(conversation)
         if conversation in self._last:
             task = asyncio.create_task(self._trim(self._last[conversation]))
             self._trimming[conversation] = task
-            task.add_done_callback(lambda done: self._ended(conversation, done))
+            task.add_done_callback(lambda done: self._forget_task(conversation, done))
 
     def give_way(self, conversation: str) -> None:
-        """A turn begins there: its own request will trim the cache."""
+        """Stop trimming for a turn that begins: its own request will trim the cache."""
         if task := self._trimming.pop(conversation, None):
             task.cancel()
 
@@ -81,7 +81,7 @@ class TrimAhead:
         for conversation in list(self._trimming):
             self.give_way(conversation)
 
-    def _ended(self, conversation: str, task: asyncio.Task[None]) -> None:
+    def _forget_task(self, conversation: str, task: asyncio.Task[None]) -> None:
         if self._trimming.get(conversation) is task:
             del self._trimming[conversation]
 

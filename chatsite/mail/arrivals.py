@@ -17,7 +17,7 @@ from chatsite.mail.addresses import address_owner
 from chatsite.mail.answers import notices_to
 from chatsite.mail.incoming.admission import Admission, Kind, admit
 from chatsite.mail.incoming.authentication import own_results
-from chatsite.mail.incoming.contents_reader import ContentsReader
+from chatsite.mail.incoming.contents_reader import ContentsReader, UnreadableMail
 from chatsite.mail.incoming.reading import (
     BROKEN,
     MailHead,
@@ -67,7 +67,7 @@ class Arrivals:
             heading = await asyncio.to_thread(read_head, head)
             self._warn_of_two_verdicts(heading)
             return await self._admit(heading, size=size, fetch=fetch)
-        except (*BROKEN, MemoryError, Unreadable) as error:
+        except (*BROKEN, MemoryError, UnreadableMail) as error:
             logger.error("a mail is refused: it can't be read (%s)", type(error).__name__)
             digest = sha256(head).hexdigest()
             unreadable = Mail(key=digest, message_id=f"{digest}@unreadable")

@@ -14,7 +14,7 @@ from chatsite.files.folder import Folder, safe_name
 from chatsite.files.intake import Intake
 from chatsite.mail.answers import keep_mail_files, thread_has_file
 from chatsite.mail.incoming.contents import AttachedFile
-from chatsite.mail.incoming.contents_reader import ContentsReader
+from chatsite.mail.incoming.contents_reader import ContentsReader, UnreadableMail
 from chatsite.mail.models import Mail
 from chatsite.messages import MAX_ATTACHMENTS
 from chatsite.wording import say
@@ -56,7 +56,7 @@ class AttachedFiles:
         try:
             data = await asyncio.to_thread(self.folder.path(str(mail.id)).read_bytes)
             files = (await self.reader.read(data)).files
-        except (FileNotFoundError, Unreadable):
+        except (FileNotFoundError, UnreadableMail):
             return []  # they could be read when the mail came
         return [
             file

@@ -108,7 +108,7 @@ class Snapshots:
         reader.join(generation)
         return generation.view(user_message=user)
 
-    def engine(self, agent: str, model: str = "", *, staff: bool = False) -> Engine:
+    def engine(self, agent: str, model: str = "", *, staff: bool = False) -> EngineStatus:
         """Return whether the provider can answer now: that of `model`, or the agent's own for "".
 
         Every open page asks again and again, most of them for the same one.

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from chatsite.conversations.copies import copy_path, read_for_copy
-from chatsite.conversations.files.export import read_export, write_export
-from chatsite.conversations.imports.imports import import_conversation
+from chatsite.conversations.files.export import write_export
 from chatsite.conversations.lifecycle import delete_conversation, undelete_conversation
 from chatsite.conversations.path.marks import bookmark_message
 from chatsite.conversations.path.queries import whole_path
@@ -14,6 +13,7 @@ from chatsite.conversations.search.text_search import FEW, bookmarked_messages
 from chatsite.conversations.versions.deletions import delete_message, restore_message
 from chatsite.errors import NotFound
 from tests.conversations.builders import ADA, BOB, messages, new_id, row, shown_messages, talk
+from tests.imported import import_conversation, read_export
 
 pytestmark = pytest.mark.django_db
 

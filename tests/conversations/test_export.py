@@ -9,9 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chatsite.conversations.files.export import original_metadata, read_export, write_export
+from chatsite.conversations.files.export import original_metadata, write_export
 from chatsite.conversations.files.export_format import FORMAT, VERSION
-from chatsite.conversations.imports.imports import import_conversation
 from chatsite.conversations.models import Conversation
 from chatsite.conversations.path import marks, queries
 from chatsite.conversations.path.cache_places import bring_back_turns, mark_turns, place_books
@@ -24,6 +23,7 @@ from chatsite.messages import Attachment, Message, ToolCall
 from chatsite.views import ConversationView
 from tests.conversations.builders import ADA, begin, messages, new_id, row, talk
 from tests.examples import some
+from tests.imported import import_conversation, read_export
 
 text = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=40)
 visible_text = text.filter(str.strip)

@@ -56,7 +56,7 @@ def test_a_deleted_conversation_is_purged_with_its_files_after_an_hour(
 
 
 def test_a_long_conversation_is_removed_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("chatsite.conversations.lifecycle.CHUNK", 3)
+    monkeypatch.setattr("chatsite.conversations.lifecycle.ROWS", 3)
     gone = new_id()
     talk(gone, 5)
     Turn.objects.filter(number=5).update(asked=Message.objects.filter(seq=1).get())

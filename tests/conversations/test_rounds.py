@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 from pytest_django import DjangoAssertNumQueries
 
-from chatsite.conversations.files.export import read_export, write_export
+from chatsite.conversations.files.export import write_export
 from chatsite.conversations.models import Message
 from chatsite.conversations.path import loading, queries
 from chatsite.conversations.records import Checkpoint, StartedTurn
@@ -32,6 +32,7 @@ from tests.conversations.builders import (
     tool_call_message,
     tool_result,
 )
+from tests.imported import read_export
 
 
 def in_a_round(*names: str) -> tuple[str, StartedTurn, tuple[DomainMessage, ...]]:

@@ -14,7 +14,8 @@ from hypothesis.extra.django import TestCase
 
 from chatsite.conversations import lifecycle as maintenance
 from chatsite.conversations.database.columns import fetch
-from chatsite.conversations.imports.imports import add_imported, begin_import, import_conversation
+from chatsite.conversations.files.export import ImportedPart
+from chatsite.conversations.imports.imports import add_imported, begin_import
 from chatsite.conversations.lifecycle import (
     clear_conversation,
     delete_conversation,
@@ -40,6 +41,7 @@ from tests.conversations.builders import (
     user_message,
 )
 from tests.examples import some
+from tests.imported import import_conversation
 
 pytestmark = pytest.mark.django_db
 
@@ -250,7 +252,9 @@ class TestWhatLeaves:
 
     def test_an_import_that_is_given_up(self) -> None:
         id = begin_import.here(owner=ADA, agent="demo", title="Otters")
-        add_imported.here(conversation=id, messages=[user_message("Otters swim.")])
+        add_imported.here(
+            conversation=id, part=ImportedPart(messages=[user_message("Otters swim.")])
+        )
         assert search("otters").hits == () and indexed("otters") == 2
         remove_imports.here(conversation=id)
         assert indexed("otters") == 0

@@ -5,9 +5,6 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from chatsite.history.path.transcript import Entry
-from chatsite.history.path.transcript import PathTurn
-
 from chatsite.history.path.transcript import Entry, PathTurn
 from chatsite.history.policies.base import TriageTerms
 from chatsite.history.settings.resolve import resolve

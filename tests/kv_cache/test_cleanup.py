@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -10,14 +12,21 @@ from chatsite.errors import BadSetting
 from chatsite.kv_cache.cleanup import (
     DEFAULT,
     STRATEGIES,
-    OlderTurn,
     make_room,
     resolve_cleanup,
     unload,
 )
 from tests.kv_cache.examples import repeatable
 
+
 # Five older turns; a mark spares the second.
+@dataclass(frozen=True, slots=True)
+class OlderTurn:
+    first: int
+    tokens: int
+    spared: bool
+
+
 TURNS = [
     OlderTurn(1, 100, False),
     OlderTurn(3, 50, True),

@@ -18,7 +18,6 @@ from hypothesis.extra.django import TestCase
 from chatsite.conversations import lifecycle as maintenance
 from chatsite.conversations.database import statements
 from chatsite.conversations.database.columns import key
-from chatsite.conversations.imports.imports import import_conversation
 from chatsite.conversations.lifecycle import (
     clear_conversation,
     delete_conversation,
@@ -51,6 +50,7 @@ from chatsite.kv_cache.saved_sessions import (
 from chatsite.messages import Message as DomainMessage
 from chatsite.storage import Unit
 from tests.conversations.builders import ADA, BOB, begin, end, messages, new_id, retry, talk
+from tests.imported import import_conversation
 
 Books = dict[int, tuple[int, int, int]]
 ABSENT = (-1, -1, 1)

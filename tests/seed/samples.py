@@ -7,8 +7,7 @@ from collections.abc import Awaitable, Callable
 
 from PIL import Image, ImageDraw
 
-from chatsite.conversations.files.export import read_export, write_export
-from chatsite.conversations.imports.imports import import_conversation
+from chatsite.conversations.files.export import write_export
 from chatsite.conversations.lifecycle import delete_conversation
 from chatsite.conversations.path.added_messages import add_message
 from chatsite.conversations.path.marks import exclude_message, forget_above_message, pin_message
@@ -22,6 +21,7 @@ from chatsite.conversations.turn.rounds import save_checkpoints
 from chatsite.errors import ProviderError
 from chatsite.history import Everything
 from chatsite.messages import Message, TokenCount
+from tests.imported import import_conversation, read_export
 from tests.seed.scripted_provider import Answer
 from tests.seed.seeder import Seeder, new_id
 

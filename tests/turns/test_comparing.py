@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from chatsite.conversations.imports.imports import import_conversation
 from chatsite.conversations.models import Message as Row
 from chatsite.conversations.models import Turn
 from chatsite.errors import NotFound
@@ -20,6 +19,7 @@ from chatsite.turns.context.drafts import Draft
 from chatsite.turns.context.turn_context import Contexts, PageRequest
 from chatsite.turns.what_if.comparison import PolicyComparison
 from tests.conversations.builders import ADA, BOB, new_id, row
+from tests.imported import import_conversation
 from tests.turns.conftest import World
 
 

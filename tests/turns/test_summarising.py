@@ -11,7 +11,6 @@ import pytest
 from django.db import connections
 
 from chatsite import storage
-from chatsite.conversations.imports.imports import import_conversation
 from chatsite.conversations.lifecycle import clear_conversation, delete_conversation
 from chatsite.conversations.models import Summary
 from chatsite.conversations.path import marks
@@ -35,6 +34,7 @@ from chatsite.turns.turns import Turns
 from tests.conversations.builders import ADA, messages, new_id, run_in_threads, talk
 from tests.fakes.openai_provider import provider_at
 from tests.fakes.openai_server import FakeOpenAI
+from tests.imported import import_conversation
 from tests.turns.conftest import template
 
 LONG = "An answer with forty words and more, so that three turns fill the budget. " * 8

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -27,48 +27,31 @@ from chatsite.kv_cache.books import LOADED, UNLOADED
 from chatsite.messages import Attachment, Message, ToolCall
 from chatsite.wording import say
 
-KEPT = tuple(name for name in Attachment.__slots__ if name != "id")
+ATTACHMENT_FIELDS = tuple(name for name in Attachment.__slots__ if name != "id")
 # Not a provider's name, since it has a blank in it.
 _ELSEWHERE = "from a file"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ImportedConversation:
-    """A file that was read. Its messages get new ids, so that a file can be restored repeatedly.
+class ImportedPart:
+    """Holds some of the messages of an imported conversation, with their marks.
 
-    No message is in the cache; unloaded ones stay unloaded. `pinned`, `excluded`, `bookmarked` and
-    `unanswered` are ids. The first `forget_above` messages are above the marker. `quoted` holds, by
-    the id of a message, the places of those that were quoted before its question. `settings` are
-    those of the last turn, None where the file has none; `history` is the choice that was kept.
+    No message is in the cache; unloaded ones stay unloaded. `pinned`, `excluded` (disjoint),
+    `bookmarked` and `unanswered` (questions whose answer failed) are ids. `quoted` holds, by the id
+    of a message, the places in the file, from 0, of those that were quoted before its question.
     """
 
-    agent: str
-    title: str
-    messages: tuple[Message, ...]
-    pinned: frozenset[str] = frozenset()
-    excluded: frozenset[str] = frozenset()
-    bookmarked: frozenset[str] = frozenset()
-    unanswered: frozenset[str] = frozenset()
-    forget_above: int = 0
+    messages: Sequence[Message]
+    pinned: Collection[str] = ()
+    excluded: Collection[str] = ()
+    bookmarked: Collection[str] = ()
+    unanswered: Collection[str] = ()
     quoted: Mapping[str, Sequence[int]] = field(default_factory=dict)
-    settings: SavedSettings | None = None
-    history: Mapping[str, str] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ImportedPart:
-    """Some of the messages of an imported conversation, with their marks."""
-
-    messages: tuple[Message, ...]
-    pinned: frozenset[str]
-    excluded: frozenset[str]
-    bookmarked: frozenset[str]
-    unanswered: frozenset[str]
-    quoted: Mapping[str, Sequence[int]]
 
 
 def write_export(whole: WholePath, *, cleanup: str = "") -> bytes:
-    """The conversation's active path as indented JSON, UTF-8; `cleanup` is the cache's strategy."""
+    """Write the conversation's active path as indented JSON, UTF-8; `cleanup` is the cache's
+    strategy."""
     receipt = show_receipt(whole.receipt or {})
     books = _books(whole.entries)
     places = {entry.seq: place for place, entry in enumerate(whole.entries)}
@@ -92,21 +75,21 @@ def write_export(whole: WholePath, *, cleanup: str = "") -> bytes:
 
 
 def _settings(receipt: Mapping[str, Any], cleanup: str) -> SavedSettings | None:
-    said = receipt.get("settings")
-    if not said:
+    settings = receipt.get("settings")
+    if not settings:
         return None
-    said = {**said, **said.get("conversation", {})}
+    settings = {**settings, **settings.get("conversation", {})}
     values = {
-        name: said[name]["value"]
+        name: settings[name]["value"]
         for name in ROWS
-        if name in said
-        and (name in SavedSettings.model_fields or said[name]["source"] != "built in")
+        if name in settings
+        and (name in SavedSettings.model_fields or settings[name]["source"] != "built in")
     }
     return SavedSettings(**values, cleanup=cleanup)
 
 
 def _books(entries: Sequence[Entry]) -> list[SavedBook]:
-    """Places are left out where they contradict each other: such a file would be refused."""
+    """Leave places out where they contradict each other: such a file would be refused."""
     messages = [entry.message for entry in entries]
     books = [_book(one.kv_size, one.kv_start_position, one.kv_status) for one in messages]
     if not places_fault(books):
@@ -127,7 +110,7 @@ def _saved(
         content=message.content,
         reasoning=message.reasoning,
         attachments=[
-            SavedAttachment(**{name: getattr(item, name) for name in KEPT})
+            SavedAttachment(**{name: getattr(item, name) for name in ATTACHMENT_FIELDS})
             for item in message.attachments
         ],
         calls=[
@@ -147,27 +130,8 @@ def _saved(
     )
 
 
-def read_export(content: bytes) -> ImportedConversation:
-    """Raises BadRestore with the place and the reason; nothing is stored then."""
-    saved = check_export(content)
-    part = import_part(saved.messages)
-    return ImportedConversation(
-        agent=saved.agent,
-        title=title_of(saved),
-        messages=part.messages,
-        pinned=part.pinned,
-        excluded=part.excluded,
-        bookmarked=part.bookmarked,
-        unanswered=part.unanswered,
-        forget_above=saved.forget_above,
-        quoted=part.quoted,
-        settings=saved.settings,
-        history=saved.history,
-    )
-
-
 def check_export(content: bytes) -> SavedConversation:
-    """The file as it was read, checked as a whole. Raises BadRestore."""
+    """Read a file, and check it as a whole. Raises BadRestore."""
     saved = parse_export(content)
     History().restore([_message(item) for item in saved.messages])
     return saved
@@ -178,7 +142,7 @@ def title_of(saved: SavedConversation) -> str:
 
 
 def import_part(saved: Sequence[SavedMessage]) -> ImportedPart:
-    """Some messages of a file that was checked, under new ids."""
+    """Give some messages of a checked file new ids, so that a file can be imported repeatedly."""
     messages = tuple(_message(item) for item in saved)
     pairs = list(zip(messages, saved, strict=True))
     return ImportedPart(
@@ -204,7 +168,10 @@ def _message(item: SavedMessage) -> Message:
         ),
         calls=tuple(ToolCall(**each.model_dump()) for each in item.calls),
         call_id=item.call_id,
-        metadata=_engines_own(item) or wrap_foreign_metadata(item.metadata),
+        # Under no provider's name, so that no provider sends what the author of a file wrote. A
+        # signature of another installation is worthless here anyway.
+        metadata=_engines_own(item)
+        or (json.dumps({_ELSEWHERE: item.metadata}) if item.metadata else ""),
         source=item.source,
         speaker=item.speaker,
         kv_status=LOADED if item.kv.status == LOADED else UNLOADED,
@@ -212,49 +179,47 @@ def _message(item: SavedMessage) -> Message:
 
 
 def _engines_own(item: SavedMessage) -> str:
-    """An answer's token ids, "" where they aren't well formed. No other metadata is taken over
-    unwrapped: the engine checks that the ids decode to the answer's own text."""
+    """Return an answer's token ids, "" where they aren't well formed. No other metadata is taken
+    over unwrapped: the engine checks that the ids decode to the answer's own text."""
     if item.role != "assistant" or not item.metadata:
         return ""
     try:
-        said = json.loads(item.metadata)
-        engine = said.pop("engine")
+        metadata = json.loads(item.metadata)
+        engine = metadata.pop("engine")
         model, ids = engine.pop("model"), engine.pop("ids")
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return ""
     # A token is at least one byte of the text.
     most = len((item.content or "").encode())
     sound = isinstance(ids, list) and 0 < len(ids) <= most and isinstance(model, str)
-    if said or engine or not sound or not all(type(id) is int and 0 <= id < 2**31 for id in ids):
+    if (
+        metadata
+        or engine
+        or not sound
+        or not all(type(id) is int and 0 <= id < 2**31 for id in ids)
+    ):
         return ""
     return json.dumps({"engine": {"model": model, "ids": ids}}, separators=(",", ":"))
 
 
-def wrap_foreign_metadata(metadata: str) -> str:
-    """Metadata of a file, stored under no provider's name, so that no provider sends it.
-
-    It is shown nowhere: the author of a file could otherwise put anything into a request. A
-    signature of another installation is worthless here anyway."""
-    return json.dumps({_ELSEWHERE: metadata}) if metadata else ""
-
-
 def original_metadata(metadata: str) -> str:
-    """The metadata as the imported file had it, or as it is stored."""
+    """Return the metadata as the imported file had it, or as it is stored."""
     try:
-        said = json.loads(metadata) if _ELSEWHERE in metadata else None
+        stored = json.loads(metadata) if _ELSEWHERE in metadata else None
     except ValueError:
         return metadata
-    found = said.get(_ELSEWHERE) if isinstance(said, dict) else None
-    return found if isinstance(found, str) else metadata
+    original = stored.get(_ELSEWHERE) if isinstance(stored, dict) else None
+    return original if isinstance(original, str) else metadata
 
 
 def write_readable(whole: WholePath, *, marked: bool, agent: str) -> str:
-    """The messages of the active path, oldest first, with the model and the memory of the last
-    answer at the top, so that a reader knows what the model had seen. Of tools only the names of
-    their calls are told. `marked`: as Markdown; `agent` is its name."""
+    """Write the messages of the active path, oldest first, with the model and the memory of the
+    last answer at the top, so that a reader knows what the model had seen. Of tools only the names
+    of their calls are told. `marked`: as Markdown; `agent` is its name."""
     title = whole.conversation.title or say("Conversation")
     parts = [f"# {title}" if marked else title]
-    parts.append(say("A conversation with {agent}, {time} UTC.", agent=agent, time=_started(whole)))
+    started = whole.conversation.created[:16].replace("T", " ")
+    parts.append(say("A conversation with {agent}, {time} UTC.", agent=agent, time=started))
     receipt = show_receipt(whole.receipt or {})
     if model := receipt.get("asked", {}).get("model"):
         memory = receipt.get("in_words", "")
@@ -262,10 +227,6 @@ def write_readable(whole: WholePath, *, marked: bool, agent: str) -> str:
     for entry in whole.entries:
         parts += _readable_message(entry, agent=agent, marked=marked)
     return "\n\n".join(parts) + "\n"
-
-
-def _started(whole: WholePath) -> str:
-    return whole.conversation.created[:16].replace("T", " ")
 
 
 def _readable_message(entry: Entry, *, agent: str, marked: bool) -> Iterator[str]:

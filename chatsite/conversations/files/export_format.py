@@ -29,7 +29,7 @@ FORMAT = "chatsite.conversation"
 # conversation; both can still be read.
 VERSION = 3
 READ = (1, 2, VERSION)
-KEPT = later("Nothing was imported.")
+_NOTHING_IMPORTED = later("Nothing was imported.")
 _NOTHING_MORE = ConfigDict(extra="forbid", strict=True)
 
 
@@ -74,7 +74,7 @@ class SavedCall(BaseModel):
 
 
 class SavedAttachment(BaseModel):
-    """Facts about a file, without its content; `id` is ignored."""
+    """Holds facts about a file, without its content; `id` is ignored."""
 
     model_config = _NOTHING_MORE
     id: Text = ""
@@ -88,7 +88,7 @@ class SavedAttachment(BaseModel):
 
 
 class SavedBook(BaseModel):
-    """The message's place in the engine's cache when it was saved, in tokens; -1 is none.
+    """Holds the message's place in the engine's cache when it was saved, in tokens; -1 is none.
     `status`: 1 loaded, 0 marked for cleanup, -1 unloaded."""
 
     model_config = _NOTHING_MORE
@@ -98,7 +98,7 @@ class SavedBook(BaseModel):
 
     @property
     def fault(self) -> str:
-        """A contradiction within this place, or ""."""
+        """Return a contradiction within this place, or ""."""
         if self.size == 0:
             return say("a message takes at least one cell")
         if self.start >= 0 and self.size < 0:
@@ -113,8 +113,9 @@ class SavedBook(BaseModel):
 
 
 class SavedMessage(BaseModel):
-    """`metadata` is the provider's own text, kept byte for byte. `quoted` are the messages that
-    were quoted before the question that this one answers, by their places in the file from 0."""
+    """Holds a message of the file. `metadata` is the provider's own text, kept byte for byte.
+    `quoted` are the messages that were quoted before the question that this one answers, by their
+    places in the file from 0."""
 
     model_config = _NOTHING_MORE
     role: Role
@@ -139,8 +140,8 @@ class SavedMessage(BaseModel):
 
 
 class SavedSettings(BaseModel):
-    """The history settings of the last turn: these always, any other of the table where somebody
-    set it. `cleanup` is the cache's strategy."""
+    """Holds the history settings of the last turn: these always, any other of the table where
+    somebody set it. `cleanup` is the cache's strategy."""
 
     model_config = ConfigDict(extra="allow", strict=True)
     __pydantic_extra__: dict[str, str | int | float | bool]
@@ -166,9 +167,9 @@ class SavedSettings(BaseModel):
 
 
 class SavedConversation(BaseModel):
-    """`history` is the choice of a policy and its settings that is kept with the conversation, by
-    the names of a link's parameters; `asked` are the parameters of the last request besides its
-    messages. The first `forget_above` messages are above the marker."""
+    """Holds the whole file. `history` is the choice of a policy and its settings that is kept with
+    the conversation, by the names of a link's parameters; `asked` are the parameters of the last
+    request besides its messages. The first `forget_above` messages are above the marker."""
 
     model_config = _NOTHING_MORE
     format: str
@@ -192,7 +193,7 @@ class _Stated(BaseModel):
 
 
 def parse_export(content: bytes) -> SavedConversation:
-    """Raises BadRestore with the place and the reason."""
+    """Read a file, and check it. Raises BadRestore with the place and the reason."""
     try:
         saved = SavedConversation.model_validate_json(content)
     except ValidationError as error:
@@ -200,21 +201,24 @@ def parse_export(content: bytes) -> SavedConversation:
         first = error.errors(include_input=False, include_context=False, include_url=False)[0]
         place = ".".join(str(part) for part in first["loc"])
         if not place:
-            raise BadRestore(
-                say("This file isn't a Chatsite export. {kept}", kept=say(KEPT))
-            ) from None
-        raise BadRestore(
+            raise not_imported(say("This file isn't a Chatsite export.")) from None
+        raise not_imported(
             say(
-                "This file isn't a Chatsite export: {place}: {first}. {kept}",
+                "This file isn't a Chatsite export: {place}: {first}.",
                 place=place,
                 first=first["msg"],
-                kept=say(KEPT),
             )
         ) from None
     _require_format(saved.format, saved.version)
     _require_marks(saved)
-    _require_books(saved.messages)
+    if fault := places_fault([message.kv for message in saved.messages]):
+        raise not_imported(say("messages.{fault}.", fault=fault))
     return saved
+
+
+def not_imported(reason: str) -> BadRestore:
+    """Return the error with this reason; it says that nothing was imported."""
+    return BadRestore(f"{reason} {say(_NOTHING_IMPORTED)}")
 
 
 def _require_ours(content: bytes) -> None:
@@ -229,15 +233,13 @@ def _require_ours(content: bytes) -> None:
 def _require_format(format: str, version: int) -> None:
     if format != FORMAT or version not in READ:
         known = f"{', '.join(map(str, READ[:-1]))} and {READ[-1]}"
-        raise BadRestore(
+        raise not_imported(
             say(
-                "This file's format is {format!r} {version}; {ours!r} {known} can be "
-                "imported. {kept}",
+                "This file's format is {format!r} {version}; {ours!r} {known} can be imported.",
                 format=format[:80],
                 version=version,
                 ours=FORMAT,
                 known=known,
-                kept=say(KEPT),
             )
         )
 
@@ -245,50 +247,34 @@ def _require_format(format: str, version: int) -> None:
 def _require_marks(saved: SavedConversation) -> None:
     for place, message in enumerate(saved.messages):
         if message.pinned and message.excluded:
-            raise BadRestore(
-                say(
-                    "messages.{place}: it is both pinned and left out. {kept}",
-                    place=place,
-                    kept=say(KEPT),
-                )
+            raise not_imported(
+                say("messages.{place}: it is both pinned and left out.", place=place)
             )
         if message.unanswered and message.role != "user":
-            raise BadRestore(
-                say(
-                    "messages.{place}: only a user's message can be unanswered. {kept}",
-                    place=place,
-                    kept=say(KEPT),
-                )
+            raise not_imported(
+                say("messages.{place}: only a user's message can be unanswered.", place=place)
             )
         if any(source >= place for source in message.quoted):
-            raise BadRestore(
+            raise not_imported(
                 say(
-                    "messages.{place}.quoted: only messages above it can be quoted before it. "
-                    "{kept}",
+                    "messages.{place}.quoted: only messages above it can be quoted before it.",
                     place=place,
-                    kept=say(KEPT),
                 )
             )
     if saved.forget_above > len(saved.messages):
-        raise BadRestore(
+        raise not_imported(
             say(
                 "forget_above: {forget_above} messages stand above the marker, and there "
-                "are {messages}. {kept}",
+                "are {messages}.",
                 forget_above=saved.forget_above,
                 messages=len(saved.messages),
-                kept=say(KEPT),
             )
         )
 
 
-def _require_books(messages: list[SavedMessage]) -> None:
-    if fault := places_fault([message.kv for message in messages]):
-        raise BadRestore(say("messages.{fault}. {kept}", fault=fault, kept=say(KEPT)))
-
-
 def places_fault(books: Sequence[SavedBook]) -> str:
-    """The first contradiction in a path's places, or "". Loaded messages follow each other, with
-    gaps for text that belongs to no message."""
+    """Return the first contradiction in a path's places, or "". Loaded messages follow each other,
+    with gaps for text that belongs to no message."""
     end, last = 0, -1
     for place, book in enumerate(books):
         fault = book.fault

@@ -36,13 +36,13 @@ GUESTS_SHARE = 4
 
 
 def characters_of(message: Message) -> int:
-    """What a message counts for: its texts, and the calls in it."""
+    """Count the characters of a message: its texts, and the calls in it."""
     calls = sum(len(str(dict(call.arguments))) for call in message.calls)
     return characters_of_texts(message) + calls
 
 
 def characters_of_texts(message: Message | MessageRow) -> int:
-    """Its text, its reasoning and what its provider keeps with it."""
+    """Count the characters of its text, its reasoning and what its provider keeps with it."""
     texts = (message.content, message.reasoning, message.metadata)
     return sum(len(text) for text in texts if text)
 
@@ -61,7 +61,10 @@ def require_words(owner: Owner, characters: int) -> None:
             code="disk_full",
         )
     quota = settings.WORDS_QUOTA_MILLION * MILLION // (GUESTS_SHARE if owner.guest else 1)
-    used = _stored_characters(owner)
+    if owner.user is not None:
+        ((used,),) = fetch(CHARACTERS_OF_ACCOUNT, owner.user)
+    else:
+        ((used,),) = fetch(CHARACTERS_OF_GUEST, owner.guest)
     if used + characters > quota:
         raise Refused(
             say(
@@ -73,14 +76,6 @@ def require_words(owner: Owner, characters: int) -> None:
             ),
             code="words_full",
         )
-
-
-def _stored_characters(owner: Owner) -> int:
-    if owner.user is not None:
-        ((used,),) = fetch(CHARACTERS_OF_ACCOUNT, owner.user)
-    else:
-        ((used,),) = fetch(CHARACTERS_OF_GUEST, owner.guest)
-    return int(used)
 
 
 GONE = later("This file isn't stored any more.")
@@ -104,14 +99,10 @@ def require_quota(owner: Owner, *, size: int) -> None:
                 "Nothing was kept. A conversation that you delete takes its files with it "
                 "within two hours.",
                 files_quota_mb=settings.FILES_QUOTA_MB,
-                megabytes=_megabytes(quota - used),
+                megabytes=f"{max(0, quota - used) / MEGABYTE:.1f}",
             ),
             code="quota_full",
         )
-
-
-def _megabytes(size: int) -> str:
-    return f"{max(0, size) / MEGABYTE:.1f}"
 
 
 @writing
@@ -143,17 +134,17 @@ def store_upload(owner: Owner, *, name: str, taken: ReceivedFile) -> Attachment:
 
 
 def copy_uploads(owner: Owner, ids: Sequence[str], row: Conversation) -> dict[str, str]:
-    """Files of this owner once more, for the conversation `row`, within the caller's transaction:
-    their new ids by the old ones, without those that aren't stored any more. The bytes are shared,
-    and stay until the last one goes."""
-    found = {}
+    """Copy files of this owner for the conversation `row`, within the caller's transaction, and
+    return their new ids by the old ones, without those that aren't stored any more. The bytes are
+    shared, and stay until the last one goes."""
+    copied = {}
     for upload in _theirs(owner).filter(id__in=[uuid.UUID(id) for id in ids]):
         old, upload.id = str(upload.id), uuid.uuid4()
         upload.conversation, upload.created = row, timezone.now()
         if upload_folder().share(old, str(upload.id)):
             upload.save(force_insert=True)
-            found[old] = str(upload.id)
-    return found
+            copied[old] = str(upload.id)
+    return copied
 
 
 @writing
@@ -169,8 +160,8 @@ def discard_upload(owner: Owner, *, id: str) -> None:
     row.delete()
 
 
-def remove_bytes(instance: Upload, **said: Any) -> None:
-    """Signal receiver: any deletion of a row, the admin's cascade too, deletes its bytes."""
+def remove_bytes(instance: Upload, **signal: Any) -> None:
+    """Delete the bytes of a deleted row, receiving the signal: the admin's cascade sends it too."""
     transaction.on_commit(partial(upload_folder().remove, str(instance.id)))
 
 
@@ -179,7 +170,7 @@ def remove_bytes(instance: Upload, **said: Any) -> None:
 def attachments_of(
     owner: Owner, ids: Sequence[str], *, conversation: str
 ) -> tuple[Attachment, ...]:
-    """The files to send with a message of this conversation, in this order, each once.
+    """Return the files to send with a message of this conversation, in this order, each once.
 
     A file of this conversation may be sent there again, so that a repeated command passes. Raises
     NotFound for another owner's and for deleted files, Refused for one of another conversation.
@@ -192,8 +183,8 @@ def attachments_of(
         raise NotFound(
             say("One of the files isn't stored any more. Your text is kept; attach the file again.")
         )
-    here = uuid.UUID(conversation)
-    if any(row.conversation_id not in (None, here) for row in rows.values()):
+    allowed = (None, uuid.UUID(conversation))
+    if any(row.conversation_id not in allowed for row in rows.values()):
         raise Refused(
             say(
                 "One of the files was sent in another conversation. Your text is kept; attach the "
@@ -226,7 +217,7 @@ def claim_uploads(row: Conversation, ids: Sequence[str]) -> None:
 
 
 def move_uploads(*, guest: str, user: int, most: int) -> int:
-    """Move at most that many of a guest's files to the account at sign-in; how many were moved."""
+    """Move at most that many of a guest's files to the account, and return how many were moved."""
     theirs = Upload.objects.filter(user=None, guest=guest)
     some = list(theirs.values_list("id", flat=True)[:most])
     return theirs.filter(id__in=some).update(user_id=user, guest="")
@@ -235,7 +226,7 @@ def move_uploads(*, guest: str, user: int, most: int) -> int:
 # ---- reading ---------------------------------------------------------------------------------
 @reading
 def find_upload(owner: Owner, *, id: str) -> tuple[Attachment, Path]:
-    """A file with the path of its bytes. Raises NotFound."""
+    """Return a file with the path of its bytes. Raises NotFound."""
     row = _listed(_theirs(owner).filter(id=uuid.UUID(id))).first()
     if row is None or not upload_folder().path(id).is_file():
         raise NotFound(say(GONE))
@@ -244,7 +235,7 @@ def find_upload(owner: Owner, *, id: str) -> tuple[Attachment, Path]:
 
 @reading
 def upload_content(owner: Owner, *, id: str) -> tuple[bytes, str]:
-    """The bytes that a provider gets, and their type. Raises NotFound."""
+    """Return the bytes that a provider gets, and their type. Raises NotFound."""
     attachment, path = find_upload.here(owner, id=id)
     sent, mime_type = upload_folder().sent(id) or (path, attachment.mime_type or "")
     try:
@@ -255,19 +246,19 @@ def upload_content(owner: Owner, *, id: str) -> tuple[bytes, str]:
 
 @reading
 def upload_text(owner: Owner, *, id: str) -> str:
-    """The text of a file, "" where none can be extracted. Raises NotFound."""
-    texts = _theirs(owner).filter(id=uuid.UUID(id)).values_list("text", flat=True)
-    known = texts.first()
-    if known is None:
+    """Return the text of a file, "" where none can be extracted. Raises NotFound."""
+    text = _theirs(owner).filter(id=uuid.UUID(id)).values_list("text", flat=True).first()
+    if text is None:
         raise NotFound(say(GONE))
-    return known
+    return text
 
 
 @reading
 def provider_reference(owner: Owner, *, id: str, at: str) -> str | None:
-    """The file's id at the provider account `at`, None where it isn't stored there."""
-    kept = FileReference.objects.filter(upload__in=_theirs(owner).filter(id=uuid.UUID(id)), at=at)
-    return kept.values_list("reference", flat=True).first()
+    """Return the file's id at the provider account `at`, None where it isn't stored there."""
+    upload = _theirs(owner).filter(id=uuid.UUID(id))
+    references = FileReference.objects.filter(upload__in=upload, at=at)
+    return references.values_list("reference", flat=True).first()
 
 
 @writing
@@ -287,12 +278,12 @@ def save_reference(owner: Owner, *, id: str, at: str, reference: str | None) -> 
 
 
 def _theirs(owner: Owner) -> QuerySet[Upload]:
-    """The owner's files, except those of deleted conversations."""
+    """Select the owner's files, except those of deleted conversations."""
     return Upload.objects.filter(owner.filter(), conversation__deleted=None)
 
 
 def _listed(rows: QuerySet[Upload]) -> QuerySet[Any]:
-    """With the length of each text instead of the text, which may be long."""
+    """Read the length of each text instead of the text, which may be long."""
     return rows.annotate(characters=Length("text")).defer("text")
 
 

@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping
 from types import MappingProxyType
 
 from django.utils import timezone
 
 from chatsite.conversations.database.rows import conversation_view
 from chatsite.conversations.database.statements import CONVERSATION_TOTALS, MESSAGES
+from chatsite.conversations.files.export import ImportedPart
 from chatsite.conversations.files.uploads import characters_of, require_words
 from chatsite.conversations.models import UNANSWERED, Conversation
 from chatsite.conversations.ownership import Owner
 from chatsite.conversations.path.active_path import place_at_end, with_token_count
 from chatsite.errors import NotFound
-from chatsite.messages import Message
-from chatsite.storage import ROWS, Pieces, in_pieces, writing
+from chatsite.storage import writing
 from chatsite.views import ConversationView
 from chatsite.wording import say
-
-NOTHING: Mapping[str, Sequence[int]] = MappingProxyType({})
 
 
 @writing
@@ -33,9 +31,9 @@ def begin_import(
     history: Mapping[str, str] = MappingProxyType({}),
     id: str = "",
 ) -> str:
-    """A new conversation that nobody finds yet; its id, `id` where one is given. `history` is the
-    choice to keep with it.
-    Raises Refused where as many `characters` exceed the owner's quota."""
+    """Store a new conversation that nobody finds yet, and return its id: `id` where one is given.
+    `history` is the choice to keep with it. Raises Refused where as many `characters` exceed the
+    owner's quota."""
     require_words(owner, characters)
     now = timezone.now()
     row = Conversation(
@@ -55,29 +53,20 @@ def begin_import(
 
 
 @writing
-def add_imported(
-    *,
-    conversation: str,
-    messages: Sequence[Message],
-    pinned: Collection[str] = (),
-    excluded: Collection[str] = (),
-    bookmarked: Collection[str] = (),
-    unanswered: Collection[str] = (),
-    quoted: Mapping[str, Sequence[int]] = NOTHING,
-) -> None:
-    """The next messages of the file, some `ROWS` at most; the others are as in
-    `import_conversation`. Raises NotFound where the import was given up."""
+def add_imported(*, conversation: str, part: ImportedPart) -> None:
+    """Store the next messages of the file, some `ROWS` at most. Raises NotFound where the import
+    was given up."""
     row = _importing(conversation)
-    rows = place_at_end(row, [with_token_count(said) for said in messages], now=row.created)
+    rows = place_at_end(row, [with_token_count(one) for one in part.messages], now=row.created)
     for one in rows:
         id = str(one.id)
-        one.pinned, one.excluded = id in pinned, id in excluded
-        one.bookmarked = id in bookmarked
-        one.state = UNANSWERED[0] if id in unanswered else one.state
+        one.pinned, one.excluded = id in part.pinned, id in part.excluded
+        one.bookmarked = id in part.bookmarked
+        one.state = UNANSWERED[0] if id in part.unanswered else one.state
         # The first message has seq 1, and none is left out.
-        one.quoted = [place + 1 for place in quoted.get(id, ())]
+        one.quoted = [place + 1 for place in part.quoted.get(id, ())]
     row.marked += sum(one.pinned or one.excluded for one in rows)
-    row.characters += sum(map(characters_of, messages))
+    row.characters += sum(map(characters_of, part.messages))
     MESSAGES.insert(rows)
     CONVERSATION_TOTALS.update(row)
 
@@ -91,43 +80,6 @@ def finish_import(*, conversation: str, forget_above: int = 0) -> ConversationVi
     row.forget_above = forget_above + 1 if forget_above else 0
     row.save(update_fields=["deleted", "importing", "updated", "forget_above"])
     return conversation_view(row)
-
-
-@in_pieces
-def import_conversation(
-    *,
-    owner: Owner,
-    agent: str,
-    title: str,
-    messages: Sequence[Message],
-    pinned: Collection[str] = (),
-    excluded: Collection[str] = (),
-    bookmarked: Collection[str] = (),
-    unanswered: Collection[str] = (),
-    forget_above: int = 0,
-    quoted: Mapping[str, Sequence[int]] = NOTHING,
-    history: Mapping[str, str] = MappingProxyType({}),
-) -> Pieces[ConversationView]:
-    """A new conversation of this owner with these messages, which `History` has checked.
-
-    `pinned` and `excluded` are disjoint sets of ids, `bookmarked` are ids too, `unanswered` those
-    of user messages whose answer failed; the first `forget_above` messages are above the marker.
-    `quoted` are the places in the file, from 0, of those that were quoted before the question of a
-    message, by its id. `history` is the choice to keep with it.
-    """
-    id = begin_import.here(owner=owner, agent=agent, title=title, history=history)
-    for start in range(0, len(messages), ROWS):
-        add_imported.here(
-            conversation=id,
-            messages=messages[start : start + ROWS],
-            pinned=pinned,
-            excluded=excluded,
-            bookmarked=bookmarked,
-            unanswered=unanswered,
-            quoted=quoted,
-        )
-        yield
-    return finish_import.here(conversation=id, forget_above=forget_above)
 
 
 def _importing(id: str) -> Conversation:

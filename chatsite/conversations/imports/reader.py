@@ -15,14 +15,15 @@ import json
 import os
 import sys
 import tempfile
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass, field
 from typing import IO
+
+from pydantic import BaseModel
 
 from chatsite.child_process import child_process
 from chatsite.conversations.files.export import check_export, title_of
-from chatsite.conversations.files.export_format import KEPT, SavedMessage, SavedSettings
+from chatsite.conversations.files.export_format import SavedMessage, SavedSettings, not_imported
 from chatsite.errors import BadRestore
 from chatsite.process_limits import end_process_after, limit_memory
 from chatsite.storage import ROWS
@@ -33,16 +34,16 @@ SECONDS = 60.0
 
 
 def lines_of(content: bytes) -> Iterator[str]:
-    """Lines of JSON: an object with the conversation's own fields and `count`, the number of its
-    messages, then each message. Raises BadRestore."""
+    """Write lines of JSON: an object with the conversation's own fields and `count`, the number of
+    its messages, then each message. Raises BadRestore."""
     saved = check_export(content)
-    own = saved.model_dump(mode="json", exclude={"messages", "asked"}, exclude_defaults=True)
+    header = saved.model_dump(mode="json", exclude={"messages", "asked"}, exclude_defaults=True)
     characters = sum(
         len(message.content or "") + len(message.reasoning or "") + len(message.metadata)
         for message in saved.messages
     )
     count = len(saved.messages)
-    yield json.dumps(own | {"title": title_of(saved), "count": count, "characters": characters})
+    yield json.dumps(header | {"title": title_of(saved), "count": count, "characters": characters})
     for message in saved.messages:
         yield message.model_dump_json(exclude_defaults=True)
 
@@ -56,9 +57,8 @@ def main() -> None:
     except BadRestore as error:
         print(json.dumps({"refused": error.message}))
     except MemoryError:
-        print(
-            json.dumps({"refused": say("The file takes too much memory. {kept}", kept=say(KEPT))})
-        )
+        refusal = not_imported(say("The file takes too much memory."))
+        print(json.dumps({"refused": refusal.message}))
 
 
 if __name__ == "__main__":
@@ -72,16 +72,15 @@ CHECK_SECONDS = 90.0
 PIECE_CHARACTERS = 200_000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ImportHeader:
-    """What a file says besides its messages."""
+class ImportHeader(BaseModel):
+    """What a file says besides its `count` messages, which have `characters` together."""
 
     agent: str
     title: str
     count: int
     characters: int
     forget_above: int = 0
-    history: Mapping[str, str] = field(default_factory=dict)
+    history: dict[str, str] = {}
     settings: SavedSettings | None = None
 
 
@@ -90,7 +89,7 @@ Pieces = AsyncIterator[Sequence[SavedMessage]]
 
 @asynccontextmanager
 async def read_checked(content: IO[bytes]) -> AsyncIterator[tuple[ImportHeader, Pieces]]:
-    """The header of a file on the disk, and its messages in pieces. Raises BadRestore."""
+    """Give the header of a file on the disk, and its messages in pieces. Raises BadRestore."""
     with tempfile.TemporaryFile() as lines:
         if os.fstat(content.fileno()).st_size <= SMALL_BYTES:
             await asyncio.to_thread(_check_here, content, lines)
@@ -117,20 +116,11 @@ async def _check_in_child(content: IO[bytes], lines: IO[bytes]) -> None:
 
 def _header(line: bytes) -> ImportHeader:
     if not line.endswith(b"\n"):
-        raise BadRestore(say("The file takes too much time or memory. {kept}", kept=say(KEPT)))
-    said = json.loads(line)
-    if "refused" in said:
-        raise BadRestore(said["refused"])
-    settings = said.get("settings")
-    return ImportHeader(
-        agent=said["agent"],
-        title=said["title"],
-        count=said["count"],
-        characters=said["characters"],
-        forget_above=said.get("forget_above", 0),
-        history=said.get("history", {}),
-        settings=SavedSettings.model_validate(settings) if settings else None,
-    )
+        raise not_imported(say("The file takes too much time or memory."))
+    fields = json.loads(line)
+    if "refused" in fields:
+        raise BadRestore(fields["refused"])
+    return ImportHeader.model_validate(fields)
 
 
 async def _pieces(lines: IO[bytes]) -> Pieces:
@@ -139,7 +129,7 @@ async def _pieces(lines: IO[bytes]) -> Pieces:
 
 
 def _piece(lines: IO[bytes]) -> list[SavedMessage]:
-    """The next messages. A line without an end was cut off with the process that wrote it."""
+    """Read the next messages. A line without an end was cut off with the process that wrote it."""
     piece: list[SavedMessage] = []
     characters = 0
     while len(piece) < ROWS and characters < PIECE_CHARACTERS:

@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from typing import IO, Any
 
 from chatsite.conversations.files.export import import_part
-from chatsite.conversations.files.export_format import KEPT, SavedMessage
+from chatsite.conversations.files.export_format import SavedMessage, not_imported
 from chatsite.conversations.imports.imports import add_imported, begin_import, finish_import
 from chatsite.conversations.imports.reader import ImportHeader, read_checked
 from chatsite.conversations.lifecycle import remove_imports
 from chatsite.conversations.ownership import Owner, owner_now
-from chatsite.errors import BadRestore, ChatsiteError
+from chatsite.errors import ChatsiteError
 from chatsite.limits.limiter import Limiter
 from chatsite.limits.table import RESTORES
 from chatsite.storage import ROWS
@@ -27,13 +27,13 @@ logger = logging.getLogger("chatsite")
 # How long the outcome can be asked for.
 REMEMBERED_SECONDS = 600.0
 
-# For an agent and a file: the choice to keep with the conversation, and a note. May raise NotFound.
+# Returns the choice to keep with the conversation, and a note for the page. May raise NotFound.
 Accept = Callable[[ImportHeader], tuple[Mapping[str, str], str]]
 
 
 @dataclass(slots=True, eq=False)
 class Import:
-    """One import: `count` is 0 until the file is checked. It ends with a conversation or a
+    """Follows one import: `count` is 0 until the file is checked. It ends with a conversation or a
     problem; `note` is a sentence about the settings that apply here."""
 
     owner: Owner
@@ -59,8 +59,9 @@ class Import:
 
 
 class Imports:
-    """Lives as long as the server. `limiter` says how many there may be at the same time: each
-    takes a process for some seconds, and a share of the writing thread."""
+    """Keeps the imports of all owners, as long as the server lives. `limiter` says how many there
+    may be at the same time: each takes a process for some seconds, and a share of the writing
+    thread."""
 
     def __init__(self, limiter: Limiter) -> None:
         self._limiter = limiter
@@ -74,28 +75,28 @@ class Imports:
     def start(self, owner: Owner, content: IO[bytes], accept: Accept) -> Import:
         """Begin to import a file on the disk, which is closed at the end. Raises TooMany."""
         self._tidy()
-        with ExitStack() as taken:
-            taken.enter_context(content)
-            taken.enter_context(self._limiter.place(RESTORES, person=owner.key))
-            places = taken.pop_all()
-        found = self._imports[owner.key] = Import(owner)
-        found.task = asyncio.create_task(self._import(owner, content, accept, found))
-        found.task.add_done_callback(lambda _: places.close())
-        return found
+        with ExitStack() as stack:
+            stack.enter_context(content)
+            stack.enter_context(self._limiter.place(RESTORES, person=owner.key))
+            file_and_place = stack.pop_all()
+        one = self._imports[owner.key] = Import(owner)
+        one.task = asyncio.create_task(self._import(one, content, accept))
+        one.task.add_done_callback(lambda _: file_and_place.close())
+        return one
 
     def of(self, owner: Owner) -> Import | None:
-        """The owner's import under way, or the last one, as long as it is remembered."""
+        """Return the owner's import under way, or the last one, as long as it is remembered."""
         self._tidy()
         return self._imports.get(owner_now(owner).key)
 
     async def cancel(self, owner: Owner) -> bool:
-        """Stop it and remove what was stored; whether one was under way."""
+        """Stop it and remove what was stored. Returns whether one was under way."""
         self._tidy()
-        found = self._imports.pop(owner_now(owner).key, None)
-        if found is None or found.task is None or found.task.done():
+        one = self._imports.pop(owner_now(owner).key, None)
+        if one is None or one.task is None or one.task.done():
             return False
-        found.task.cancel()
-        await asyncio.wait([found.task])
+        one.task.cancel()
+        await asyncio.wait([one.task])
         return True
 
     async def drain(self) -> None:
@@ -115,32 +116,29 @@ class Imports:
             elif (account := owner_now(one.owner).key) not in self._imports:
                 self._imports[account] = self._imports.pop(key)
 
-    async def _import(
-        self, owner: Owner, content: IO[bytes], accept: Accept, found: Import
-    ) -> None:
+    async def _import(self, one: Import, content: IO[bytes], accept: Accept) -> None:
         try:
             async with read_checked(content) as (header, parts):
-                found.title, found.count = header.title, header.count
-                history, found.note = accept(header)
-                found.conversation = await self._store(owner, header, history, parts, found)
+                one.title, one.count = header.title, header.count
+                history, one.note = accept(header)
+                one.conversation = await self._store(one, header, history, parts)
         except ChatsiteError as error:
-            found.problem = error
+            one.problem = error
         except Exception:
             logger.exception("a conversation couldn't be restored")
-            found.problem = BadRestore(say("The file couldn't be imported. {kept}", kept=say(KEPT)))
+            one.problem = not_imported(say("The file couldn't be imported."))
         finally:
-            found.ended = time.monotonic()
+            one.ended = time.monotonic()
 
     async def _store(
         self,
-        owner: Owner,
+        one: Import,
         header: ImportHeader,
         history: Mapping[str, str],
         parts: AsyncIterator[Sequence[SavedMessage]],
-        found: Import,
     ) -> ConversationView:
         id = await begin_import(
-            owner=owner_now(owner),
+            owner=owner_now(one.owner),
             agent=header.agent,
             title=header.title,
             characters=header.characters,
@@ -150,24 +148,14 @@ class Imports:
             async for saved in parts:
                 part = import_part(saved)
                 began = time.monotonic()
-                await add_imported(
-                    conversation=id,
-                    messages=part.messages,
-                    pinned=part.pinned,
-                    excluded=part.excluded,
-                    bookmarked=part.bookmarked,
-                    unanswered=part.unanswered,
-                    quoted=part.quoted,
-                )
-                found.done += len(saved)
+                await add_imported(conversation=id, part=part)
+                one.done += len(saved)
                 # Half of the time belongs to the others.
-                if found.count > ROWS:
+                if one.count > ROWS:
                     await asyncio.sleep(time.monotonic() - began)
             # A child that was killed leaves its lines unfinished.
-            if found.done != found.count:
-                raise BadRestore(
-                    say("The file takes too much time or memory. {kept}", kept=say(KEPT))
-                )
+            if one.done != one.count:
+                raise not_imported(say("The file takes too much time or memory."))
             return await finish_import(conversation=id, forget_above=header.forget_above)
         except BaseException:
             await asyncio.shield(remove_imports(conversation=id))

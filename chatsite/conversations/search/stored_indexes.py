@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Collection
+from dataclasses import asdict, fields
 
 from chatsite.conversations.database.columns import fetch, key
 from chatsite.conversations.database.statements import (
@@ -23,19 +24,14 @@ from chatsite.storage import reading, writing
 
 @reading
 def load_index(*, owner: Owner, conversation: str) -> tuple[IndexPart, ...]:
-    """In their order; none where nothing is stored. Raises NotFound for another owner's."""
+    """Return the parts in their order; none where nothing is stored. Raises NotFound for another
+    owner's."""
     row = free_or_owned(owner, conversation)
-    parts = SearchIndexPart.objects.filter(conversation=row).order_by("first") if row else ()
-    return tuple(
-        IndexPart(
-            first=one.first,
-            end=one.end,
-            messages=one.messages,
-            data=bytes(one.data),
-            tokens=bytes(one.tokens),
-        )
-        for one in parts
-    )
+    if row is None:
+        return ()
+    parts = SearchIndexPart.objects.filter(conversation=row).order_by("first")
+    columns = (field.name for field in fields(IndexPart))
+    return tuple(IndexPart(**part) for part in parts.values(*columns))
 
 
 @writing
@@ -50,19 +46,13 @@ def save_index_part(*, conversation: str, text_changes: int, part: IndexPart) ->
     if row is None:
         return False
     SearchIndexPart.objects.filter(conversation=row, end__gt=part.first).delete()
-    SearchIndexPart.objects.create(
-        conversation=row,
-        first=part.first,
-        end=part.end,
-        messages=part.messages,
-        data=part.data,
-        tokens=part.tokens,
-    )
+    SearchIndexPart.objects.create(conversation=row, **asdict(part))
     return True
 
 
 def delete_index(row: Conversation) -> None:
-    """Call this in the transaction that changes or deletes text, and save the row then.
+    """Delete the index. Call this in the transaction that changes or deletes text, and save the row
+    then.
 
     An index that is being saved at this moment is refused afterwards, because of the count.
     """
@@ -75,17 +65,18 @@ LOOKED_AT = 50
 
 @reading
 def index_progress(*, owner: Owner, conversation: str, last: int) -> IndexProgress:
-    """For an index that ends at the message `last`. Raises NotFound for another owner's."""
+    """Find the place of an index that ends at the message `last`. Raises NotFound for another
+    owner's."""
     row = totals_of_owned(owner, conversation)
     if row is None:
         return IndexProgress()
     waiting = _messages_after(row, last)
-    found = _newest(row, last, 1) if last else []
+    newest = _newest_up_to(row, last, 1) if last else []
     # Mostly the path has only grown. While other threads compute, each row more takes its time.
-    if last and (row.path_background or found[:1] != [last]):
-        found = _newest(row, last, LOOKED_AT)
+    if last and (row.path_background or newest[:1] != [last]):
+        newest = _newest_up_to(row, last, LOOKED_AT)
     return IndexProgress(
-        newest=tuple(found),
+        newest=tuple(newest),
         messages=row.path_messages - waiting,
         waiting=waiting,
         text_changes=row.text_changes,
@@ -96,29 +87,27 @@ def index_progress(*, owner: Owner, conversation: str, last: int) -> IndexProgre
 def lines_between(
     *, owner: Owner, conversation: str, after: int, before: int, most: int
 ) -> IndexLines:
-    """User and assistant messages between two places of the path, the oldest first.
-
-    Without greetings, which are never sent, and without turns of background tasks.
-    """
+    """Read user and assistant messages between two places of the path, the oldest first: without
+    greetings, which are never sent, and without turns of background tasks."""
     row = totals_of_owned(owner, conversation)
     if row is None:
         return IndexLines()
-    found = LINES.where(LINES_BETWEEN, key(row.id), True, *BACKGROUND, after, before, most)
-    background = _background_turns(row, {one.turn_seq for one in found})
+    rows = LINES.where(LINES_BETWEEN, key(row.id), True, *BACKGROUND, after, before, most)
+    background = _background_turns(row, {one.turn_seq for one in rows})
     lines = tuple(
         Line(seq=one.seq, author=one.role[0], text=one.content or "", at=one.created)
-        for one in found
+        for one in rows
         if one.turn_seq not in background
     )
     last = lines[-1].seq if lines else after
     return IndexLines(lines=lines, messages=row.path_messages - _messages_after(row, last))
 
 
-def _newest(row: Conversation, last: int, most: int) -> list[int]:
-    """The newest of so many indexable messages up to `last`, without background turns."""
-    found = fetch(NEWEST_INDEXABLE, key(row.id), True, *BACKGROUND, last, most)
-    background = _background_turns(row, {turn for _, turn in found})
-    return [seq for seq, turn in found if turn not in background]
+def _newest_up_to(row: Conversation, last: int, most: int) -> list[int]:
+    """Return the newest `most` indexable messages up to `last`, less those of background turns."""
+    rows = fetch(NEWEST_INDEXABLE, key(row.id), True, *BACKGROUND, last, most)
+    background = _background_turns(row, {turn for _, turn in rows})
+    return [seq for seq, turn in rows if turn not in background]
 
 
 def _messages_after(row: Conversation, last: int) -> int:
@@ -126,10 +115,10 @@ def _messages_after(row: Conversation, last: int) -> int:
 
 
 def _background_turns(row: Conversation, turns: Collection[int]) -> set[int]:
-    """The turns among these that a background task started."""
-    found: set[int] = set()
+    """Return the turns among these that a background task started."""
+    started: set[int] = set()
     if row.path_background:
         for some in in_batches(sorted(turns)):
             asked = messages_on_path(row).filter(seq__in=some, source__in=BACKGROUND)
-            found.update(asked.values_list("seq", flat=True))
-    return found
+            started.update(asked.values_list("seq", flat=True))
+    return started

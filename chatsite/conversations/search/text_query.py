@@ -34,8 +34,8 @@ Snippet = tuple[tuple[str, bool], ...]
 
 @dataclass(frozen=True, slots=True)
 class Phrase:
-    """Words that stand next to each other; of the last one `begins` is only the beginning. `text`
-    is what the index reads, `words` are without accents and capitals."""
+    """Holds words that stand next to each other; of the last one `begins` is only the beginning.
+    `text` is what the index reads, `words` are without accents and capitals."""
 
     text: str
     words: tuple[str, ...]
@@ -58,18 +58,18 @@ class Phrase:
 
 @dataclass(frozen=True)
 class TextQuery:
-    """A search, of one phrase or more, which all must be there."""
+    """Holds a search of one phrase or more, which all must be there."""
 
     phrases: tuple[Phrase, ...]
 
     @property
     def match(self) -> str:
-        """For SQLite's FTS5."""
+        """Write the search for SQLite's FTS5."""
         return " ".join(phrase.match for phrase in self.phrases)
 
     @property
     def whole(self) -> TextQuery:
-        """The same words, but no beginnings of words."""
+        """Return the same words, but no beginnings of words."""
         return TextQuery(tuple(replace(phrase, begins=False) for phrase in self.phrases))
 
     @cached_property
@@ -77,25 +77,25 @@ class TextQuery:
         return [re.compile(phrase.pattern) for phrase in self.phrases]
 
     def weight(self, text: str, average: float) -> float:
-        """How much a text of those found is about the words, next to its length. BM25 without the
-        rarity of words: all of these texts have all of them."""
+        """Weigh how much one of the texts that were found is about the words, by its length. This
+        is BM25 without the rarity of words: all of these texts have all of them."""
         length = 1 - B + B * len(text) / average if average else 1.0
         folded = _fold(text)
         counts = [len(pattern.findall(folded)) for pattern in self._patterns]
         return sum(count * (K1 + 1) / (count + K1 * length) for count in counts)
 
     def snippet(self, text: str) -> Snippet:
-        """The place where the words were found, in parts: text, and whether it was found."""
+        """Return the place where the words are, in parts: a text, and whether it was looked for."""
         text = unicodedata.normalize("NFC", " ".join(text.split()))
         folded = _fold(text)
-        found = sorted(
+        spans = sorted(
             match.span() for pattern in self._patterns for match in pattern.finditer(folded)
         )
-        first = found[0][0] if found else 0
+        first = spans[0][0] if spans else 0
         start, end = _cut(text, first - BEFORE), _cut(text, first + AFTER)
         parts = [("…", False)] if start else []
         at = start
-        for begin, stop in found:
+        for begin, stop in spans:
             if begin >= at and stop <= end:
                 parts += [(text[at:begin], False), (text[begin:stop], True)]
                 at = stop
@@ -104,7 +104,7 @@ class TextQuery:
 
 
 def parse_query(text: str) -> TextQuery | None:
-    """None where there is no word in it."""
+    """Read what a person typed; None where there is no word in it."""
     phrases = []
     for quoted, single in _PIECE.findall(text):
         piece = searched_words(quoted or single)
@@ -115,18 +115,18 @@ def parse_query(text: str) -> TextQuery | None:
 
 
 def match_any(words: Sequence[str]) -> str:
-    """For SQLite's FTS5: texts with a word that begins as one of these."""
+    """Write a search for SQLite's FTS5: texts with a word that begins as one of these."""
     queries = filter(None, map(parse_query, words))
     return " OR ".join(phrase.match for query in queries for phrase in query.phrases)
 
 
 def _alone(word: str) -> bool:
-    """Whether it is a character of a script without spaces."""
+    """Return whether it is a character of a script without spaces."""
     return re.fullmatch(f"[{UNSPACED}]", word) is not None
 
 
 class _Folded(dict[int, str]):
-    """Each character without its accent, small: one for one, so that places stay."""
+    """Maps each character to its small letter without accent: one to one, so that places stay."""
 
     def __missing__(self, code: int) -> str:
         character = chr(code)
@@ -145,7 +145,7 @@ def _fold(text: str) -> str:
 
 
 def _cut(text: str, place: int) -> int:
-    """A place near this one that cuts no word."""
+    """Return a place near this one that cuts no word."""
     if place <= 0:
         return 0
     if place >= len(text):

@@ -18,7 +18,7 @@ from chatsite.conversations.database.statements import (
     FOUND_TITLES,
 )
 from chatsite.conversations.models import ON_PATH, Conversation, Message
-from chatsite.conversations.ownership import Owner
+from chatsite.conversations.ownership import Owner, owned_messages
 from chatsite.conversations.search.text_query import TextQuery, match_any, parse_query
 from chatsite.conversations.search.word_index import Kind, index_words, numbers_of, words_waiting
 from chatsite.storage import reading
@@ -35,8 +35,8 @@ NO_WORDS = TextQuery(())
 
 @reading
 def search_text(*, owner: Owner, text: str, before: int | None = None) -> SearchPage:
-    """The first page: titles that were found, the newest first, then messages. Further ones:
-    messages `before` a page's `more`. At most `TITLES` and `FEW`."""
+    """Return the first page: at most `TITLES` titles, the newest first, then at most `FEW`
+    messages. With `before`, a page's `more`, return the next messages."""
     query = parse_query(text)
     if query is None:
         return SearchPage(hits=(), newest_first=False, more=None)
@@ -44,9 +44,10 @@ def search_text(*, owner: Owner, text: str, before: int | None = None) -> Search
     # A beginning that is a common word, too, would have nearly every message read.
     if len(_numbers(FOUND_MESSAGES, owner, "message", query.whole, None, FEW + 1)) > FEW:
         query = query.whole
-    found = _numbers(FOUND_MESSAGES, owner, "message", query, before, FEW + 1)
-    many = before is not None or len(found) > FEW
-    messages = _messages(found[:FEW])
+    numbers = _numbers(FOUND_MESSAGES, owner, "message", query, before, FEW + 1)
+    many = before is not None or len(numbers) > FEW
+    rows = Message.objects.filter(words_row__in=numbers[:FEW])
+    messages = list(_to_show(rows).order_by("-words_row"))
     if not many:
         messages = _weighed(query, messages)
     titles = _titles(owner, query) if before is None else []
@@ -55,41 +56,34 @@ def search_text(*, owner: Owner, text: str, before: int | None = None) -> Search
             [_title_hit(query, one) for one in titles] + [_hit(query, one) for one in messages]
         ),
         newest_first=many,
-        more=found[FEW - 1] - first if len(found) > FEW else None,
+        more=numbers[FEW - 1] - first if len(numbers) > FEW else None,
     )
 
 
 @reading
 def bookmarked_messages(*, owner: Owner, after: int = 0) -> SearchPage:
-    """Bookmarks in what is shown now, the newest messages first, without the first `after`."""
-    theirs = owner.filter("conversation__")
-    rows = Message.objects.filter(theirs, bookmarked=True, on_path=True, conversation__deleted=None)
-    found = list(_to_show(rows).order_by("-created", "-seq")[after : after + FEW + 1])
+    """List bookmarks in what is shown now, the newest messages first, without the first `after`."""
+    rows = owned_messages(owner).filter(bookmarked=True, on_path=True)
+    messages = list(_to_show(rows).order_by("-created", "-seq")[after : after + FEW + 1])
     return SearchPage(
-        hits=tuple(_hit(NO_WORDS, one) for one in found[:FEW]),
+        hits=tuple(_hit(NO_WORDS, one) for one in messages[:FEW]),
         newest_first=True,
-        more=after + FEW if len(found) > FEW else None,
+        more=after + FEW if len(messages) > FEW else None,
     )
 
 
 def _numbers(
     statement: str, owner: Owner, kind: Kind, query: TextQuery, before: int | None, most: int
 ) -> list[int]:
-    """The highest numbers first: the order in which the texts were indexed."""
+    """Return the numbers that were found, the highest, which were indexed last, first."""
     numbers = numbers_of(owner, kind)
     stop = numbers.stop if before is None else min(numbers.start + before, numbers.stop)
     rows = fetch(statement, query.match, numbers.start, stop - 1, owner.user, owner.guest, most)
     return [number for (number,) in rows]
 
 
-def _messages(numbers: Sequence[int]) -> list[Message]:
-    """In this order."""
-    rows = Message.objects.filter(words_row__in=numbers)
-    return list(_to_show(rows).order_by("-words_row"))
-
-
 def _to_show(rows: QuerySet[Message]) -> QuerySet[Message]:
-    """What a hit shows of messages, with the beginning of their text as `beginning`."""
+    """Read what a hit shows of messages, with the beginning of their text as `beginning`."""
     columns = ("seq", "role", "created", "words_row")
     theirs = tuple(f"conversation__{name}" for name in ("id", "title", "agent"))
     beginning = Substr("content", 1, READ_CHARACTERS)
@@ -97,7 +91,7 @@ def _to_show(rows: QuerySet[Message]) -> QuerySet[Message]:
 
 
 def _weighed(query: TextQuery, messages: Sequence[Message]) -> list[Message]:
-    """The heaviest first; of those alike the newest, as they are given."""
+    """Sort the heaviest first; of those alike the newest, as they are given."""
     lengths = [len(_beginning(one)) for one in messages]
     average = sum(lengths) / len(lengths) if lengths else 0.0
     return sorted(messages, key=lambda one: -query.weight(_beginning(one), average))
@@ -140,7 +134,7 @@ CHARACTERS = 20_000  # Of one message.
 
 
 async def search_messages(*, owner: Owner, without: str, words: Sequence[str]) -> SearchResult:
-    """`older_messages`, once the index of words has what was said in the last seconds."""
+    """Find `older_messages`, once the index of words has what was said in the last seconds."""
     if await words_waiting():
         await index_words()
     return await older_messages(owner=owner, without=without, words=words)
@@ -148,11 +142,9 @@ async def search_messages(*, owner: Owner, without: str, words: Sequence[str]) -
 
 @reading
 def older_messages(*, owner: Owner, without: str, words: Sequence[str]) -> SearchResult:
-    """The newest messages with a word that begins as one of these, in three queries.
-
-    Only this owner's, on active paths, without the conversation `without` and deleted ones. Not
-    found are messages above a marker, excluded ones and greetings.
-    """
+    """Find the newest messages with a word that begins as one of these, in three queries: this
+    owner's, on active paths, without the conversation `without`. Deleted and excluded messages,
+    those above a marker and greetings aren't found."""
     others = Conversation.objects.filter(owner.filter(), deleted=None).exclude(id=without)
     searched = others.aggregate(messages=Sum("path_messages", default=0), all=Count("id"))
     numbers, mine = numbers_of(owner, "message"), (owner.user, owner.guest, key(without))

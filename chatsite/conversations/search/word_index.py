@@ -45,7 +45,7 @@ _ALONE = re.compile(f"([{UNSPACED}])")
 
 
 def searched_words(text: str | None) -> str:
-    """The text as the index reads it: each character of a script without spaces is a word.
+    """Write the text as the index reads it: each character of a script without spaces is a word.
 
     A text leaves the index by being read again, so this must give the same words as long as the
     index lives. Whoever changes it must have all numbers removed by a migration.
@@ -81,8 +81,8 @@ _OWNER_BITS = 31  # so that all are positive numbers of eight bytes, as SQLite h
 
 
 def numbers_of(owner: Owner, kind: Kind) -> range:
-    """The numbers that an owner's titles or messages have. Two owners may share a range: a search
-    compares the owner, too."""
+    """Return the numbers that an owner's titles or messages have. Two owners may share a range: a
+    search compares the owner, too."""
     digest = hashlib.blake2b(f"{kind} {owner.key}".encode(), digest_size=4).digest()
     first = (int.from_bytes(digest, "big") >> (32 - _OWNER_BITS)) << _COUNT_BITS
     return range(first, first + (1 << _COUNT_BITS))
@@ -143,13 +143,14 @@ _Row = tuple[str, int | None, str, int | None]
 
 @reading
 def words_waiting() -> bool:
-    """Whether there are titles or messages that aren't in the index yet."""
+    """Return whether there are titles or messages that aren't in the index yet."""
     return bool(fetch(WAITING)[0][0])
 
 
 @in_pieces
 def index_words() -> Pieces[bool]:
-    """Add the next titles and messages, at most `ROWS` of each; whether more may be waiting."""
+    """Add the next titles and messages, at most `ROWS` of each, and return whether more may
+    wait."""
     titles, waiting = fetch(UNSEARCHED_TITLES, ROWS), fetch(UNSEARCHED_MESSAGES, ROWS)
     messages = _some(waiting)
     execute_many(SAVE_TITLE_NUMBER, _numbered("title", titles))
@@ -160,7 +161,7 @@ def index_words() -> Pieces[bool]:
 
 
 def _some(rows: Sequence[_Row]) -> Sequence[_Row]:
-    """As many as one piece may take, and at least one."""
+    """Return as many rows as one piece may take, and at least one."""
     characters = 0
     for count, (_, _, _, length) in enumerate(rows):
         characters += min(length or 0, MOST_CHARACTERS)
@@ -184,7 +185,7 @@ def _next_numbers(kind: Kind, owners: Sequence[Owner]) -> dict[Owner, int]:
 
 
 def _numbered(kind: Kind, rows: Iterable[_Row]) -> list[tuple[int, str]]:
-    """The numbers that these rows get: each the next one of its owner."""
+    """Give each row the next number of its owner."""
     owned = [(id, Owner(user=user, guest=guest)) for id, user, guest, _ in rows]
     next_of = _next_numbers(kind, list(dict.fromkeys(owner for _, owner in owned)))
     numbered = []
@@ -195,8 +196,8 @@ def _numbered(kind: Kind, rows: Iterable[_Row]) -> list[tuple[int, str]]:
 
 
 def index_again(conversations: Sequence[uuid.UUID]) -> Pieces[None]:
-    """Take these conversations' words out, to be added again with the numbers of their owner of
-    now."""
+    """Take these conversations' words out, to be added again with the numbers of their present
+    owner."""
     Conversation.objects.filter(id__in=conversations).update(words_row=None)
     indexed = Message.objects.filter(conversation__in=conversations, words_row__isnull=False)
     while some := list(indexed.values_list("id", flat=True)[:ROWS]):

@@ -36,29 +36,28 @@ from chatsite.wording import later, say
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SummaryState:
-    """The summary that holds for the path, if there is one, and whether it is switched on."""
+    """Holds the summary that holds for the path, if there is one, and whether it is switched on."""
 
     on: bool
     summary: RunningSummary | None
 
     @property
     def view(self) -> SummaryView:
-        """For a page; version 0 where there is no summary."""
-        found = self.summary
-        if found is None:
+        """Show the state on a page; version 0 where there is no summary."""
+        if (summary := self.summary) is None:
             return SummaryView(on=self.on)
         return SummaryView(
             on=self.on,
-            version=found.version,
-            messages=found.messages,
-            by=found.by,
-            last=found.last,
+            version=summary.version,
+            messages=summary.messages,
+            by=summary.by,
+            last=summary.last,
         )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnsummarisedPath:
-    """The summary that holds, and the path below its coverage, which is summarised next.
+    """Holds the valid summary, and the path below its coverage, which is summarised next.
 
     `first` is the seq from which the path is remembered; the coverage begins there.
     """
@@ -70,7 +69,7 @@ class UnsummarisedPath:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SummaryVersion(Record):
-    """One version for a person to read. `made_from` is a version's number, 0 for none. `exchanges`
+    """Shows one version to a person. `made_from` is a version's number, 0 for none. `exchanges`
     are those that it covers, 0 where it can't be used any more.
 
     `why_not` is a sentence why it can't be used any more, or "". `seconds` and `tokens` are the
@@ -93,8 +92,8 @@ class SummaryVersion(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SummaryVersions(Record):
-    """The newest versions, the newest first; `earlier`: there are older ones. `current` is the
-    number of the version that holds, or 0."""
+    """Lists the newest versions, the newest first; `earlier`: there are older ones. `current` is
+    the number of the version that holds, or 0."""
 
     on: bool
     current: int
@@ -103,7 +102,7 @@ class SummaryVersions(Record):
 
 
 LISTED = 50
-# Compared, and said where they are shown.
+# These reasons are compared, and translated where they are shown.
 NOT_ON_PATH = later("It belongs to another version of this conversation.")
 CHANGED = later("A message it covers was changed, left out or deleted since.")
 REMEMBERS_ELSE = later("What is remembered of this conversation now begins elsewhere.")
@@ -112,14 +111,14 @@ TEXT_DELETED = later("A message it covers was deleted, and its text with it.")
 
 @reading
 def summary_state(*, owner: Owner, conversation: str) -> SummaryState:
-    """The summary that holds now; a new chat has none."""
+    """Return the summary that holds now; a new chat has none."""
     row = free_or_owned(owner, conversation)
     return SummaryState(on=True, summary=None) if row is None else summary_state_of(row)
 
 
 @reading
 def unsummarised_path(*, owner: Owner, conversation: str) -> UnsummarisedPath:
-    """The messages to summarise next, and the summary so far. Raises NotFound."""
+    """Return the messages to summarise next, and the summary so far. Raises NotFound."""
     row = owned_conversation(owner, conversation)
     state = summary_state_of(row)
     first = remembered_from(row).first() or 0
@@ -136,7 +135,7 @@ def unsummarised_path(*, owner: Owner, conversation: str) -> UnsummarisedPath:
 def still_holds(
     *, owner: Owner, conversation: str, start: UnsummarisedPath, entries: Sequence[Entry]
 ) -> bool:
-    """Whether the entries that followed `start` may still be summarised."""
+    """Return whether the entries that followed `start` may still be summarised."""
     try:
         row = owned_conversation(owner, conversation)
     except NotFound:
@@ -164,11 +163,10 @@ def summary_versions(*, owner: Owner, conversation: str) -> SummaryVersions:
 
 @reading
 def summary_text(*, owner: Owner, conversation: str, version: int) -> str:
-    """Raises NotFound where there is no such version."""
-    found = Summary.objects.filter(
-        conversation=owned_conversation(owner, conversation), version=version
-    )
-    text = found.values_list("text", flat=True).first()
+    """Return the text of a version. Raises NotFound where there is none."""
+    row = owned_conversation(owner, conversation)
+    texts = Summary.objects.filter(conversation=row, version=version).values_list("text", flat=True)
+    text = texts.first()
     if text is None:
         raise NotFound(say("There is no such summary."))
     return text
@@ -195,12 +193,12 @@ def _version_of(row: Summary, start: int | None, users: Sequence[int]) -> Summar
 
 # ---- which summaries hold ---------------------------------------------------------------------
 def summary_state_of(row: Conversation) -> SummaryState:
-    found = holding_summaries(row).first()
-    return SummaryState(on=row.summary_on, summary=summary_of(found) if found else None)
+    summary = holding_summaries(row).first()
+    return SummaryState(on=row.summary_on, summary=summary_of(summary) if summary else None)
 
 
 def holding_summaries(row: Conversation) -> QuerySet[Summary]:
-    """The versions that hold for the path, the newest first."""
+    """Select the versions that hold for the path, the newest first."""
     valid = Summary.objects.filter(conversation=row, stale=False, last__on_path=True)
     if row.hidden:
         valid = valid.exclude(Exists(_hidden_since(OuterRef)))
@@ -208,8 +206,8 @@ def holding_summaries(row: Conversation) -> QuerySet[Summary]:
 
 
 def _hidden_since(field: Callable[[str], Any]) -> QuerySet[Message]:
-    """The messages that a summary covers and that were deleted since; they can still be restored.
-    `field` gives a field of the summary."""
+    """Select messages that a summary covers and that were deleted since; they can still be
+    restored. `field` gives a field of the summary."""
     return Message.objects.filter(
         conversation=field("conversation"),
         deleted__gt=field("created"),
@@ -219,19 +217,20 @@ def _hidden_since(field: Callable[[str], Any]) -> QuerySet[Message]:
 
 
 def remembered_from(row: Conversation) -> QuerySet[Message, int]:
-    """The seq from which the path is remembered: the marker, or the first message."""
+    """Select the seq from which the path is remembered: the marker, or the first message."""
     remembered = messages_on_path(row).filter(seq__gte=row.forget_above)
     return remembered.order_by("seq").values_list("seq", flat=True)
 
 
 def finished_messages(row: Conversation) -> QuerySet[Message]:
-    """The path without running messages, in order."""
+    """Select the path without running messages, in order."""
     return messages_on_path(row).exclude(state="running").order_by("seq")
 
 
 def is_unchanged(row: Conversation, start: UnsummarisedPath, entries: Sequence[Entry]) -> bool:
-    """Whether a summary of `start` and the entries that followed it (oldest first) is allowed: it
-    is switched on, and none of them was edited, excluded, deleted or forgotten since."""
+    """Return whether a summary of `start` and the entries that followed it (oldest first) is
+    allowed: it is switched on, and none of them was edited, excluded, deleted or forgotten
+    since."""
     base, standing = start.state.summary, holding_summaries(row).first()
     if not row.summary_on or remembered_from(row).first() != start.first:
         return False
@@ -239,8 +238,8 @@ def is_unchanged(row: Conversation, start: UnsummarisedPath, entries: Sequence[E
         return False
     above = base.last if base else start.first - 1
     stored = finished_messages(row).filter(seq__gt=above, seq__lte=entries[-1].seq)
-    found = [(str(id), *more) for id, *more in stored.values_list("id", "content", "excluded")]
-    return found == [(e.message.id, e.message.content, e.excluded) for e in entries]
+    now = [(str(id), *more) for id, *more in stored.values_list("id", "content", "excluded")]
+    return now == [(e.message.id, e.message.content, e.excluded) for e in entries]
 
 
 def summary_of(row: Summary) -> RunningSummary:
@@ -257,7 +256,8 @@ def summary_of(row: Summary) -> RunningSummary:
 
 
 def invalid_reason(row: Summary, start: int | None) -> str:
-    """A sentence why a version can't be used; "" where it holds. Fetch `last` with the row."""
+    """Return a sentence why a version can't be used, "" where it holds. Fetch `last` with the
+    row."""
     if not row.text or _hidden_since(partial(getattr, row)).exists():
         return TEXT_DELETED
     if row.stale:

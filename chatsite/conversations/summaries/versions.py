@@ -48,7 +48,8 @@ def fold_summary(
     `messages` of the entries are in its text. None, and nothing is stored, where the conversation
     was cleared or deleted, the summary switched off, or a covered message changed meanwhile.
     """
-    row = _locked(owner, conversation)
+    rows = Conversation.objects.select_for_update().filter(owner.filter(), deleted=None)
+    row = rows.filter(id=uuid.UUID(conversation)).first()
     if row is None or not is_unchanged(row, start, folded):
         return None
     base = start.state.summary
@@ -73,16 +74,13 @@ def fold_summary(
 def rewrite_summary(
     *, owner: Owner, conversation: str, version: int, text: str | None, tokens: TokenCount
 ) -> SummaryState:
-    """A new version with the coverage of `version` and a person's text; None keeps its own text.
+    """Store a new version with the coverage of `version` and a person's text; None keeps its own.
 
     Raises NotFound for an unknown version, Refused for one that doesn't hold any more.
     """
-    row = _require(owner, conversation)
-    old = (
-        Summary.objects.filter(conversation=row, version=version)
-        .select_related("last", "made_from")
-        .first()
-    )
+    row = owned_conversation(owner, conversation, locked=True)
+    versions = Summary.objects.filter(conversation=row).select_related("last", "made_from")
+    old = versions.filter(version=version).first()
     if old is None:
         raise NotFound(say("There is no such summary."))
     if reason := invalid_reason(old, remembered_from(row).first()):
@@ -118,7 +116,7 @@ def switch_summary(*, owner: Owner, conversation: str, on: bool) -> SummaryState
 
 
 def _append(row: Conversation, summary: Summary, tokens: TokenCount) -> None:
-    """The next version; the conversation's row is locked."""
+    """Store the next version; the conversation's row is locked."""
     newest = Summary.objects.filter(conversation=row).aggregate(newest=Max("version"))["newest"]
     summary.conversation = row
     summary.version = (newest or 0) + 1
@@ -127,28 +125,14 @@ def _append(row: Conversation, summary: Summary, tokens: TokenCount) -> None:
     summary.save(force_insert=True)
 
 
-def _locked(owner: Owner, conversation: str) -> Conversation | None:
-    rows = Conversation.objects.select_for_update().filter(owner.filter(), deleted=None)
-    return rows.filter(id=uuid.UUID(conversation)).first()
-
-
-def _require(owner: Owner, conversation: str) -> Conversation:
-    owned_conversation(owner, conversation)
-    row = _locked(owner, conversation)
-    if row is None:
-        raise NotFound(say("There is no such conversation."))
-    return row
-
-
 # ---- when covered messages change ------------------------------------------------------------
 def mark_stale(row: Conversation, seq: int) -> int:
-    """Mark every version that covers the message `seq` as stale; how many there were.
+    """Mark every version that covers the message `seq` as stale, and return how many there were.
 
     Call this in the transaction that edits a message, excludes or includes it, or moves the marker
     "forget what is above".
     """
-    covering = _covering(row, seq)
-    return Summary.objects.filter(id__in=covering, stale=False).update(stale=True)
+    return Summary.objects.filter(id__in=_covering(row, seq), stale=False).update(stale=True)
 
 
 def erase_texts(row: Conversation, seq: int, *, before: datetime) -> int:
@@ -161,22 +145,20 @@ def erase_texts(row: Conversation, seq: int, *, before: datetime) -> int:
 
 
 def _covering(row: Conversation, seq: int) -> list[uuid.UUID]:
-    """The versions that cover the message: it is in the tree between their first and last one."""
+    """Return the versions that cover the message: it is in the tree between their first and last
+    one."""
     near = Summary.objects.filter(conversation=row, first_seq__lte=seq, last_seq__gte=seq)
-    found = list(near.values_list("id", "last_seq"))
-    if not found:
+    versions = list(near.values_list("id", "last_seq"))
+    if not versions:
         return []
-    parents = _parents(row, seq, to=max(last for _, last in found))
-    return [id for id, last in found if _lies_above(parents, last, seq)]
+    newest = max(last for _, last in versions)
+    below = Message.objects.filter(conversation=row, seq__gt=seq, seq__lte=newest)
+    # A message's seq is larger than that of the message above it.
+    seq_above = dict(below.values_list("seq", "parent__seq"))
 
+    def lies_above(last: int) -> bool:
+        while last > seq:
+            last = seq_above.get(last) or 0
+        return last == seq
 
-def _parents(row: Conversation, seq: int, *, to: int) -> dict[int, int]:
-    """By seq, that of the message directly above, which is always smaller."""
-    some = Message.objects.filter(conversation=row, seq__gt=seq, seq__lte=to)
-    return {one: above or 0 for one, above in some.values_list("seq", "parent__seq")}
-
-
-def _lies_above(parents: Mapping[int, int], last: int, seq: int) -> bool:
-    while last > seq:
-        last = parents.get(last, 0)
-    return last == seq
+    return [id for id, last in versions if lies_above(last)]

@@ -11,20 +11,19 @@ index in memory and a slot follow the path as it was.
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterable
 from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
 
 from django.db import transaction
-from django.db.models import Q, TextField
+from django.db.models import Q, QuerySet, TextField
 from django.db.models.functions import Cast
 from django.utils import timezone
 
 from chatsite.conversations.database.rows import message_of
 from chatsite.conversations.files.uploads import characters_of
 from chatsite.conversations.models import Conversation, Message, Summary, Turn, Upload
-from chatsite.conversations.ownership import Owner, messages_on_path
+from chatsite.conversations.ownership import Owner, messages_on_path, owned_messages
 from chatsite.conversations.path import loading
 from chatsite.conversations.path.active_path import (
     add_to_totals,
@@ -49,7 +48,6 @@ from chatsite.events import MessagesChanged
 from chatsite.history import BACKGROUND
 from chatsite.history.lexical.sharing import NEAR, SHARES
 from chatsite.storage import Pieces, in_pieces, writing
-from chatsite.views import MessageView
 from chatsite.wording import later, say
 
 # The page offers to restore it for some seconds, but a person may read that late.
@@ -71,19 +69,19 @@ def delete_message(*, owner: Owner, message: str) -> TextChange:
     NotFound unless it is on the path of a conversation of this owner, Refused for a call's result
     alone, TurnRunning while an answer is written.
     """
-    row, found = changeable(owner, message)
-    if not found.on_path:
+    row, chosen = changeable(owner, message)
+    if not chosen.on_path:
         raise NotFound(say("There is no such message."))
-    if found.role == "tool":
+    if chosen.role == "tool":
         raise Refused(say("A call's result goes with the message that called. Delete that one."))
-    gone, title = _whole(row, found), path_title(row)
-    first = gone[0]
-    for one in gone:
+    deleted, title = _whole(row, chosen), path_title(row)
+    first = deleted[0]
+    for one in deleted:
         subtract_from_totals(row, one)
         row.marked -= one.pinned or one.excluded
-    hidden = Message.objects.filter(id__in=[one.id for one in gone])
+    hidden = Message.objects.filter(id__in=[one.id for one in deleted])
     hidden.update(on_path=False, deleted=timezone.now())
-    row.hidden += len(gone)
+    row.hidden += len(deleted)
     above = _shown_above(row, first)
     if first.role == "user":
         _join_turn_above(row, first, above)
@@ -96,21 +94,20 @@ def delete_message(*, owner: Owner, message: str) -> TextChange:
     forget_path(row)
     row.last_turn = None
     row.save()
-    next_one = _next(row, gone[-1]) if below_seq is None else None
     changed = MessagesChanged(
-        messages=_views([next_one]),
-        gone=tuple(str(one.id) for one in gone),
+        messages=path_views(_next(row, deleted[-1])) if below_seq is None else (),
+        gone=tuple(str(one.id) for one in deleted),
         forget_above=row.forget_above,
     )
     return TextChange(conversation=str(row.id), changed=changed, below=below_seq)
 
 
-def _whole(row: Conversation, found: Message) -> list[Message]:
-    """The message; of an answer with tool calls all that a page shows as one."""
-    if found.role != "assistant":
-        return [found]
-    turn = list(messages_on_path(row).filter(turn_seq=found.turn_seq).order_by("seq"))
-    start = end = next(place for place, one in enumerate(turn) if one.id == found.id)
+def _whole(row: Conversation, chosen: Message) -> list[Message]:
+    """Return the message; of an answer with tool calls all that a page shows as one."""
+    if chosen.role != "assistant":
+        return [chosen]
+    turn = list(messages_on_path(row).filter(turn_seq=chosen.turn_seq).order_by("seq"))
+    start = end = next(place for place, one in enumerate(turn) if one.id == chosen.id)
     while start and _leads_on(turn[start - 1]):
         start -= 1
     while end + 1 < len(turn) and _leads_on(turn[end]) and turn[end + 1].source not in BACKGROUND:
@@ -119,41 +116,42 @@ def _whole(row: Conversation, found: Message) -> list[Message]:
 
 
 def _leads_on(message: Message) -> bool:
-    """Whether what follows belongs to the same answer."""
+    """Return whether what follows belongs to the same answer."""
     return message.role == "tool" or bool(message.calls)
 
 
 def _shown_above(row: Conversation, message: Message) -> Message | None:
-    """The nearest message above that isn't deleted."""
-    place = message.parent_id
-    above = stand_ins(row.id)
-    place = above.get(place, place) if place is not None else None
-    return Message.objects.filter(id=str(place)).first() if place else None
+    """Return the nearest message above that isn't deleted."""
+    above = message.parent_id
+    if above is None:
+        return None
+    above = stand_ins(row.id).get(above, above)
+    return Message.objects.filter(id=str(above)).first() if above else None
 
 
 def _join_turn_above(row: Conversation, first: Message, above: Message | None) -> None:
-    """What answered the user message `first` belongs to the turn before."""
+    """Give what answered the user message `first` to the turn before."""
     answers = Message.objects.filter(conversation=row, turn_seq=first.seq).exclude(id=first.id)
     answers.update(turn_seq=above.turn_seq if above else 0)
     if above is not None:  # the turn that they end with includes these answers now
         Summary.objects.filter(conversation=row, last=above, stale=False).update(stale=True)
 
 
-def _next(row: Conversation, message: Message) -> Message | None:
-    """The next message of the path."""
+def _next(row: Conversation, message: Message) -> QuerySet[Message]:
+    """Select the next message of the path."""
     after = messages_on_path(row).filter(seq__gt=message.seq).order_by("seq")
-    return after.select_related("turn").first()
+    return after.select_related("turn")[:1]
 
 
 def _next_turn(row: Conversation, message: Message) -> int:
-    """The seq of the next user message of the path, or of the next one to come."""
+    """Return the seq of the next user message of the path, or of the next one to come."""
     after = messages_on_path(row).filter(seq__gt=message.seq, role="user").order_by("seq")
     return after.values_list("seq", flat=True).first() or row.next_seq
 
 
 def _show_another(row: Conversation, above: Message | None) -> int | None:
-    """Where the path ends at `above` now, and other versions are below it: show the newest one.
-    The seq below which the path changed."""
+    """Show the newest version where the path ends at `above` now and other versions are below it.
+    Returns the seq below which the path changed."""
     seq = above.seq if above else 0
     if messages_on_path(row).filter(seq__gt=seq).exists():
         return None
@@ -164,23 +162,19 @@ def _show_another(row: Conversation, above: Message | None) -> int | None:
     return seq
 
 
-def _views(rows: Iterable[Message | None]) -> tuple[MessageView, ...]:
-    return path_views([row for row in rows if row is not None])
-
-
 # ---- restoring -------------------------------------------------------------------------------
 @writing
 def restore_message(*, owner: Owner, message: str) -> TextChange:
     """Give back a deleted message, and show it: where the path goes another way since, it leads
     through the message again. Raises NotFound where it isn't there any more, or was cleared away
     since, TurnRunning while an answer is written."""
-    theirs = Message.objects.filter(owner.filter("conversation__"), conversation__deleted=None)
-    seen = theirs.filter(id=uuid.UUID(message), deleted__isnull=False).first()
-    if seen is None:
+    unlocked = owned_messages(owner).filter(id=uuid.UUID(message), deleted__isnull=False).first()
+    if unlocked is None:
         raise NotFound(say(GONE))
-    row = locked_conversation(owner, str(seen.conversation_id))
-    same = Message.objects.filter(conversation=row, deleted=seen.deleted)
-    back = list(same.select_related("turn").order_by("seq"))
+    row = locked_conversation(owner, str(unlocked.conversation_id))
+    # What was deleted together has the same time.
+    deleted_together = Message.objects.filter(conversation=row, deleted=unlocked.deleted)
+    back = list(deleted_together.select_related("turn").order_by("seq"))
     if not back or back[0].seq < row.cleared:
         raise NotFound(say(GONE))
     require_idle(row)
@@ -190,7 +184,7 @@ def restore_message(*, owner: Owner, message: str) -> TextChange:
     returned.update(deleted=None, forgot_above=None)
     row.hidden -= len(back)
     # What was summarised meanwhile lacks it.
-    made = Summary.objects.filter(conversation=row, created__gte=seen.deleted)
+    made = Summary.objects.filter(conversation=row, created__gte=unlocked.deleted)
     made.filter(first_seq__lte=back[-1].seq, last_seq__gte=first.seq).update(stale=True)
     if first.role == "user":
         _take_turn_back(first)
@@ -211,7 +205,9 @@ def restore_message(*, owner: Owner, message: str) -> TextChange:
     row.last_turn_id = newest_answered(row)
     row.save()
     changed = MessagesChanged(
-        messages=_views([*returned.select_related("turn").order_by("seq"), _next(row, back[-1])]),
+        messages=path_views(
+            [*returned.select_related("turn").order_by("seq"), *_next(row, back[-1])]
+        ),
         gone=(),
         forget_above=row.forget_above,
     )
@@ -219,19 +215,19 @@ def restore_message(*, owner: Owner, message: str) -> TextChange:
 
 
 def _take_turn_back(first: Message) -> None:
-    """What answers the user message `first`, in all versions, belongs to its turn again."""
+    """Give what answers the user message `first`, in all versions, to its turn again."""
     places = [first.id]
     while places:
-        rows = Message.objects.filter(parent__in=places).values_list("id", "role", "deleted")
-        found = list(rows)
-        answers = [id for id, role, _ in found if role != "user"]
+        below = Message.objects.filter(parent__in=places).values_list("id", "role", "deleted")
+        rows = list(below)
+        answers = [id for id, role, _ in rows if role != "user"]
         Message.objects.filter(id__in=answers).update(turn_seq=first.seq)
-        places = [id for id, role, deleted in found if role != "user" or deleted is not None]
+        places = [id for id, role, deleted in rows if role != "user" or deleted is not None]
 
 
 def _leads_through(row: Conversation, above: Message | None, last: Message) -> bool:
-    """Whether the path, as it is, goes on below the message `last`, which came back, or ends above
-    it."""
+    """Return whether the path, as it is, goes on below the message `last`, which came back, or ends
+    above it."""
     if above is not None and not above.on_path:
         return False
     after = messages_on_path(row).filter(seq__gt=above.seq if above else 0).order_by("seq")
@@ -248,45 +244,46 @@ def _leads_through(row: Conversation, above: Message | None, last: Message) -> b
 # ---- removing for good -----------------------------------------------------------------------
 @in_pieces
 def purge_messages(*, now: datetime | None = None) -> Pieces[int]:
-    """Remove what was deleted long enough ago; how many messages. One message a piece."""
+    """Remove what was deleted long enough ago, one message a piece, and return how many."""
     before = (now or timezone.now()) - DELETED_AFTER
     waiting = Message.objects.filter(deleted__isnull=False, deleted__lt=before)
     ids = list(waiting.order_by("-seq").values_list("id", flat=True))
     yield
     for id in ids:
-        found = waiting.select_related("conversation", "parent", "turn").filter(id=id).first()
-        if found is not None:  # it may have been restored meanwhile
-            _remove(found.conversation, found)
+        message = waiting.select_related("conversation", "parent", "turn").filter(id=id).first()
+        if message is not None:  # it may have been restored meanwhile
+            _remove(message.conversation, message)
         yield
     return len(ids)
 
 
-def _remove(row: Conversation, found: Message) -> None:
-    """With everything that was made from its text. What is below it is below the one above it."""
-    assert found.deleted is not None
-    summaries.erase_texts(row, found.seq, before=found.deleted)
-    _unquote(row, found)
-    drop_quotes(row, found)
-    Message.objects.filter(parent=found).update(parent=found.parent)
+def _remove(row: Conversation, message: Message) -> None:
+    """Remove a message with everything that was made from its text. What is below it is below the
+    one above it."""
+    assert message.deleted is not None
+    summaries.erase_texts(row, message.seq, before=message.deleted)
+    _unquote(row, message)
+    drop_quotes(row, message)
+    Message.objects.filter(parent=message).update(parent=message.parent)
     # The receipts of its retries stay, as that of its own turn does.
-    Turn.objects.filter(asked=found).update(asked=None)
-    _remove_files(row, found)
+    Turn.objects.filter(asked=message).update(asked=None)
+    _remove_files(row, message)
     row.hidden -= 1
-    row.characters = max(row.characters - characters_of(message_of(found)), 0)
+    row.characters = max(row.characters - characters_of(message_of(message)), 0)
     row.save(update_fields=["hidden", "characters"])
-    found.delete()
+    message.delete()
     transaction.on_commit(partial(loading.forget_entries, row.id))
 
 
-def _remove_files(row: Conversation, found: Message) -> None:
-    """Its files, but for those that another message has, too: a version keeps them."""
-    own = {one["id"] for one in found.attachments}
-    if not own:
+def _remove_files(row: Conversation, message: Message) -> None:
+    """Remove its files, but for those that another message has, too: a version keeps them."""
+    files = {item["id"] for item in message.attachments}
+    if not files:
         return
-    others = Message.objects.filter(conversation=row).exclude(attachments=[]).exclude(id=found.id)
+    others = Message.objects.filter(conversation=row).exclude(attachments=[]).exclude(id=message.id)
     for attached in others.values_list("attachments", flat=True):
-        own -= {one["id"] for one in attached}
-    Upload.objects.filter(conversation=row, id__in=own).delete()
+        files -= {item["id"] for item in attached}
+    Upload.objects.filter(conversation=row, id__in=files).delete()
 
 
 def _unquote(row: Conversation, message: Message) -> None:
@@ -315,22 +312,23 @@ def _unquote(row: Conversation, message: Message) -> None:
 
 
 def _blank(receipt: Any, seq: int, *, all_of_it: bool) -> bool:
-    """Replace the sentences of a receipt that quote the message `seq`; whether there were any.
+    """Replace the sentences of a receipt that quote the message `seq`, and return whether there
+    were any.
 
     With `all_of_it` the receipt answers that message, so that all of its sentences quote it. A
     sentence about a nearby message quotes too, without saying which message."""
-    found = [
+    quoting = [
         verdict
         for verdict in receipt.get("verdicts", ())
         if _why(verdict).startswith(NEAR)
         or _why(verdict).startswith(SHARES)
         and (all_of_it or verdict["first"] <= seq <= verdict.get("last", verdict["first"]))
     ]
-    for verdict in found:
+    for verdict in quoting:
         verdict["sentence" if "sentence" in verdict else "why"] = WORDS_DELETED
-    return bool(found)
+    return bool(quoting)
 
 
 def _why(verdict: dict[str, Any]) -> str:
-    """A verdict's own sentence; receipts of before have every verdict's under another name."""
+    """Return a verdict's sentence, which older receipts have under another name."""
     return str(verdict.get("why") or verdict.get("sentence", ""))

@@ -17,7 +17,7 @@ from django.utils import timezone
 from chatsite.conversations.database.rows import message_of
 from chatsite.conversations.files.uploads import characters_of, require_words
 from chatsite.conversations.models import Conversation, Message
-from chatsite.conversations.ownership import Owner
+from chatsite.conversations.ownership import Owner, owned_messages
 from chatsite.conversations.path import loading
 from chatsite.conversations.path.active_path import estimated_tokens
 from chatsite.conversations.path.queries import path_views
@@ -41,8 +41,8 @@ CHUNK = 100
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TextChange:
-    """What pages are told: `changed`; and where the path goes another way since, the seq below
-    which it does (`below`)."""
+    """Holds what pages are told: `changed`; and where the path goes another way since, the seq
+    below which it does (`below`)."""
 
     conversation: str
     changed: MessagesChanged
@@ -100,8 +100,8 @@ def edit_message(
 
 
 def _keep_version(row: Conversation, found: Message) -> None:
-    """Another row with the message as it was, off the path. The message keeps its own row and its
-    place, so that what is below it stays below it."""
+    """Store the message as it was in another row, off the path. The message keeps its own row and
+    its place, so that what is below it stays below it."""
     former = Message.objects.get(id=found.id)
     former.id, former._state.adding = uuid.uuid4(), True
     former.seq, former.on_path, former.words_row = row.next_seq, False, None
@@ -113,31 +113,29 @@ def _keep_version(row: Conversation, found: Message) -> None:
 
 
 def forget_path(row: Conversation) -> None:
-    """Call this in the transaction that changes or hides text, and save the row then: what was made
-    from the path is deleted."""
+    """Delete what was made from the path. Call this in the transaction that changes or hides text,
+    and save the row then."""
     text_changed.send(Conversation, conversations=[row.id])
     search_indexes.delete_index(row)
     transaction.on_commit(partial(loading.forget_entries, row.id))
 
 
 def changeable(owner: Owner, id: str) -> tuple[Conversation, Message]:
-    """The conversation, locked, and its message, with the one above and its turn."""
-    theirs = Message.objects.filter(owner.filter("conversation__"), conversation__deleted=None)
-    seen = theirs.filter(id=uuid.UUID(id), deleted__isnull=True).first()
-    if seen is None:
-        raise NotFound(say("There is no such message."))
-    row = Conversation.objects.select_for_update().get(id=seen.conversation_id)
-    rows = Message.objects.select_related("parent", "turn")
-    found = rows.filter(id=seen.id, deleted__isnull=True).first()
-    if found is None:
+    """Return the conversation, locked, and its message, with the one above and its turn. Raises
+    NotFound, or TurnRunning while an answer is written."""
+    rows = owned_messages(owner).filter(id=uuid.UUID(id), deleted__isnull=True)
+    conversations = Conversation.objects.select_for_update()
+    row = conversations.filter(id__in=rows.values("conversation_id")).first()
+    message = rows.select_related("parent", "turn").first()
+    if row is None or message is None:
         raise NotFound(say("There is no such message."))
     require_idle(row)
-    return row, found
+    return row, message
 
 
 def drop_quotes(row: Conversation, message: Message) -> None:
-    """No later request quotes the message, whatever that costs a provider's cache: what was quoted
-    was its old text."""
+    """Let no later request quote the message, whatever that costs a provider's cache: what was
+    quoted was its old text."""
     below = Message.objects.filter(conversation=row, seq__gt=message.seq, role="assistant")
     changed = [
         one for one in below.exclude(quoted=[]).only("id", "quoted") if message.seq in one.quoted
@@ -149,8 +147,8 @@ def drop_quotes(row: Conversation, message: Message) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Said(Record):
-    """A question, or all that an answer says. `id` is that of its first message, `turn` the last
-    one that wrote it, None for what no turn wrote; `files` are the names of those attached."""
+    """Holds a question, or all that an answer says. `id` is that of its first message, `turn` the
+    last one that wrote it, None for what no turn wrote; `files` are the names of those attached."""
 
     id: str
     turn: str | None
@@ -160,7 +158,7 @@ class Said(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VersionText(Record):
-    """None: nobody asked, or nothing was answered."""
+    """Holds the texts of one version; None where nobody asked, or nothing was answered."""
 
     question: Said | None
     answer: Said | None
@@ -168,48 +166,47 @@ class VersionText(Record):
 
 @reading
 def version_text(*, owner: Owner, message: str) -> VersionText:
-    """The question and the answer that a message belongs to, as they stand on the branch that
-    would be shown with it. Reads four columns of all newer messages off the path.
+    """Return the question and the answer that a message belongs to, as they stand on the branch
+    that would be shown with it. Reads four columns of all newer messages off the path.
 
     Raises NotFound unless it is a message of this owner that was neither deleted nor cleared away.
     """
-    theirs = Message.objects.filter(owner.filter("conversation__"), conversation__deleted=None)
-    rows = theirs.filter(id=uuid.UUID(message), deleted__isnull=True)
-    found = rows.select_related("conversation").first()
-    if found is None or found.seq < found.conversation.cleared:
+    rows = owned_messages(owner).filter(id=uuid.UUID(message), deleted__isnull=True)
+    version = rows.select_related("conversation").first()
+    if version is None or version.seq < version.conversation.cleared:
         raise NotFound(say("There is no such version here."))
-    ids = _exchange(found.conversation, found)
-    texts = Message.objects.only("role", "content", "turn", "attachments").in_bulk(ids)
-    said = [texts[id] for id in ids if id in texts]
+    ids = _exchange_of(version.conversation, version)
+    by_id = Message.objects.only("role", "content", "turn", "attachments").in_bulk(ids)
+    messages = [by_id[id] for id in ids if id in by_id]
     return VersionText(
-        question=_said([one for one in said if one.role == "user"]),
-        answer=_said([one for one in said if one.role == "assistant"]),
+        question=_join([one for one in messages if one.role == "user"]),
+        answer=_join([one for one in messages if one.role == "assistant"]),
     )
 
 
-def _exchange(row: Conversation, found: Message) -> list[uuid.UUID]:
-    """The messages of one exchange on the branch through `found`, from the question on."""
-    # Every version of it has this number; the index begins with `on_path`.
-    beside = Message.objects.filter(
-        conversation=row, on_path__in=(True, False), turn_seq=found.turn_seq
+def _exchange_of(row: Conversation, message: Message) -> list[uuid.UUID]:
+    """Return the messages of one exchange on the branch through `message`, from the question on."""
+    # All versions of the exchange have this number; the index begins with `on_path`.
+    versions = Message.objects.filter(
+        conversation=row, on_path__in=(True, False), turn_seq=message.turn_seq
     )
-    there = {one.id: one for one in beside.only("parent", "seq", "on_path", "deleted")}
+    by_id = {one.id: one for one in versions.only("parent", "seq", "on_path", "deleted")}
     above: list[uuid.UUID] = []
-    place = found.parent_id
-    while place in there:
-        above += [place] if there[place].deleted is None else []
-        place = there[place].parent_id
-    shown = [one for one in there.values() if one.seq > found.seq and one.deleted is None]
-    if found.on_path:
+    place = message.parent_id
+    while place in by_id:
+        above += [place] if by_id[place].deleted is None else []
+        place = by_id[place].parent_id
+    shown = [one for one in by_id.values() if one.seq > message.seq and one.deleted is None]
+    if message.on_path:
         below = [one for one in shown if one.on_path]
     else:
-        branch = set(branch_below(row, found))
+        branch = set(branch_below(row, message))
         below = [one for one in shown if one.seq in branch]
     below.sort(key=lambda one: one.seq)
-    return [*reversed(above), found.id, *(one.id for one in below)]
+    return [*reversed(above), message.id, *(one.id for one in below)]
 
 
-def _said(messages: Sequence[Message]) -> Said | None:
+def _join(messages: Sequence[Message]) -> Said | None:
     if not messages:
         return None
     turns = [str(one.turn_id) for one in messages if one.turn_id]

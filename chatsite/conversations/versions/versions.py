@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from chatsite.conversations.database.columns import fetch, key
 from chatsite.conversations.database.statements import OFF_PATH_AFTER, TOTALS
 from chatsite.conversations.models import Conversation, Message, Turn
-from chatsite.conversations.ownership import Owner, messages_on_path
+from chatsite.conversations.ownership import Owner, messages_on_path, owned_messages
 from chatsite.conversations.path.active_path import (
     end_of,
     extend_path,
@@ -35,8 +35,8 @@ PIECE = 3_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PathChange:
-    """The path leads through the message `seq`, and is another one below the seq `below`; None
-    where it is as it was."""
+    """Says that the path leads through the message `seq`, and is another one below the seq `below`;
+    None where it is as it was."""
 
     conversation: str
     seq: int
@@ -54,18 +54,17 @@ def show_version(*, owner: Owner, message: str) -> Pieces[PathChange]:
     The caller must call `Recaller.forget` afterwards. Raises NotFound unless it is a message of
     this owner that was neither deleted nor cleared away, TurnRunning while an answer is written.
     """
-    theirs = Message.objects.filter(owner.filter("conversation__"), conversation__deleted=None)
-    seen = theirs.filter(id=uuid.UUID(message)).first()
-    if seen is None:
+    unlocked = owned_messages(owner).filter(id=uuid.UUID(message)).first()
+    if unlocked is None:
         raise NotFound(say(GONE))
-    row = locked_conversation(owner, str(seen.conversation_id))
-    found = Message.objects.filter(id=seen.id, deleted__isnull=True).first()
-    if found is None:
+    row = locked_conversation(owner, str(unlocked.conversation_id))
+    version = Message.objects.filter(id=unlocked.id, deleted__isnull=True).first()
+    if version is None:
         raise NotFound(say(GONE))
     require_idle(row)
-    if found.on_path:
-        return PathChange(conversation=str(row.id), seq=found.seq, below=None)
-    below_seq, branch = _branch_through(row, found)
+    if version.on_path:
+        return PathChange(conversation=str(row.id), seq=version.seq, below=None)
+    below_seq, branch = _branch_through(row, version)
     title = path_title(row)
     _put_first(row, below_seq, branch)
     if row.title == title:
@@ -73,7 +72,7 @@ def show_version(*, owner: Owner, message: str) -> Pieces[PathChange]:
     row.last_turn_id = newest_answered(row)
     row.save()
     yield from _put_rest(row.id, branch[:PIECE][-1], branch[PIECE:])
-    return PathChange(conversation=str(row.id), seq=found.seq, below=below_seq)
+    return PathChange(conversation=str(row.id), seq=version.seq, below=below_seq)
 
 
 @in_pieces
@@ -84,7 +83,7 @@ def finish_branches(*, conversation: str | None = None) -> Pieces[None]:
 
 
 def put_rests(conversation: str | None) -> Pieces[None]:
-    """The same as a part of another unit."""
+    """Do what `finish_branches` does, as a part of another unit."""
     waiting = Conversation.objects.select_for_update().filter(leads_to__gt=0)
     if conversation is not None:
         waiting = waiting.filter(id=uuid.UUID(conversation))
@@ -93,7 +92,7 @@ def put_rests(conversation: str | None) -> Pieces[None]:
         row = waiting.filter(id=id).first()
         if row is None:
             continue
-        above, rest = _rest_of(row)
+        above, rest = _rest_of_branch(row)
         if not rest or end_of(row) != above:
             row.leads_to = 0
             row.save(update_fields=["leads_to"])
@@ -101,8 +100,8 @@ def put_rests(conversation: str | None) -> Pieces[None]:
         yield from _put_rest(id, above, rest)
 
 
-def _rest_of(row: Conversation) -> tuple[int, Sequence[int]]:
-    """The seq below which the rest of the branch begins, and those of its messages."""
+def _rest_of_branch(row: Conversation) -> tuple[int, Sequence[int]]:
+    """Return the seq below which the rest of the branch begins, and those of its messages."""
     stored = Message.objects.filter(conversation=row, seq=row.leads_to, deleted__isnull=True)
     last = stored.filter(on_path=False).first()
     try:
@@ -112,8 +111,8 @@ def _rest_of(row: Conversation) -> tuple[int, Sequence[int]]:
 
 
 def _put_first(row: Conversation, below_seq: int, branch: Sequence[int]) -> None:
-    """The first piece of a branch. The caller saves `row`, and `_put_rest` or `finish_branches`
-    must follow."""
+    """Put the first piece of a branch on the path. The caller saves `row`, and `_put_rest` or
+    `finish_branches` must follow."""
     reroute(row, below=below_seq, through=branch[:PIECE])
     return_marker(row, branch)
     row.leads_to = branch[-1] if len(branch) > PIECE else 0
@@ -124,20 +123,20 @@ def _put_rest(id: uuid.UUID, above: int, rest: Sequence[int]) -> Pieces[None]:
     is put there."""
     for start in range(0, len(rest), PIECE):
         yield
-        some, locked = rest[start : start + PIECE], Conversation.objects.select_for_update()
-        there = locked.filter(id=id, leads_to=rest[-1]).first()
-        end = end_of(there) if there is not None else 0
-        if there is None or end in rest[start:]:
+        piece, locked = rest[start : start + PIECE], Conversation.objects.select_for_update()
+        row = locked.filter(id=id, leads_to=rest[-1]).first()
+        end = end_of(row) if row is not None else 0
+        if row is None or end in rest[start:]:
             return  # the path leads elsewhere by now, or somebody else puts the rest there
         if end != above:
-            there.leads_to = 0
-            there.save(update_fields=["leads_to"])
+            row.leads_to = 0
+            row.save(update_fields=["leads_to"])
             return
-        extend_path(there, some)
-        above = some[-1]
-        if above == there.leads_to:
-            there.leads_to, there.last_turn_id = 0, newest_answered(there)
-        there.save()
+        extend_path(row, piece)
+        above = piece[-1]
+        if above == row.leads_to:
+            row.leads_to, row.last_turn_id = 0, newest_answered(row)
+        row.save()
 
 
 def require_idle(row: Conversation) -> None:
@@ -147,28 +146,28 @@ def require_idle(row: Conversation) -> None:
 
 
 def newest_answered(row: Conversation) -> uuid.UUID | None:
-    """The turn of the newest answer on the path that has a receipt."""
+    """Return the turn of the newest answer on the path that has a receipt."""
     answered = messages_on_path(row).filter(turn__receipt__isnull=False).order_by("-seq")
     return answered.values_list("turn_id", flat=True).first()
 
 
-def put_on_path(row: Conversation, found: Message) -> int:
-    """Lead the path through a message that is off it; the seq below which the path changed. The
-    caller saves `row`. Raises NotFound for what was cleared away."""
-    below_seq, branch = _branch_through(row, found)
+def put_on_path(row: Conversation, message: Message) -> int:
+    """Lead the path through a message that is off it, and return the seq below which the path
+    changed. The caller saves `row`. Raises NotFound for what was cleared away."""
+    below_seq, branch = _branch_through(row, message)
     reroute(row, below=below_seq, through=branch)
     return_marker(row, branch)
     return below_seq
 
 
-def _branch_through(row: Conversation, found: Message) -> tuple[int, Sequence[int]]:
-    """The seq of the path's message where the branch of `found` begins, 0 for none, and those of
-    the branch, from there to the newest message below `found`. Raises NotFound for what was cleared
-    away. Reads four columns of all messages off the path: 0.1 s for 100,000."""
+def _branch_through(row: Conversation, message: Message) -> tuple[int, Sequence[int]]:
+    """Return the seq of the path's message where the branch of `message` begins, 0 for none, and
+    those of the branch, from there to the newest message below. Raises NotFound for what was
+    cleared away. Reads four columns of all messages off the path: 0.1 s for 100,000."""
     off = fetch(OFF_PATH_AFTER, key(row.id), False, 0)
     places = {id: rest for id, *rest in off}
     way: list[int] = []
-    top, place = found.seq, key(found.parent_id) if found.parent_id else None
+    top, place = message.seq, key(message.parent_id) if message.parent_id else None
     while place is not None and place in places:
         place, top, shown = places[place]
         if shown:
@@ -176,13 +175,13 @@ def _branch_through(row: Conversation, found: Message) -> tuple[int, Sequence[in
     if place is None and top < row.cleared:
         raise NotFound(say(GONE))
     seq = Message.objects.only("seq").get(id=place).seq if place else 0
-    return seq, [*reversed(way), *newest_branch(found, off)]
+    return seq, [*reversed(way), *newest_branch(message, off)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Restored:
-    """What is on the path again: the former answer's messages, or, where more came back than that,
-    the seq `below` which the path is another one."""
+    """Holds what is on the path again: the former answer's messages, or, where more came back than
+    that, the seq `below` which the path is another one."""
 
     views: tuple[MessageView, ...] = ()
     below: int | None = None
@@ -198,7 +197,11 @@ def restore_previous_answer(turn: Turn) -> Restored | None:
     under = messages_on_path(row).filter(seq__gt=asked.seq)
     if under.exists():
         return None
-    former = _former_end(turn, row)
+    stored = Message.objects.filter(conversation=row, deleted__isnull=True)
+    if turn.replaced:
+        former = stored.filter(id=turn.replaced).first()
+    else:  # it began under a version of this program that didn't note it
+        former = next(reversed(below(row, asked.id)), None)
     if former is None:
         return None
     marker = row.forget_above
@@ -213,14 +216,3 @@ def restore_previous_answer(turn: Turn) -> Restored | None:
     if turn.marker or under.exclude(turn_seq=asked.seq).exists():
         return Restored(below=asked.seq)
     return Restored(views=path_views(under.select_related("turn").order_by("seq")))
-
-
-def _former_end(turn: Turn, row: Conversation) -> Message | None:
-    """The message that the path led to before."""
-    assert turn.asked is not None
-    stored = Message.objects.filter(conversation=row, deleted__isnull=True)
-    former = stored.filter(id=turn.replaced).first() if turn.replaced else None
-    if former is None and turn.replaced is None:
-        # It began under a version of this program that didn't note it.
-        former = next(reversed(below(row, turn.asked.id)), None)
-    return former

@@ -9,10 +9,6 @@ from dataclasses import dataclass
 
 from chatsite.history.path.transcript import BACKGROUND, Entry, PathTurn, Transcript, split_turns
 from chatsite.history.reasons import Reason
-from chatsite.history.path.transcript import Entry
-from chatsite.history.path.transcript import PathTurn
-from chatsite.history.path.transcript import Transcript
-from chatsite.history.path.transcript import split_turns
 from chatsite.messages import Message
 
 

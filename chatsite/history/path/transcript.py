@@ -122,7 +122,7 @@ def within_talk_limit(transcript: Transcript, limit: int | None) -> Transcript:
     return _without(transcript, away, last=cut - 1) if away else transcript
 
 
-def _first_read(turns: Sequence[Turn], limit: int) -> int:
+def _first_read(turns: Sequence[PathTurn], limit: int) -> int:
     """The seq of the oldest turn that is read."""
     first, read = turns[-1].entries[0].seq, _spoken(turns[-1])
     for turn in reversed(turns[:-1]):
@@ -133,7 +133,7 @@ def _first_read(turns: Sequence[Turn], limit: int) -> int:
     return first
 
 
-def _spoken(turn: Turn) -> int:
+def _spoken(turn: PathTurn) -> int:
     """Its messages of people and assistant: in the room, calls and their results are no message."""
     return sum(
         entry.message.role in ("user", "assistant")
@@ -143,7 +143,7 @@ def _spoken(turn: Turn) -> int:
     )
 
 
-def _stands_out(turn: Turn, replied: str | None) -> bool:
+def _stands_out(turn: PathTurn, replied: str | None) -> bool:
     return any(
         entry.pinned
         or entry.excluded

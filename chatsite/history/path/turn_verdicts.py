@@ -21,8 +21,6 @@ from chatsite.history.path.shortened import shorten_answer
 from chatsite.history.path.transcript import Entry, PathTurn
 from chatsite.history.reasons import SENT, Reason
 from chatsite.history.room import sum_tokens
-from chatsite.history.path.transcript import Entry
-from chatsite.history.path.transcript import PathTurn
 from chatsite.messages import Message
 from chatsite.wording import later
 

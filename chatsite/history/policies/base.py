@@ -11,7 +11,6 @@ from chatsite.history.path.overflow import FittedPath, Overflow, clean_or_cut
 from chatsite.history.path.transcript import PathTurn
 from chatsite.history.path.turn_verdicts import PolicyChoice
 from chatsite.history.reasons import Reason
-from chatsite.history.path.transcript import PathTurn
 
 
 # ---- how far a policy reaches ----------------------------------------------------------------

@@ -21,7 +21,6 @@ from chatsite.history.policies.base import DecisionContext, Policy, Users
 from chatsite.history.policies.cuts import choose_every_turn
 from chatsite.history.reasons import Reason
 from chatsite.history.room import known_tokens
-from chatsite.history.path.transcript import PathTurn
 from chatsite.messages import Message
 from chatsite.wording import later, say
 

@@ -21,8 +21,6 @@ from chatsite.history.path.transcript import BACKGROUND, Entry, PathTurn
 from chatsite.history.path.turn_verdicts import PolicyChoice, TurnRule
 from chatsite.history.policies.base import DecisionContext, Policy, TriageTerms, Users
 from chatsite.history.reasons import Reason
-from chatsite.history.path.transcript import Entry
-from chatsite.history.path.transcript import PathTurn
 from chatsite.wording import later, say, say_count
 
 CHOSEN = later("chosen by a fast model")

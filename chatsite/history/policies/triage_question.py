@@ -10,7 +10,6 @@ from chatsite.history.path.shortened import actions_line, shorten
 from chatsite.history.path.transcript import PathTurn
 from chatsite.history.policies.triage import TriagePlan, is_of_background, time_of
 from chatsite.history.token_estimate import estimate_message
-from chatsite.history.path.transcript import PathTurn
 from chatsite.messages import Message
 
 KEY = "relevant"

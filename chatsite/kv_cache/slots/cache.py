@@ -25,7 +25,7 @@ StorePlaces = Callable[[str, Mapping[str, Place]], Awaitable[None]]
 
 
 class Cache:
-    """The books of one engine's slots. Without `sessions` nothing is saved."""
+    """Keeps the books of one engine's slots. Without `sessions` nothing is saved."""
 
     def __init__(
         self,
@@ -73,8 +73,8 @@ class Cache:
     # ---- requests ------------------------------------------------------------------------------
     @asynccontextmanager
     async def hold(self, conversation: str) -> AsyncIterator[Lease]:
-        """A slot for one request. Raises ProviderError where the queue is full or the engine isn't
-        ready. A cancelled request keeps its slot until the engine has stopped with it."""
+        """Hold a slot for one request. Raises ProviderError where the queue is full or the engine
+        isn't ready. A cancelled request keeps its slot until the engine has stopped with it."""
         self._cancel_save(conversation)
         slot = await self.slots.take(conversation)
         try:
@@ -107,7 +107,7 @@ class Cache:
         return lease
 
     async def settle(self, lease: Lease) -> None:
-        """After a request, also a cancelled one: update and store its conversation's book."""
+        """Update and store the conversation's book after a request, also a cancelled one."""
         try:
             await lease.settle()
         except Exception as error:  # a connection that breaks here raises whatever it likes
@@ -123,7 +123,7 @@ class Cache:
             self._give_back(lease)
 
     async def _store_book(self, conversation: str, contents: SlotContents) -> None:
-        """An answer isn't lost because its book can't be stored."""
+        """Store the places in a book. An answer isn't lost because that fails."""
         if contents.book is None or self._store_places is None:
             return
         try:
@@ -156,7 +156,7 @@ class Cache:
 
     # ---- forgetting ----------------------------------------------------------------------------
     def forget(self, conversation: str) -> None:
-        """Words of the conversation were deleted: nothing of its slot is saved any more, and the
+        """Save nothing of the conversation's slot any more, because words of it were deleted; the
         next request on that slot starts over."""
         self._cancel_save(conversation)
         for lease in self._leases.values():
@@ -173,7 +173,7 @@ class Cache:
 
     # ---- in the background ---------------------------------------------------------------------
     def _cancel_save(self, conversation: str) -> None:
-        """For a conversation that asks again: what its slot holds now needn't be saved."""
+        """Don't save what the slot of a conversation holds that asks again."""
         timer = self._save_timers.pop(conversation, None)
         if timer is not None:
             timer.cancel()
@@ -183,7 +183,8 @@ class Cache:
         self._start(self._in_own_slot(conversation, Lease.save))
 
     def can_trim(self, conversation: str) -> bool:
-        """Whether cells could be cut out of the conversation's slot and be restored later."""
+        """Return whether cells could be cut out of the conversation's slot and be restored
+        later."""
         running = self._engine.running
         if self._sessions is None or running is None or running.prompter is None:
             return False

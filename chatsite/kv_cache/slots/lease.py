@@ -50,11 +50,12 @@ class Lease:
         contents = self.contents
         if contents.book is None:
             await self._start_over(prompt.cut_to(1))
-        own = self._owns_contents  # as of now: the conversation may be forgotten meanwhile
+        # As of now: the conversation may be forgotten meanwhile.
+        owned_before = self._owns_contents
         plan = self._plan(prompt)
         saved = await self._find_better_saved(plan, prompt, head=head)
-        self.origin = "slot" if own else "none"
-        if not own:
+        self.origin = "slot" if owned_before else "none"
+        if not owned_before:
             await self.save()
             contents.put("", contents.book, saved=True)  # nobody's, until this prompt is in it
         if saved is not None:
@@ -72,7 +73,7 @@ class Lease:
         return self.contents.owner == self.conversation
 
     def _plan(self, prompt: Book) -> Reuse:
-        """What the prompt finds in the slot now."""
+        """Plan with what the prompt finds in the slot now."""
         if self._owns_contents:
             return self.contents.plan(prompt)
         # Of another conversation only the common beginning, whose cells are the same.
@@ -81,8 +82,8 @@ class Lease:
     async def _find_better_saved(
         self, plan: Reuse, prompt: Book, *, head: int
     ) -> kv.Session | None:
-        """The conversation's saved session, where the prompt finds clearly more in it than in the
-        slot, and more than the agent's head, which all its conversations share."""
+        """Return the conversation's saved session, where the prompt finds clearly more in it than
+        in the slot, and more than the agent's head, which all its conversations share."""
         if self._owns_contents and not self.contents.trimmed:
             return None
         saved = await self._find_saved(self.conversation)
@@ -144,7 +145,7 @@ class Lease:
     async def _start_over(self, first: Book) -> None:
         """Replace everything in the slot by the prompt's first token, which costs 20 ms. The engine
         can erase a slot only where it may save slots."""
-        if not await self._cells():
+        if not await self._count_cells():
             self.contents.put("", EMPTY)
             return
         await self.running.client.prefill(self.slot, first.ids)
@@ -169,8 +170,8 @@ class Lease:
     async def _share(self, head: Book, sessions: Sessions) -> None:
         """Read the agent's head once, and save it for all its conversations."""
         key = "head:" + hashlib.sha256(array("i", head.ids).tobytes()).hexdigest()[:32]
-        found = await self._find_saved(key)
-        if found is not None and await self._restore(found, "shared"):
+        saved = await self._find_saved(key)
+        if saved is not None and await self._restore(saved, "shared"):
             return
         self.contents.put("", None)
         await self.running.client.prefill(self.slot, head.ids)
@@ -180,11 +181,12 @@ class Lease:
 
     # ---- during the request ------------------------------------------------------------------
     def begin(self, prompt: Book, *, answer: str) -> None:
-        """The request is sent now; the cells of its reply belong to the message `answer`."""
+        """Note that the request is sent: the cells of its reply belong to the message `answer`."""
         self.pending, self.answer = prompt, answer
 
     def account(self, plan: Reuse, prompt: Book) -> CacheUse:
-        """What the request found in the slot, once the engine has reported how much it reused."""
+        """Say what the request found in the slot, once the engine has reported how much it
+        reused."""
         if plan.shifted and self.completion.reused == plan.prefix > 0:
             self.contents.shifts = False  # the beginning is there, so the slot wasn't lost
         reused = (self.completion.reused or 0) - self.read_before
@@ -207,7 +209,7 @@ class Lease:
         self.contents.put(self.conversation, None)
         cells = self.completion.cells
         if cells is None and self.completion.reused is not None:
-            cells = await self._cells()
+            cells = await self._count_cells()
         if cells is None:  # the engine may not have begun: the next request starts over
             self.pending = None
             return
@@ -224,18 +226,18 @@ class Lease:
         self.pending = None
 
     def _report_faults(self, prompt: Book) -> tuple[str, ...]:
-        """What the engine reported at the end must fit this prompt."""
+        """Compare what the engine reported at the end with this prompt."""
         if self.completion.evaluated is None:
             return ()
         read = (self.completion.reused or 0) + self.completion.evaluated
         return () if read == len(prompt) else (f"it read {read} tokens of {len(prompt)}",)
 
     def refused(self) -> None:
-        """The engine refused the request: the slot is as it was."""
+        """Note that the engine refused the request: the slot is as it was."""
         self.pending = None
 
-    async def _cells(self) -> int:
-        """How many cells the slot holds once it is idle. While the engine reads a batch of 512
+    async def _count_cells(self) -> int:
+        """Count the slot's cells once it is idle. While the engine reads a batch of 512
         tokens, it doesn't notice that a request was cancelled."""
         while (state := (await self.running.client.slots())[self.slot]).busy:  # noqa: ASYNC110
             await asyncio.sleep(_POLL_SECONDS)

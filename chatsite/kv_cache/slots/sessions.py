@@ -23,17 +23,17 @@ _FAILURES = (*ENGINE_ERRORS, OSError)
 
 
 class SessionRecords(Protocol):
-    """The rows of the files: `kv_cache.saved_sessions`."""
+    """Names the functions of `kv_cache.saved_sessions`: the rows of the files."""
 
     async def read_session(self, *, key: str) -> Session | None: ...
 
     async def save_session(self, *, conversation: str | None, session: Session) -> bool:
-        """False where words in it were deleted meanwhile: its file must be removed."""
+        """Return False where words in it were deleted meanwhile: its file must be removed."""
 
     async def touch_session(self, *, key: str) -> None: ...
 
     async def drop_sessions(self, *, keys: Iterable[str]) -> Sequence[str]:
-        """Returns the names of their files."""
+        """Return the names of their files."""
 
     async def list_sessions(self) -> Sequence[SessionFile]: ...
 
@@ -41,7 +41,7 @@ class SessionRecords(Protocol):
 
 
 class Sessions:
-    """The session files in `folder`, at most `limit` bytes together, and their rows."""
+    """Keeps the session files in `folder`, at most `limit` bytes together, and their rows."""
 
     def __init__(self, folder: Path, *, limit: int, rows: SessionRecords) -> None:
         self._folder = SessionFolder(folder)
@@ -83,7 +83,7 @@ class Sessions:
         return self._folder.trusts(name)
 
     async def find(self, running: RunningEngine, key: str) -> Session | None:
-        """The session under `key`, if this engine can read it."""
+        """Return the session under `key`, if this engine can read it."""
         try:
             session = await self._rows.read_session(key=key)
             if session is None:
@@ -117,9 +117,17 @@ class Sessions:
             # The engine has ended, perhaps because of this file.
             await self._discard(session, f"the engine didn't read it ({_describe_error(error)})")
         else:
-            await self._touch(session.key)
+            try:
+                await self._rows.touch_session(key=session.key)
+            except Exception:
+                log.exception("a saved cache's last use couldn't be stored")
             return True
-        await _empty(running, slot)
+        try:
+            await running.client.erase(slot)
+        except _FAILURES as error:
+            log.warning(
+                "slot %d of the engine couldn't be emptied: %s", slot, _describe_error(error)
+            )
         return False
 
     def has_room(self, cells: int, *, like: Session) -> bool:
@@ -134,23 +142,24 @@ class Sessions:
     async def sweep(self) -> None:
         """Remove files without a row, rows without a file, and the oldest beyond the limit."""
         async with self._changing:
-            known = await self._rows.session_files()
-            await asyncio.to_thread(self._folder.remove_unclaimed, known)
-            if lost := set(known) - await asyncio.to_thread(self._folder.names):
+            claimed = await self._rows.session_files()
+            await asyncio.to_thread(self._folder.remove_unclaimed, claimed)
+            if lost := set(claimed) - await asyncio.to_thread(self._folder.names):
                 await self._drop_lost(lost)
             await self._evict()
 
     async def _write(
         self, running: RunningEngine, slot: int, name: str, *, key: str, book: Book
     ) -> Session:
-        """Write the file; returns its session. Raises UnusableFile where its content is wrong."""
-        done = await running.client.save(slot, name)
+        """Write the file, and return its session. Raises UnusableFile where its content is
+        wrong."""
+        report = await running.client.save(slot, name)
         size, digest = await asyncio.to_thread(self._folder.checked, name)
-        if done.cells != len(book):
-            raise UnusableFile(f"the slot holds {done.cells}")
-        if size != done.size:
-            raise OSError(f"only {size} of {done.size} bytes were taken")
-        self._cell_bytes = size // done.cells
+        if report.cells != len(book):
+            raise UnusableFile(f"the slot holds {report.cells}")
+        if size != report.size:
+            raise OSError(f"only {size} of {report.size} bytes were taken")
+        self._cell_bytes = size // report.cells
         if size > self._limit:
             raise UnusableFile(
                 f"it takes {size} bytes, all of them together may take {self._limit}"
@@ -174,9 +183,8 @@ class Sessions:
             await self._remove([former.file])
 
     async def _evict(self) -> None:
-        kept = await self._rows.list_sessions()
-        if gone := outdated(kept, limit=self._limit):
-            await self._drop(gone)
+        if keys := outdated(await self._rows.list_sessions(), limit=self._limit):
+            await self._drop(keys)
 
     async def _drop(self, keys: Iterable[str]) -> None:
         await self._remove(await self._rows.drop_sessions(keys=list(keys)))
@@ -202,19 +210,6 @@ class Sessions:
 
     async def _remove(self, files: Iterable[str]) -> None:
         await asyncio.to_thread(self._folder.remove, list(files))
-
-    async def _touch(self, key: str) -> None:
-        try:
-            await self._rows.touch_session(key=key)
-        except Exception:
-            log.exception("a saved cache's last use couldn't be stored")
-
-
-async def _empty(running: RunningEngine, slot: int) -> None:
-    try:
-        await running.client.erase(slot)
-    except _FAILURES as error:
-        log.warning("slot %d of the engine couldn't be emptied: %s", slot, _describe_error(error))
 
 
 def _describe_error(error: Exception) -> str:

@@ -25,11 +25,11 @@ NOT_AVAILABLE = (
 
 @dataclass(slots=True)
 class SlotContents:
-    """What the cells of a slot hold, as far as we know; `book` is None where we don't.
+    """Records what the cells of a slot hold; `book` is None where that is unknown.
 
-    `saved`: it needn't be saved, because the disk has it as it is, or because it is nobody's.
-    `trimmed`: the saved session has more cells than this. `shifts` becomes False once the engine
-    didn't shift cells as planned: with some models it can't.
+    `saved`: the slot needn't be saved, because the disk has it as it is, or because it is nobody's.
+    `trimmed`: the saved session has more cells than the slot. `shifts` becomes False once the
+    engine didn't shift cells as planned: with some models it can't.
     """
 
     running: RunningEngine | None = None
@@ -40,7 +40,7 @@ class SlotContents:
     shifts: bool = True
 
     def plan(self, prompt: Book) -> Reuse:
-        """What a request of the slot's own conversation would find here."""
+        """Plan a request of the slot's own conversation."""
         return self.plan_from(self.book or EMPTY, prompt)
 
     def plan_from(self, live: Book, prompt: Book) -> Reuse:
@@ -54,9 +54,9 @@ class SlotContents:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CacheView:
-    """What of a conversation is in the engine now. `window` and `used` are in cells; `note` is the
-    reason where the cache isn't `available`. `misses` counts how often the engine reused another
-    number of tokens than the books predicted, since the server's start."""
+    """Says what of a conversation is in the engine now. `window` and `used` are in cells; `note` is
+    the reason where the cache isn't `available`. `misses` counts how often the engine reused
+    another number of tokens than the books predicted, since the server's start."""
 
     available: bool
     note: str
@@ -67,7 +67,7 @@ class CacheView:
 
 
 class SlotQueue:
-    """A conversation gets its former slot, and with it the cells of its prompt, unless another one
+    """Gives a conversation its former slot, and with it the cells of its prompt, unless another one
     has needed it; otherwise the slot unused for longest. A conversation has one slot at a time: its
     next request waits for the first."""
 
@@ -94,7 +94,7 @@ class SlotQueue:
         lock = self._turns.setdefault(conversation, asyncio.Lock())
         await lock.acquire()
         try:
-            slot = self._best(conversation)
+            slot = self._take_idle(conversation)
             if slot is None:
                 slot = await self._wait()
         except BaseException:
@@ -104,31 +104,31 @@ class SlotQueue:
         return slot
 
     async def take_own(self, conversation: str) -> int | None:
-        """The slot that this conversation had last, if it is still its own and idle."""
+        """Take the slot that this conversation had last, if it is still its own and idle."""
         lock = self._turns.setdefault(conversation, asyncio.Lock())
         await lock.acquire()
-        own = self._own(conversation)
-        if own is None:
+        slot = self._find_own(conversation)
+        if slot is None:
             lock.release()
             return None
-        del self._idle[own]
-        self._held[own] = lock
-        return own
+        del self._idle[slot]
+        self._held[slot] = lock
+        return slot
 
     def give_back(self, slot: int, conversation: str) -> None:
         self._held.pop(slot).release()
         self._free(slot, conversation)
 
-    def _best(self, conversation: str) -> int | None:
+    def _take_idle(self, conversation: str) -> int | None:
         if not self._idle:
             return None
-        own = self._own(conversation)
-        if own is None:
+        slot = self._find_own(conversation)
+        if slot is None:
             return self._idle.popitem(last=False)[0]
-        del self._idle[own]
-        return own
+        del self._idle[slot]
+        return slot
 
-    def _own(self, conversation: str) -> int | None:
+    def _find_own(self, conversation: str) -> int | None:
         return next((slot for slot, owner in self._idle.items() if owner == conversation), None)
 
     async def _wait(self) -> int:

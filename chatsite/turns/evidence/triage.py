@@ -15,7 +15,6 @@ from chatsite.history.path.transcript import split_turns
 from chatsite.history.policies.triage import TRIAGE, TriagePlan, plan_triage
 from chatsite.history.policies.triage_question import read_reply, triage_prompt
 from chatsite.history.token_estimate import estimate_message
-from chatsite.history.path.transcript import split_turns
 from chatsite.providers.base.provider import Model, Usage
 from chatsite.turns.context.decider import DecisionInputs
 from chatsite.turns.evidence.completion import FAST, Unfinished, complete, side_model

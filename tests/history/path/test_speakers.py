@@ -5,9 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from chatsite.history.path.transcript import Entry
-from chatsite.history.path.transcript import PathTurn
-
 from chatsite.history import Selection, estimate_message
 from chatsite.history.evidence import message_digest
 from chatsite.history.path.added_messages import quoted_message

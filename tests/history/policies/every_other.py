@@ -6,8 +6,6 @@ No policy of the program has its name, so that the test can't hide a real one.
 from __future__ import annotations
 
 from chatsite.history.path.transcript import PathTurn
-
-from chatsite.history.path.transcript import PathTurn
 from chatsite.history.path.turn_verdicts import PolicyChoice, TurnRule
 from chatsite.history.policies.base import DecisionContext, Everything, Policy
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from chatsite.history.path.transcript import Entry
-from chatsite.history.path.transcript import PathTurn
 
 from chatsite.history.path.shortened import shorten, shorten_answer
 from chatsite.history.path.transcript import Entry, PathTurn

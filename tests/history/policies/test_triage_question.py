@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from chatsite.history.path.transcript import Entry
-from chatsite.history.path.transcript import PathTurn
 
 from chatsite.history.path.transcript import Entry, PathTurn
 from chatsite.history.policies.triage import plan_triage

@@ -45,25 +45,24 @@ class Command(BaseCommand):
             raise CommandError(problem)
         try:
             require_known_version()
-            said = asyncio.run(_asked(options["conversation"], strategy))
+            lines = asyncio.run(_run(options["conversation"], strategy))
         except ChatsiteError as error:
             raise CommandError(f"{error.message} Nothing was changed.") from None
-        self.stdout.write("\n".join(said))
+        self.stdout.write("\n".join(lines))
 
 
-async def _asked(conversation: str, strategy: str) -> list[str]:
+async def _run(conversation: str, strategy: str) -> list[str]:
     site = Site()
     try:
-        found = await list_all_conversations(conversation=conversation)
-        if not found:
+        conversations = await list_all_conversations(conversation=conversation)
+        if not conversations:
             raise CommandError("There is no such conversation here.")
-        [stored] = found
+        [stored] = conversations
         books = await cache_books(owner=stored.owner, conversation=stored.id)
         if strategy:
-            offered = await _offered(site, stored, books.model)
-            return await _cleaned(site, stored, offered, strategy)
+            return await _clean(stored, await _offers(site, stored, books.model), strategy)
         try:
-            offers = describe_offers(await _offered(site, stored, books.model))
+            offers = describe_offers(await _offers(site, stored, books.model))
         except ChatsiteError as error:  # its agent is gone, or no model can be reached
             offers = [error.message]
         return [*table(books.rows), "", *remarks(books), "", *offers]
@@ -71,8 +70,8 @@ async def _asked(conversation: str, strategy: str) -> list[str]:
         await site.stop()
 
 
-async def _offered(site: Site, stored: StoredConversation, model: str) -> CleanupOffers:
-    """The panel's offers, with the stored token counts, since no engine is started."""
+async def _offers(site: Site, stored: StoredConversation, model: str) -> CleanupOffers:
+    """Compute the panel's offers with the stored token counts, since no engine is started."""
     page = PageRequest(
         owner=stored.owner,
         conversation=stored.id,
@@ -88,9 +87,7 @@ async def _offered(site: Site, stored: StoredConversation, model: str) -> Cleanu
     return await cleaning.offers(page)
 
 
-async def _cleaned(
-    site: Site, stored: StoredConversation, offered: CleanupOffers, strategy: str
-) -> list[str]:
+async def _clean(stored: StoredConversation, offered: CleanupOffers, strategy: str) -> list[str]:
     if offered.note:
         raise CommandError(f"{offered.note} Nothing was changed.")
     offer = next(one for one in offered.offers if one.name == strategy)
@@ -106,7 +103,7 @@ async def _cleaned(
 
 
 def describe_offers(offered: CleanupOffers) -> list[str]:
-    """What each strategy would unload."""
+    """Say what each strategy would unload."""
     if offered.note:
         return [offered.note]
     return ["--cleanup would free:"] + [
@@ -120,7 +117,7 @@ def turns_text(count: int) -> str:
 
 
 def table(rows: Sequence[CachedMessage]) -> list[str]:
-    """One line a message."""
+    """Write one line a message."""
     cells = [HEADS, *(_cells(row) for row in rows)]
     widths = [max(len(line[column]) for line in cells) for column in range(len(HEADS))]
     return [
@@ -130,20 +127,22 @@ def table(rows: Sequence[CachedMessage]) -> list[str]:
 
 
 def _cells(row: CachedMessage) -> tuple[str, ...]:
-    there = STATES[row.status] if row.start >= 0 or row.status != LOADED else "in the file only"
+    in_file_only = row.start < 0 and row.status == LOADED
+    state = "in the file only" if in_file_only else STATES[row.status]
     start, size = (str(number) if number >= 0 else "-" for number in (row.start, row.size))
-    return str(row.seq), str(row.turn), row.role, start, size, there
+    return str(row.seq), str(row.turn), row.role, start, size, state
 
 
 def remarks(books: CacheBooks) -> list[str]:
-    gone, saved = books.unloaded, books.saved
-    said = []
-    if gone["turns"]:
-        said.append(
-            f"Unloaded or marked: {turns_text(gone['turns'])}, {gone['messages']:,} messages, "
-            f"{gone['tokens']:,} tokens."
+    """Say what is unloaded and what is saved."""
+    unloaded, saved = books.unloaded, books.saved
+    lines = []
+    if unloaded["turns"]:
+        lines.append(
+            f"Unloaded or marked: {turns_text(unloaded['turns'])}, {unloaded['messages']:,} "
+            f"messages, {unloaded['tokens']:,} tokens."
         )
     if saved is None:
-        return [*said, "Nothing of it is saved."]
+        return [*lines, "Nothing of it is saved."]
     at = saved.at.isoformat(sep=" ", timespec="seconds")
-    return [*said, f"Saved: {saved.cells:,} cells, {saved.bytes:,} bytes, {at}."]
+    return [*lines, f"Saved: {saved.cells:,} cells, {saved.bytes:,} bytes, {at}."]
