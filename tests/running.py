@@ -19,9 +19,11 @@ from types import TracebackType
 from urllib.error import HTTPError
 
 from tests.settings import EXAMPLE
+from tests.started import Started
 
 ROOT = EXAMPLE.parent
 START_SECONDS = 60.0
+DEVELOPMENT = ("-X", "dev")
 
 
 def free_port() -> int:
@@ -68,15 +70,16 @@ class Server:
     """`with Server(folder, HISTORY_POLICY="none") as server:` runs until the block ends.
 
     Without `CHAT_ENGINE` the echo provider answers, unless `OPENAI_BASE_URL` names a server.
-    `flags` are the interpreter's: development mode, except in measurements of speed. `root` is the
-    checkout that is served, for measuring another version beside this one.
+    `flags` are the interpreter's: development mode, except in measurements of speed, where the
+    process has also imported everything itself. `root` is the checkout that is served, for
+    measuring another version beside this one.
     """
 
     def __init__(
         self,
         folder: Path,
         *,
-        flags: tuple[str, ...] = ("-X", "dev"),
+        flags: tuple[str, ...] = DEVELOPMENT,
         root: Path = ROOT,
         **environment: str,
     ) -> None:
@@ -97,7 +100,7 @@ class Server:
             "DJANGO_SETTINGS_MODULE": "chatsite.settings",
             **environment,
         }
-        self.process: subprocess.Popen[bytes] | None = None
+        self.process: subprocess.Popen[bytes] | Started | None = None
 
     @property
     def log(self) -> str:
@@ -109,15 +112,7 @@ class Server:
         is_new = not (self.folder / _DATABASE).exists()
         if self.root == ROOT:
             _copy_prepared_files(self.folder)
-        with (self.folder / "server.log").open("ab") as log:
-            self.process = subprocess.Popen(
-                [sys.executable, *self.flags, "manage.py", "serve"],
-                cwd=self.root,
-                env=self.environment,
-                stdout=log,
-                stderr=log,
-                start_new_session=True,
-            )
+        self.process = self._begin()
         try:
             self._wait_until_up(self.process)
         except BaseException:
@@ -127,7 +122,24 @@ class Server:
             _store_prepared_files(self.folder, is_new=is_new)
         return self
 
-    def _wait_until_up(self, process: subprocess.Popen[bytes]) -> None:
+    def _begin(self) -> subprocess.Popen[bytes] | Started:
+        path = self.folder / "server.log"
+        path.touch()
+        if self.root == ROOT and self.flags == DEVELOPMENT:
+            return Started(
+                ("manage.py", "serve"), folder=ROOT, log=path, environment=self.environment
+            )
+        with path.open("ab") as log:
+            return subprocess.Popen(
+                [sys.executable, *self.flags, "manage.py", "serve"],
+                cwd=self.root,
+                env=self.environment,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+            )
+
+    def _wait_until_up(self, process: subprocess.Popen[bytes] | Started) -> None:
         deadline = time.monotonic() + START_SECONDS
         while time.monotonic() < deadline:
             if process.poll() is not None:
@@ -150,16 +162,14 @@ class Server:
         return self._run("-m", "tests.commands", *arguments)
 
     def _run(self, *arguments: str, **environment: str) -> str:
-        done = subprocess.run(
-            [sys.executable, *arguments],
-            cwd=self.root,
-            env={**self.environment, **environment},
-            capture_output=True,
-            text=True,
-            timeout=120,
-        )
-        assert done.returncode == 0, done.stdout + done.stderr
-        return done.stdout + done.stderr
+        all_variables = {**self.environment, **environment}
+        with tempfile.NamedTemporaryFile("r", prefix="chatsite-test-") as output:
+            path = Path(output.name)
+            started = Started(arguments, folder=ROOT, log=path, environment=all_variables)
+            code = started.wait(120)
+            text = output.read()
+        assert code == 0, text
+        return text
 
     def add_user(self, name: str, password: str) -> None:
         """Add a staff account."""
