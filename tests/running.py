@@ -112,7 +112,9 @@ class Server:
         is_new = not (self.folder / _DATABASE).exists()
         if self.root == ROOT:
             _copy_prepared_files(self.folder)
-        self.process = self._begin()
+        self.process = self._begin(
+            ("manage.py", "serve"), self.folder / "server.log", self.environment
+        )
         try:
             self._wait_until_up(self.process)
         except BaseException:
@@ -122,20 +124,18 @@ class Server:
             _store_prepared_files(self.folder, is_new=is_new)
         return self
 
-    def _begin(self) -> subprocess.Popen[bytes] | Started:
-        path = self.folder / "server.log"
-        path.touch()
+    def _begin(
+        self, arguments: tuple[str, ...], log: Path, environment: Mapping[str, str]
+    ) -> subprocess.Popen[bytes] | Started:
         if self.root == ROOT and self.flags == DEVELOPMENT:
-            return Started(
-                ("manage.py", "serve"), folder=ROOT, log=path, environment=self.environment
-            )
-        with path.open("ab") as log:
+            return Started(arguments, folder=ROOT, log=log, environment=environment)
+        with log.open("ab") as output:
             return subprocess.Popen(
-                [sys.executable, *self.flags, "manage.py", "serve"],
+                [sys.executable, *self.flags, *arguments],
                 cwd=self.root,
-                env=self.environment,
-                stdout=log,
-                stderr=log,
+                env=environment,
+                stdout=output,
+                stderr=output,
                 start_new_session=True,
             )
 
@@ -164,9 +164,7 @@ class Server:
     def _run(self, *arguments: str, **environment: str) -> str:
         all_variables = {**self.environment, **environment}
         with tempfile.NamedTemporaryFile("r", prefix="chatsite-test-") as output:
-            path = Path(output.name)
-            started = Started(arguments, folder=ROOT, log=path, environment=all_variables)
-            code = started.wait(120)
+            code = self._begin(arguments, Path(output.name), all_variables).wait(120)
             text = output.read()
         assert code == 0, text
         return text

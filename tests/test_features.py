@@ -43,7 +43,7 @@ def status_of(url: str) -> int:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("feature", ["mail", "talk"])
+@pytest.mark.parametrize("feature", ["mail", pytest.param("talk", marks=pytest.mark.thorough)])
 async def test_a_feature_goes_with_its_folder_and_its_lines(tmp_path: Path, feature: str) -> None:
     copy = tmp_path / "copy"
     copy.mkdir()

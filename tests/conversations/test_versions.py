@@ -73,7 +73,7 @@ def migrations(file: Path) -> list[str]:
         return [name for (name,) in rows]
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_an_upgrade_that_fails_half_way_keeps_the_copy_of_its_beginning(folder: Path) -> None:
     later = (
         "SELECT name FROM sqlite_master WHERE type = 'table'"
@@ -155,7 +155,15 @@ def without_its_migrations(file: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "damaged", [garbage, half_of_it, zeros_in_it, a_folder, without_its_migrations]
+    "damaged",
+    [
+        garbage,
+        without_its_migrations,
+        *(
+            pytest.param(damaged, marks=pytest.mark.thorough)
+            for damaged in (half_of_it, zeros_in_it, a_folder)
+        ),
+    ],
 )
 def test_a_damaged_database_is_refused_in_a_sentence(
     folder: Path, damaged: Callable[[Path], None]

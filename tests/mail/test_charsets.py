@@ -162,7 +162,7 @@ def test_a_mark_of_a_files_beginning_hides_no_header() -> None:
     assert (read_mail(later).subject, read_mail(later).text) == ("The quay", "x")
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "data", [b"\xe9\xff", bytes(range(128, 256)), b"\x81", b"a\xc3", b"\x1b$B"]
 )

@@ -137,6 +137,7 @@ def test_what_is_seen_stays(html: str) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "html",
     [

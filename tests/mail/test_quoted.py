@@ -430,7 +430,7 @@ def test_nothing_is_invented_and_what_nobody_has_read_is_never_lost(
     assert own in own_words(last, HELD, subject=subject) or "-- " in last.split("\n")
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "line",
     [

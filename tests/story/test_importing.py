@@ -149,6 +149,7 @@ def kill_check(server: Server) -> None:
     raise AssertionError("no file was checked")
 
 
+@pytest.mark.thorough
 async def test_three_people_at_once_are_one_too_many_and_are_told_so(server: Server) -> None:
     async with Person(server.url) as ada, Person(server.url) as bob, Person(server.url) as eve:
         file = saved(60_000)

@@ -334,6 +334,7 @@ class TestFailures:
 
 @pytest.mark.slow
 class TestStoppingTheServer:
+    @pytest.mark.thorough
     async def test_a_killed_server_loses_at_most_the_last_second_of_text(
         self, fake: FakeOpenAI, folder: Path
     ) -> None:

@@ -165,6 +165,7 @@ async def test_what_is_no_address_of_a_person_is_refused(address: str, server: S
         assert refused.status == 200 and "field-errors" in refused.text
 
 
+@pytest.mark.thorough
 async def test_nobody_fills_an_inbox_with_links(
     fake: FakeOpenAI, sink: SmtpSink, mailbox: Dovecot, server: Server
 ) -> None:

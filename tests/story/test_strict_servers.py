@@ -83,8 +83,17 @@ COUNTS: list[Callable[[str], int]] = [
 ]
 
 
-@pytest.mark.parametrize("too_long", [with_numbers, without_numbers])
-@pytest.mark.parametrize("count", COUNTS, ids=["o200k", "characters", "bytes"])
+@pytest.mark.parametrize(
+    ("count", "too_long"),
+    [
+        (COUNTS[0], with_numbers),
+        (COUNTS[1], without_numbers),
+        pytest.param(COUNTS[0], without_numbers, marks=pytest.mark.thorough),
+        pytest.param(COUNTS[1], with_numbers, marks=pytest.mark.thorough),
+        pytest.param(COUNTS[2], with_numbers, marks=pytest.mark.thorough),
+        pytest.param(COUNTS[2], without_numbers, marks=pytest.mark.thorough),
+    ],
+)
 async def test_a_server_that_counts_otherwise_refuses_no_turn(
     tmp_path: Path, count: Callable[[str], int], too_long: Any
 ) -> None:
@@ -142,8 +151,17 @@ async def test_a_message_that_can_not_fit_any_more_says_so(tmp_path: Path) -> No
 FIELDS = ("stream_options", "tools", "temperature", "top_p", "seed", "stop", "max_tokens")
 
 
-@pytest.mark.parametrize("in_stream", [False, True])
-@pytest.mark.parametrize("words", [unknown_field, extra_forbidden, unsupported])
+@pytest.mark.parametrize(
+    ("words", "in_stream"),
+    [
+        (unknown_field, False),
+        (unsupported, True),
+        pytest.param(unknown_field, True, marks=pytest.mark.thorough),
+        pytest.param(extra_forbidden, False, marks=pytest.mark.thorough),
+        pytest.param(extra_forbidden, True, marks=pytest.mark.thorough),
+        pytest.param(unsupported, False, marks=pytest.mark.thorough),
+    ],
+)
 async def test_refused_fields_are_left_out_at_once_and_from_then_on(
     tmp_path: Path, words: Wording, in_stream: bool
 ) -> None:
@@ -216,7 +234,7 @@ async def test_a_refusal_for_another_reason_costs_no_field(tmp_path: Path) -> No
             assert fake.requests[-1]["tools"]
 
 
-@pytest.mark.parametrize("in_stream", [False, True])
+@pytest.mark.parametrize("in_stream", [False, pytest.param(True, marks=pytest.mark.thorough)])
 async def test_fields_of_the_other_dialect_are_left_out_too(
     tmp_path: Path, in_stream: bool
 ) -> None:

@@ -178,6 +178,7 @@ def test_a_room_s_account_signs_in_nowhere(server: Server) -> None:
 
 
 # ---- kills -------------------------------------------------------------------------------------
+@pytest.mark.thorough
 def test_killed_while_it_answers_the_room_gets_exactly_one_answer(
     fake: FakeOpenAI, own_talk: FakeTalk, folder: Path, agents: Path
 ) -> None:

@@ -158,12 +158,17 @@ def test_it_is_answered_whatever_stands_above_an_object(
     ("code", "words"),
     [
         (997, "the user name or the app password isn't accepted"),
-        ("401", "the user name or the app password isn't accepted"),
-        (404, "there is no such room for the bot"),
-        ("998", "there is no such room for the bot"),
-        (412, "the room's lobby is closed for the bot"),
-        (996, "the server answers with 500"),
         ("503", "the server answers with 503"),
+        *(
+            pytest.param(code, words, marks=pytest.mark.thorough)
+            for code, words in (
+                ("401", "the user name or the app password isn't accepted"),
+                (404, "there is no such room for the bot"),
+                ("998", "there is no such room for the bot"),
+                (412, "the room's lobby is closed for the bot"),
+                (996, "the server answers with 500"),
+            )
+        ),
     ],
 )
 def test_a_refusal_in_an_answer_of_success_is_said_and_waited_for(
@@ -245,6 +250,7 @@ def test_a_file_is_taken_in_whichever_form_its_share_is_told(
 
 
 # ---- a proxy between -----------------------------------------------------------------------------
+@pytest.mark.thorough
 def test_behind_a_proxy_that_cuts_long_polls_it_waits_for_less_and_misses_nothing(
     fake: FakeOpenAI, own_talk: FakeTalk, agents: Path, folder: Path
 ) -> None:

@@ -68,6 +68,7 @@ def test_messages_that_are_shown_to_nobody_hide_no_question(
     assert all(f"lastKnownMessageId={last['id'] - 2}&" not in one for one in polls)
 
 
+@pytest.mark.thorough
 def test_a_question_behind_hidden_messages_is_answered_after_a_restart_too(
     fake: FakeOpenAI, own_talk: FakeTalk, folder: Path, agents: Path
 ) -> None:
@@ -286,6 +287,7 @@ def test_the_file_may_still_say_that_it_answers_where_it_is_mentioned(
 
 
 # ---- kills -------------------------------------------------------------------------------------
+@pytest.mark.thorough
 def test_after_a_kill_nobody_is_told_again_that_it_is_being_worked_on(
     fake: FakeOpenAI, own_talk: FakeTalk, folder: Path, agents: Path
 ) -> None:

@@ -91,9 +91,11 @@ def daphne(port: int) -> list[str]:
 
 SERVING: dict[str, Command] = {
     "runserver with a port": lambda port: ["manage.py", "runserver", str(port)],
+    "uvicorn": uvicorn(),
+}
+ALSO_SERVING: dict[str, Command] = {
     "runserver with an address": lambda port: ["manage.py", "runserver", f"0.0.0.0:{port}"],
     "runserver without reloading": lambda port: ["manage.py", "runserver", "--noreload", str(port)],
-    "uvicorn": uvicorn(),
 }
 NOT_SERVING: dict[str, Command] = {
     "daphne": daphne,
@@ -101,7 +103,14 @@ NOT_SERVING: dict[str, Command] = {
 }
 
 
-@pytest.mark.parametrize("command", SERVING.values(), ids=SERVING)
+@pytest.mark.parametrize(
+    "command",
+    [
+        *SERVING.values(),
+        *(pytest.param(one, marks=pytest.mark.thorough) for one in ALSO_SERVING.values()),
+    ],
+    ids=[*SERVING, *ALSO_SERVING],
+)
 async def test_it_serves_from_an_empty_folder_with_styles_and_sockets(
     command: Command, tmp_path: Path
 ) -> None:
@@ -129,7 +138,14 @@ async def test_runserver_serves_where_the_environment_says_and_says_what_it_is(
 
 
 @pytest.mark.parametrize(
-    "address", ["nowhere", "0", "65536", "127.0.0.1:", ":8001", "127.0.0.1:80:80", "8001x"]
+    "address",
+    [
+        *("nowhere", "65536"),
+        *(
+            pytest.param(address, marks=pytest.mark.thorough)
+            for address in ("0", "127.0.0.1:", ":8001", "127.0.0.1:80:80", "8001x")
+        ),
+    ],
 )
 def test_runserver_says_which_addresses_it_takes(address: str, tmp_path: Path) -> None:
     done = subprocess.run(
@@ -221,7 +237,10 @@ BAD: dict[str, tuple[dict[str, str], str]] = {
 
 
 @pytest.mark.parametrize(("environment", "sentence"), BAD.values(), ids=BAD)
-@pytest.mark.parametrize("command", [uvicorn(), lambda _: ["manage.py", "serve"]])
+@pytest.mark.parametrize(
+    "command",
+    [uvicorn(), pytest.param(lambda _: ["manage.py", "serve"], marks=pytest.mark.thorough)],
+)
 async def test_what_a_start_lacks_is_a_sentence_under_any_server(
     command: Command, environment: dict[str, str], sentence: str, tmp_path: Path
 ) -> None:
@@ -230,7 +249,16 @@ async def test_what_a_start_lacks_is_a_sentence_under_any_server(
     assert sentence in server.log and "Traceback" not in server.log, server.log
 
 
-@pytest.mark.parametrize("host", ["a..b", "a" * 300, "[::1]", "http://127.0.0.1", "no host"])
+@pytest.mark.parametrize(
+    "host",
+    [
+        "a..b",
+        *(
+            pytest.param(host, marks=pytest.mark.thorough)
+            for host in ("a" * 300, "[::1]", "http://127.0.0.1", "no host")
+        ),
+    ],
+)
 async def test_a_host_that_is_no_address_is_refused_in_words(host: str, tmp_path: Path) -> None:
     command: Command = lambda _: ["manage.py", "serve"]  # noqa: E731
     with started(tmp_path / "var", command, HOST=host) as server:
@@ -272,7 +300,9 @@ async def test_a_server_that_raises_what_it_is_told_ends_without_a_traceback(
     assert line == USE or line.startswith("VAR_DIR='/proc/chatsite' can't be used")
 
 
-@pytest.mark.parametrize("program", ["django-admin", "django"])
+@pytest.mark.parametrize(
+    "program", ["django", pytest.param("django-admin", marks=pytest.mark.thorough)]
+)
 def test_djangos_own_command_finds_its_folder_and_its_key(program: str, tmp_path: Path) -> None:
     django = [sys.executable, "-m", "django"]
     command = django if program == "django" else [str(Path(sys.executable).parent / program)]

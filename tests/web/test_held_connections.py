@@ -77,6 +77,7 @@ def test_whoever_goes_on_with_no_request_is_silent(alone: Server, then: bytes) -
         assert oldest is not None and _is_closed(oldest, seconds=3)
 
 
+@pytest.mark.thorough
 async def test_bytes_that_begin_no_request_have_a_deadline(alone: Server) -> None:
     """Whoever sends one every second, too."""
 

@@ -169,6 +169,7 @@ class TestHealth:
                     assert "set-cookie" not in answer.headers
 
     @pytest.mark.slow
+    @pytest.mark.thorough
     async def test_a_server_that_can_store_nothing_is_not_ready(self, tmp_path: Path) -> None:
         async def status() -> int:
             async with http.get(f"{narrow.url}/readyz") as answer:
