@@ -18,15 +18,17 @@ ARGUMENTS = (
     "--disable-component-update --disable-sync"
 ).split()
 # A window loads two pages for the suggestions under its address bar, unused here: a third of a
-# visit's CPU. Chromium obeys only the last such list, so this one repeats Playwright's.
+# visit's CPU. And Chromium keeps a process ready for a next page: an eighth. It obeys only the
+# last such list, so this one repeats Playwright's.
 DISABLED_FEATURES = (
-    "WebUIOmniboxPopup WebUIOmniboxAimPopup "
+    "WebUIOmniboxPopup WebUIOmniboxAimPopup SpareRendererForSitePerProcess "
     "AvoidUnnecessaryBeforeUnloadCheckSync DestroyProfileOnBrowserClose HttpsUpgrades "
     "HttpsFirstBalancedModeAutoEnable LensOverlay MediaRouter PaintHolding "
     "ThirdPartyStoragePartitioning AvoidCorsURLLoaderRestartOnRedirect OptimizationHints "
     "NetworkTimeServiceQuerying AimEnabled PreconnectToSearch"
 ).split()
 PATIENCE = 20_000
+REASON = "Short memory keeps the costs of the spring course down."
 WIDE: ViewportSize = {"width": 1280, "height": 900}
 # They write to the folder that `make pictures` names.
 PICTURE_TESTS = [
@@ -68,6 +70,19 @@ def plain(fake: FakeOpenAI, tmp_path_factory: pytest.TempPathFactory) -> Iterato
     with Server(
         tmp_path_factory.mktemp("plain"), **provider_environment(fake, SIGNUP="true")
     ) as running:
+        yield running
+        running.kill()
+
+
+@pytest.fixture(scope="package")
+def locked(fake: FakeOpenAI, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """The administrator decides what is sent, and guests end; modules share it as they do `plain`.
+
+    It is another server on the same host, too.
+    """
+    environment = {"HISTORY_POLICY": "lastN", "HISTORY_LENGTH": "2", "HISTORY_REASON": REASON}
+    more = {"SIGNUP": "true", "GUEST_DAYS": "30", **environment}
+    with Server(tmp_path_factory.mktemp("locked"), **provider_environment(fake, **more)) as running:
         yield running
         running.kill()
 

@@ -9,20 +9,9 @@ from playwright.sync_api import expect
 
 from tests.browser.chat import Chat, answer
 from tests.browser.conftest import Visit
-from tests.browser.test_accessibility import NARROW, violations
+from tests.browser.test_accessibility import LOOKS, violations
 
 pytestmark = pytest.mark.browser
-# Every scheme and every width in each run, and every pair of them in `make test-all`.
-LOOKS = pytest.mark.parametrize(
-    ("scheme", "size"),
-    [
-        ("light", {}),
-        ("dark", {"viewport": NARROW}),
-        pytest.param("dark", {}, marks=pytest.mark.thorough),
-        pytest.param("light", {"viewport": NARROW}, marks=pytest.mark.thorough),
-    ],
-    ids=["light wide", "dark narrow", "dark wide", "light narrow"],
-)
 DRAWN = "Here: $x^2$[^1]\n\n$$\\frac{a}{b}$$\n\n```mermaid\ngraph TD; A-->B\n```\n\n[^1]: A note."
 
 

@@ -9,7 +9,7 @@ from playwright.sync_api import Locator, expect
 
 from tests.browser.chat import Chat, answer
 from tests.browser.conftest import Visit
-from tests.browser.test_accessibility import NARROW, violations
+from tests.browser.test_accessibility import LOOKS, NARROW, violations
 from tests.browser.test_marks import choose, sent_texts
 from tests.fakes.openai_server import FakeOpenAI
 
@@ -134,8 +134,7 @@ def test_on_a_phone_the_rows_are_always_there(visit: Visit) -> None:
     assert chat.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
-@pytest.mark.parametrize("size", [{}, {"viewport": NARROW}], ids=["wide", "narrow"])
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@LOOKS
 def test_row_and_menu_have_no_serious_fault(
     scheme: Literal["light", "dark"], size: dict[str, object], visit: Visit
 ) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,20 +10,16 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.chat import Chat
-from tests.browser.conftest import Visit, provider_environment
+from tests.browser.conftest import REASON, Visit, provider_environment
+from tests.browser.test_accounts import PASSWORD, sign_up
 from tests.fakes.openai_server import FakeOpenAI
-from tests.running import Server
+from tests.running import Server, copy_database
 
 pytestmark = pytest.mark.browser
-REASON = "Short memory keeps the costs of the spring course down."
+NAME = f"ada-{secrets.token_hex(4)}"
 COPY = "Copy link with these settings"
 BACK = "Reset to the agent's default"
 OWN = "Use this chat's own choice"
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("chosen")
 
 
 def choose(chat: Chat, name: str) -> None:
@@ -154,21 +151,19 @@ def test_a_number_that_is_none_is_refused_where_it_is_typed(visit: Visit) -> Non
 
 
 @pytest.fixture
-def chosen_before(fake: FakeOpenAI, folder: Path, visit: Visit) -> Iterator[Server]:
-    """The environment decides, on a server that kept a choice before it did."""
-    with Server(folder, **provider_environment(fake, SIGNUP="true")) as before:
-        before.add_user("ada", "engines-1843")
-        chat = visit(base_url=before.url)
-        chat.page.goto("/accounts/login/?next=/chat")
-        chat.page.get_by_label("Name").fill("ada")
-        chat.page.get_by_label("Password").fill("engines-1843")
-        chat.page.get_by_role("button", name="Sign in").click()
-        chat.ready().say("One.")
-        choose(chat, "Everything")
-        expect(chat.chip).to_have_text("Everything")
-        chat.page.close()
+def chosen_before(
+    fake: FakeOpenAI, server: Server, tmp_path: Path, visit: Visit
+) -> Iterator[Server]:
+    """The environment decides, where the same people's choices were kept before it did."""
+    chat = visit()
+    sign_up(chat, NAME)
+    chat.say("One.")
+    choose(chat, "Everything")
+    expect(chat.chip).to_have_text("Everything")
+    chat.page.close()
+    copy_database(server.folder, tmp_path)
     environment = {"HISTORY_POLICY": "lastN", "HISTORY_LENGTH": "2", "HISTORY_REASON": REASON}
-    with Server(folder, **provider_environment(fake, **environment)) as now:
+    with Server(tmp_path, **provider_environment(fake, **environment)) as now:
         yield now
         now.kill()
 
@@ -178,8 +173,8 @@ def test_the_environment_comes_before_the_choice_and_the_page_gives_the_reason(
 ) -> None:
     chat = visit(base_url=chosen_before.url)
     chat.page.goto("/accounts/login/?next=/chat?debug=true")
-    chat.page.get_by_label("Name").fill("ada")
-    chat.page.get_by_label("Password").fill("engines-1843")
+    chat.page.get_by_label("Name").fill(NAME)
+    chat.page.get_by_label("Password").fill(PASSWORD)
     chat.page.get_by_role("button", name="Sign in").click()
     chat.ready().row("One.").locator("a.conv").click()
     expect(chat.chip).to_have_text("Your last 2 exchanges set by the administrator")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import pytest
 from playwright.sync_api import FrameLocator, Locator, expect
 
@@ -23,14 +25,17 @@ def drawn(said: Locator) -> FrameLocator:
     return said.frame_locator("iframe")
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_a_diagram_is_drawn_on_demand_and_its_source_comes_back(visit: Visit, scheme: str) -> None:
-    chat = visit(color_scheme=scheme).open()
+def test_a_diagram_is_drawn_on_demand_and_its_source_comes_back(chat: Chat) -> None:
     said = chat.say(fenced(FLOW))
-    source = said.locator(".code pre")
-    expect(source).to_contain_text("graph TD")
+    expect(said.locator(".code pre")).to_contain_text("graph TD")
     assert asked_for(chat, "mermaid") == asked_for(chat, "/diagram") == []
-    drawing = drawn(said)
+    check_diagram(chat, said, "light")
+    check_diagram(chat, said, "dark")
+
+
+def check_diagram(chat: Chat, said: Locator, scheme: Literal["light", "dark"]) -> None:
+    chat.page.emulate_media(color_scheme=scheme)
+    source, drawing = said.locator(".code pre"), drawn(said)
     expect(drawing.locator("svg").get_by_text("Known?")).to_be_visible()
     expect(source).to_be_hidden()
     frame = said.locator("iframe")

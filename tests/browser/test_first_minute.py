@@ -99,6 +99,7 @@ def test_the_way_to_a_real_model_is_still_there_later(visit: Visit, with_ollama:
     expect(chat.page.get_by_role("dialog", name="Use a better model")).to_be_hidden()
 
 
+@pytest.mark.thorough
 def test_the_window_says_when_the_server_was_started_with_a_better_model(
     visit: Visit, fake: FakeOpenAI, watch: Watch, tmp_path: Path
 ) -> None:

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.conftest import Visit, provider_environment
+from tests.browser.conftest import Visit
 from tests.browser.watch import Watch, failed_request
-from tests.fakes.openai_server import FakeOpenAI
 from tests.running import Server
 
 pytestmark = pytest.mark.browser
@@ -17,11 +14,8 @@ SENTENCE = "Conversations of guests are deleted after 30 days without a visit."
 
 
 @pytest.fixture(scope="module")
-def server(fake: FakeOpenAI, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    folder = tmp_path_factory.mktemp("guests")
-    with Server(folder, **provider_environment(fake, GUEST_DAYS="30")) as running:
-        yield running
-        running.kill()
+def server(locked: Server) -> Server:
+    return locked
 
 
 def test_a_first_visit_gets_a_session_before_its_socket_and_the_next_one_has_it(

@@ -134,14 +134,19 @@ COVERED = """() => {
 }"""
 
 
-@pytest.mark.parametrize("panel", ["", "?debug=true"], ids=["", "panel"])
-@pytest.mark.parametrize("width", [400, 800, 1000, 1280, 1700])
-def test_the_menu_of_memories_never_covers_the_line(visit: Visit, width: int, panel: str) -> None:
-    chat = visit(viewport={"width": width, "height": 900}).open("/chat")
+def test_the_menu_of_memories_never_covers_the_line(visit: Visit) -> None:
+    chat = visit().open("/chat")
     chat.turns(*(f"Question {number}. " + "It goes on for long. " * 12 for number in range(6)))
-    if panel and width > 760:
-        chat.open(f"/chat/{chat.id}{panel}")
-        expect(chat.panel).to_be_visible()
+    for width in (400, 800, 1000, 1280, 1700):
+        check_menu_beside_line(chat, width)
+    chat.page.locator("#panel-toggle").click()
+    expect(chat.panel.locator("[data-section=facts]")).to_be_visible()
+    for width in (1700, 1280, 1000, 800):
+        check_menu_beside_line(chat, width)
+
+
+def check_menu_beside_line(chat: Chat, width: int) -> None:
+    chat.page.set_viewport_size({"width": width, "height": 900})
     chat.page.locator("#chip").click()
     # Your messages stand at 2, 4 to 12, and the next one counts.
     for length in (3, 4, 5, 2):

@@ -118,26 +118,28 @@ def test_tool_calls_and_questions_are_shown_whatever_they_hold(chat: Chat) -> No
     assert "Fine." in chat.say(answer("Fine.")).inner_text()
 
 
-@pytest.mark.parametrize(
-    ("text", "why"),
-    [
-        (DEEP_TEXT, DEEP),
-        ("*a_" * 7_000, SLOW),
-        (table(250, 490) + "a", MANY),
-        ("x " * 101_000 + "x", LONG),
-    ],
-    ids=["deep", "slow", "many", "long"],
-)
+STREAMED = [
+    (DEEP_TEXT, DEEP),
+    ("*a_" * 7_000, SLOW),
+    (table(250, 490) + "a", MANY),
+    ("x " * 101_000 + "x", LONG),
+]
+
+
 @pytest.mark.parametrize("pace", [{}, {"rate": 20_000}], ids=["at once", "piece by piece"])
-def test_a_streamed_answer_keeps_to_the_same_bounds(
-    text: str, why: str, pace: dict[str, int], chat: Chat, fake: FakeOpenAI
+def test_streamed_answers_keep_to_the_same_bounds(
+    pace: dict[str, int], visit: Visit, fake: FakeOpenAI
 ) -> None:
-    fake.script.append(answer(text, **pace))
-    expect_plain(chat.say("Go on."), text, why)
-    assert "Fine." in chat.say(answer("Fine.")).inner_text()
+    chat = visit().open("/chat?historyPolicy=none")
+    for text, why in STREAMED:
+        fake.script.append(answer(text, **pace))
+        expect_plain(chat.say("Go on."), text, why)
+        assert "Fine." in chat.say(answer("Fine.")).inner_text()
     chat.reload()
-    expect_plain(chat.answers.first, text, why)
-    expect(chat.answers).to_have_count(2)
+    chat.load_all()
+    expect(chat.answers).to_have_count(2 * len(STREAMED))
+    for number, (text, why) in enumerate(STREAMED):
+        expect_plain(chat.answers.nth(2 * number), text, why)
 
 
 def test_greetings_are_shown_whatever_they_hold(visit: Visit) -> None:

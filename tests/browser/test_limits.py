@@ -76,6 +76,7 @@ def test_a_message_over_the_limit_says_how_long_to_wait_and_is_kept(chat: Chat) 
     assert not [text for author, text in chat.transcript() if author == "user"]
 
 
+@pytest.mark.thorough
 def test_a_conversation_that_was_opened_too_often_opens_by_itself_a_moment_later(
     chat: Chat,
 ) -> None:
@@ -94,6 +95,7 @@ def test_a_conversation_that_was_opened_too_often_opens_by_itself_a_moment_later
     expect(chat.receipt_buttons).to_have_count(1)
 
 
+@pytest.mark.thorough
 def test_one_window_too_many_says_so_in_words(chat: Chat) -> None:
     assert chat.page.evaluate(FILL, SOCKETS.most) == 4429
     other = Chat(chat.page.context.new_page())

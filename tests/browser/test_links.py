@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from urllib.parse import quote
 
 import pytest
 from playwright.sync_api import Locator, expect
 
 from tests.browser.chat import Chat
-from tests.browser.conftest import Visit, provider_environment
+from tests.browser.conftest import Visit
 from tests.fakes.openai_server import FakeOpenAI
 from tests.running import Server
 
@@ -21,15 +20,12 @@ def line(chat: Chat) -> Locator:
     return chat.page.locator("#link-line")
 
 
-@pytest.mark.parametrize("name", ["q", "prompt"])
-def test_a_text_in_the_link_fills_the_box_and_is_not_sent(
-    visit: Visit, fake: FakeOpenAI, name: str
-) -> None:
+def test_a_text_in_the_link_fills_the_box_and_is_not_sent(visit: Visit, fake: FakeOpenAI) -> None:
     asked = len(fake.requests)
-    chat = visit().open(f"/chat?{name}={quote('What is a quay?')}&submit=true")
+    chat = visit().open(f"/chat?q={quote('What is a quay?')}&submit=true")
     expect(chat.draft).to_have_value("What is a quay?")
     expect(chat.page.locator("article.m.user")).to_have_count(0)
-    assert f"{name}=" not in chat.page.url
+    assert "q=" not in chat.page.url
     assert len(fake.requests) == asked
     chat.reload()
     expect(chat.draft).to_have_value("What is a quay?")  # the draft, kept in the tab
@@ -104,18 +100,10 @@ def test_a_link_that_is_followed_needs_no_words(visit: Visit) -> None:
     expect(line(chat)).to_be_hidden()
 
 
-@pytest.fixture(scope="module")
-def locked(fake: FakeOpenAI, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    environment = provider_environment(fake, HISTORY_LENGTH="5")
-    with Server(tmp_path_factory.mktemp("locked-links"), **environment) as running:
-        yield running
-        running.kill()
-
-
 def test_a_link_against_the_lock_says_who_decides(visit: Visit, locked: Server) -> None:
     chat = visit(base_url=locked.url).open("/chat?historyPolicy=all")
     expect(line(chat)).to_contain_text("Your link asked for historyPolicy=all")
-    expect(line(chat)).to_contain_text("HISTORY_LENGTH")
+    expect(line(chat)).to_contain_text("HISTORY_POLICY")
 
 
 def test_all_that_a_link_said_survives_signing_up(visit: Visit) -> None:

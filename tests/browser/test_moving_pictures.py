@@ -17,7 +17,7 @@ from tests.browser.chat import Chat
 from tests.browser.conftest import Visit
 from tests.fakes.openai_server import FakeOpenAI
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.thorough]
 SIZE = {"width": 960, "height": 660}
 # Device pixels a pixel: text stays sharp on the screens of today.
 SHARP = 2

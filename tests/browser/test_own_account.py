@@ -5,24 +5,24 @@ from __future__ import annotations
 import os
 import secrets
 from pathlib import Path
-from typing import Any
+from typing import Literal
 from zipfile import ZipFile
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, ViewportSize, expect
 
 from tests.browser.chat import Chat
-from tests.browser.conftest import Visit
+from tests.browser.conftest import WIDE, Visit
 from tests.browser.test_accessibility import violations
 from tests.browser.test_accounts import PASSWORD, sign_up
 from tests.browser.watch import Watch, failed_request
 
 pytestmark = pytest.mark.browser
 NEW = "another-password-1852"
-LOOKS: dict[str, dict[str, Any]] = {
-    "light": {"color_scheme": "light"},
-    "dark": {"color_scheme": "dark"},
-    "narrow": {"viewport": {"width": 390, "height": 844}},
+LOOKS: dict[str, tuple[Literal["light", "dark"], ViewportSize]] = {
+    "light": ("light", WIDE),
+    "dark": ("dark", WIDE),
+    "narrow": ("light", {"width": 390, "height": 844}),
 }
 
 
@@ -73,16 +73,18 @@ def test_a_password_is_changed_and_an_account_deleted(visit: Visit, watch: Watch
     expect(page.get_by_role("heading", name="Page not found")).to_be_visible()
 
 
-@pytest.mark.parametrize("look", LOOKS)
-def test_the_pages_fit_and_can_be_read(look: str, visit: Visit) -> None:
+def test_the_pages_fit_and_can_be_read(visit: Visit) -> None:
     """`PICTURES_OF_ACCOUNT` names a folder for pictures of them."""
-    chat = visit(**LOOKS[look]).open()
+    chat = visit().open()
     sign_up(chat, f"ada-{secrets.token_hex(4)}")
     for name in ("", "password/", "delete/"):
         chat.page.goto(f"/accounts/{name}")
-        width = chat.page.evaluate("document.documentElement.scrollWidth - innerWidth")
-        assert width <= 0, "nothing is wider than the window"
-        assert violations(chat.page) == [], name
-        if folder := os.environ.get("PICTURES_OF_ACCOUNT"):
-            said = name.strip("/") or "account"
-            chat.page.screenshot(path=f"{folder}/{said}-{look}.png", full_page=True)
+        for look, (scheme, size) in LOOKS.items():
+            chat.page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
+            chat.page.set_viewport_size(size)
+            width = chat.page.evaluate("document.documentElement.scrollWidth - innerWidth")
+            assert width <= 0, "nothing is wider than the window"
+            assert violations(chat.page) == [], f"{name} {look}"
+            if folder := os.environ.get("PICTURES_OF_ACCOUNT"):
+                said = name.strip("/") or "account"
+                chat.page.screenshot(path=f"{folder}/{said}-{look}.png", full_page=True)

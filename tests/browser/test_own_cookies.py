@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+import secrets
 
 import pytest
 from playwright.sync_api import expect
 
 from tests.browser.chat import Chat
-from tests.browser.conftest import Visit, provider_environment
-from tests.fakes.openai_server import FakeOpenAI
+from tests.browser.conftest import Visit
+from tests.browser.test_accounts import sign_up
 from tests.running import Server
 
 pytestmark = pytest.mark.browser
@@ -27,25 +27,20 @@ def cookies_of(chat: Chat) -> dict[str, str]:
 
 
 def test_a_guests_chat_and_an_account_outlast_a_visit_to_another_server_on_the_host(
-    visit: Visit, server: Server, fake: FakeOpenAI, tmp_path: Path
+    visit: Visit, server: Server, locked: Server
 ) -> None:
-    with Server(tmp_path / "other", **provider_environment(fake)) as other:
-        other.add_user("ada", "engines-1843")
-        chat = visit()
-        add_cookies(chat, server.url, FOREIGN)
-        chat.open()
-        chat.turns("On the first")
-        chat.page.goto(f"{other.url}/accounts/login/")
-        chat.page.get_by_label("Username").fill("ada")
-        chat.page.get_by_label("Password").fill("engines-1843")
-        chat.page.get_by_role("button", name="Sign in").click()
-        chat.turns("On the second")
-        chat.page.goto(f"{server.url}/chat")
-        expect(chat.conversations).to_have_text(["On the first"])
-        chat.turns("Again on the first")
-        chat.page.goto(f"{other.url}/chat")
-        expect(chat.conversations).to_have_text(["On the second"])
-        assert FOREIGN.items() <= cookies_of(chat).items()
+    chat = visit()
+    add_cookies(chat, server.url, FOREIGN)
+    chat.open()
+    chat.turns("On the first")
+    sign_up(chat, f"ada-{secrets.token_hex(4)}", at=locked)
+    chat.turns("On the second")
+    chat.page.goto(f"{server.url}/chat")
+    expect(chat.conversations).to_have_text(["On the first"])
+    chat.turns("Again on the first")
+    chat.page.goto(f"{locked.url}/chat")
+    expect(chat.conversations).to_have_text(["On the second"])
+    assert FOREIGN.items() <= cookies_of(chat).items()
 
 
 def test_a_guest_of_a_former_version_goes_on_in_the_open_page_and_after_a_reload(

@@ -20,7 +20,7 @@ from tests.browser.test_side_by_side import answer_otherwise
 from tests.fakes.openai_server import FakeOpenAI
 from tests.running import Server
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.thorough]
 DESK = {"width": 1440, "height": 1000}
 PHONE = {"width": 400, "height": 860}
 LARGEST = 300_000

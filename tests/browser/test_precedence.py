@@ -8,21 +8,11 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.conftest import Visit, provider_environment
+from tests.browser.conftest import REASON, Visit, provider_environment
 from tests.fakes.openai_server import FakeOpenAI
 from tests.running import Server
 
 pytestmark = pytest.mark.browser
-REASON = "Short memory keeps the costs of the spring course down."
-
-
-@pytest.fixture(scope="module")
-def locked(fake: FakeOpenAI, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    environment = {"HISTORY_POLICY": "lastN", "HISTORY_LENGTH": "2", "HISTORY_REASON": REASON}
-    folder = tmp_path_factory.mktemp("locked")
-    with Server(folder, **provider_environment(fake, **environment)) as running:
-        yield running
-        running.kill()
 
 
 @pytest.fixture(scope="module")
@@ -104,14 +94,12 @@ def test_a_bad_value_in_a_link_is_passed_over_and_the_page_says_why(visit: Visit
     expect(chat.popover).to_contain_text("historyLength=2.5")
 
 
-@pytest.mark.parametrize("size", [(1280, 800), (400, 800)])
-def test_the_first_page_promises_no_choice_under_a_lock(
-    visit: Visit, locked: Server, size: tuple[int, int]
-) -> None:
-    width, height = size
-    chat = visit(base_url=locked.url, viewport={"width": width, "height": height}).open()
+def test_the_first_page_promises_no_choice_under_a_lock(visit: Visit, locked: Server) -> None:
+    chat = visit(base_url=locked.url).open()
     title = "You see what the model remembers. Here it is set by the administrator."
-    expect(chat.page.get_by_role("heading", name=title)).to_be_in_viewport()
-    expect(chat.page.locator(".drawing")).to_be_visible()
+    for width in (1280, 400):
+        chat.page.set_viewport_size({"width": width, "height": 800})
+        expect(chat.page.get_by_role("heading", name=title)).to_be_in_viewport()
+        expect(chat.page.locator(".drawing")).to_be_visible()
     expect(chat.page.locator("#col")).not_to_contain_text("choose what the model remembers")
     expect(chat.page.locator("#col")).not_to_contain_text("Move it whenever you like")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Locator, expect
 
 from tests.browser.chat import Chat
 from tests.browser.conftest import Visit
@@ -28,11 +28,15 @@ def answer_otherwise(chat: Chat) -> None:
     chat.page.get_by_role("button", name="Side by side").click()
 
 
-@pytest.mark.parametrize("options", [{}, {"viewport": {"width": 400, "height": 800}}])
-def test_both_answers_stand_side_by_side_and_one_is_kept(
-    visit: Visit, fake: FakeOpenAI, options: dict[str, object]
-) -> None:
-    chat = visit(**options).open()
+def is_stacked(first: Locator, second: Locator) -> bool:
+    """The first one ends above the second."""
+    upper, lower = first.bounding_box(), second.bounding_box()
+    assert upper and lower
+    return upper["y"] + upper["height"] <= lower["y"]
+
+
+def test_both_answers_stand_side_by_side_and_one_is_kept(visit: Visit, fake: FakeOpenAI) -> None:
+    chat = visit().open()
     answer_otherwise(chat.turns("One.", "Two."))
     sent = [one["content"] for one in fake.requests[-1]["messages"] if one["role"] == "user"]
     assert sent == ["Two."], "it was a real request, under the other policy"
@@ -44,10 +48,9 @@ def test_both_answers_stand_side_by_side_and_one_is_kept(
     expect(new).to_contain_text("Only your new message", ignore_case=True)
     expect(before.locator(".md")).to_contain_text("w0")
     expect(window).to_contain_text("Sent only for version 1: 2 messages")
-    boxes = [one.bounding_box() for one in (before, new)]
-    assert boxes[0] and boxes[1]
-    stacked = boxes[0]["y"] + boxes[0]["height"] <= boxes[1]["y"]
-    assert stacked == bool(options), "beside each other, or one below the other on a phone"
+    assert not is_stacked(before, new), "beside each other"
+    chat.page.set_viewport_size({"width": 400, "height": 800})
+    assert is_stacked(before, new), "one below the other on a phone"
     assert violations_in_every_look(chat.page) == []
     window.get_by_role("button", name="Continue with this one: version 1").click()
     expect(window).to_be_hidden()

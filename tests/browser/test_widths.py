@@ -5,23 +5,23 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Locator, Page, ViewportSize, expect
 
 from tests.browser.chat import Chat, answer
 from tests.browser.conftest import Visit
 
 pytestmark = pytest.mark.browser
 # At 200 % zoom a window of 1280 by 900 has room for 640 by 450 pixels of the page.
-SIZES: dict[str, dict[str, Any]] = {
-    "320": {"viewport": {"width": 320, "height": 640}},
-    "400": {"viewport": {"width": 400, "height": 860}},
-    "200 % zoom": {"viewport": {"width": 640, "height": 450}, "device_scale_factor": 2},
-    "780": {"viewport": {"width": 780, "height": 1024}},
-    "900": {"viewport": {"width": 900, "height": 700}},
-    "1024": {"viewport": {"width": 1024, "height": 768}},
-    "1280": {"viewport": {"width": 1280, "height": 900}},
-    "4K": {"viewport": {"width": 3840, "height": 2160}},
-}
+ZOOMED: dict[str, Any] = {"viewport": {"width": 640, "height": 450}, "device_scale_factor": 2}
+SIZES: list[ViewportSize] = [
+    {"width": 320, "height": 640},
+    {"width": 400, "height": 860},
+    {"width": 780, "height": 1024},
+    {"width": 900, "height": 700},
+    {"width": 1024, "height": 768},
+    {"width": 1280, "height": 900},
+    {"width": 3840, "height": 2160},
+]
 WIDE_THINGS = (
     "| a | b | c | d | e | f |\n|---|---|---|---|---|---|\n"
     "| " + " | ".join(["something wide"] * 6) + " |\n\n"
@@ -67,20 +67,35 @@ def misplaced(part: Locator) -> list[str]:
 def check_frame(page: Page, state: str) -> None:
     """Head and composer, and that nothing makes the page, the chat or the panel scroll sideways."""
     page.wait_for_function(f"() => ({OVERFLOW})() <= {ROUNDING}")  # columns may be moving
+    state = f"{state} at {page.viewport_size}"
     assert misplaced(page.locator("header.top")) == [], state
     assert misplaced(page.locator("#composer")) == [], state
     name = page.locator("#agent-name")
     assert name.evaluate("(one) => one.scrollWidth - one.clientWidth") <= 0, state
 
 
-@pytest.mark.parametrize("size", SIZES)
-def test_every_part_fits(size: str, visit: Visit) -> None:
-    chat = visit(**SIZES[size]).open(LINK)
-    check_frame(chat.page, "a new chat")
+def test_every_part_fits_on_every_screen(visit: Visit) -> None:
+    check_sizes(visit().open(LINK), SIZES)
+
+
+def test_every_part_fits_at_200_percent(visit: Visit) -> None:
+    check_sizes(visit(**ZOOMED).open(LINK), [ZOOMED["viewport"]])
+
+
+def check_sizes(chat: Chat, sizes: list[ViewportSize]) -> None:
+    for size in sizes:
+        chat.page.set_viewport_size(size)
+        check_frame(chat.page, "a new chat")
     chat.say(f"What is wide? {answer(WIDE_THINGS)}")
     wide = chat.answers.filter(has=chat.page.locator("table"))
     expect(wide.locator(".katex").first).to_be_attached()
     chat.say("wide" * 80)
+    for size in sizes:
+        chat.page.set_viewport_size(size)
+        check_wide_chat(chat, wide)
+
+
+def check_wide_chat(chat: Chat, wide: Locator) -> None:
     check_frame(chat.page, "a chat with wide things")
     wide.hover()
     assert misplaced(wide.get_by_role("toolbar")) == []
@@ -117,8 +132,11 @@ def check_side_and_panel(chat: Chat) -> None:
     expect(chat.panel.locator("[data-section=facts]")).to_be_visible()
     check_frame(chat.page, "with the panel")
     chat.panel.get_by_role("button", name="Close the debug panel").click()
-    if chat.page.locator("#side-show").is_visible():
+    is_drawer = chat.page.locator("#side-show").is_visible()
+    if is_drawer:
         chat.page.locator("#side-show").click()
     expect(chat.page.locator("#side")).to_be_in_viewport(ratio=1)
     assert misplaced(chat.page.locator("#side .find")) == []
     assert chat.page.evaluate(OVERFLOW) <= ROUNDING, "with the sidebar"
+    if is_drawer:
+        chat.page.locator("#side-hide").click()

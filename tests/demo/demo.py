@@ -33,10 +33,12 @@ class Demo:
         port: int = 0,
         talk_port: int = 0,
         mail_port: int = 0,
+        has_mail: bool = HAS_DOVECOT,
     ) -> None:
         self.folder = folder
         self.ports = port, talk_port, mail_port or free_port()
         self.environment = environment
+        self.has_mail = has_mail
         self.mail: MailboxPage | None = None
         self._running = ExitStack()
 
@@ -49,7 +51,7 @@ class Demo:
             self.talk.add_room(ROOM, ADA, "grace", name="Harbour works", bot=BOT)
             running.enter_context(self.talk)
             environment: dict[str, Any] = {**self._rooms(), **self.environment}
-            if HAS_DOVECOT:
+            if self.has_mail:
                 mailbox = running.enter_context(Dovecot())
                 sink = running.enter_context(SmtpSink())
                 environment = mail_environment(mailbox, sink, **environment)
