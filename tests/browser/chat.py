@@ -52,7 +52,8 @@ class Chat:
         return self.ready()
 
     def ready(self) -> Chat:
-        expect(self.page.locator("#chip-words b")).to_be_visible()
+        # `wait_for` looks again after 20 ms, `expect` only after 100.
+        self.page.locator("#chip-words b").wait_for()
         return self
 
     def tab(self) -> Chat:
@@ -75,6 +76,7 @@ class Chat:
         """Sends, waits for the end of the answer and returns the answer's element."""
         number = self.receipt_buttons.count() + 1
         self.write(text)
+        self.receipt_buttons.nth(number - 1).wait_for(state="attached")
         expect(self.receipt_buttons).to_have_count(number)
         expect(self.writing).to_have_count(0)
         return self.answers.last

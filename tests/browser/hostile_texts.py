@@ -22,7 +22,7 @@ PLAIN = [
     ("a" * 120_000 + "@", SLOW),
     (table(2_000, 2_000), SLOW),
     ("- a\n" * 10_001, MANY),
-    ("x" * 1_000_000, LONG),
+    ("x" * 250_000, LONG),
 ]
 # Formatted somehow, and quickly; most of them were slow in some version of some parser.
 FORMATTED = [

@@ -16,7 +16,7 @@ FIRST, SECOND, THIRD = "Which birds breed here?", "And in winter?", "And on the 
 
 @pytest.fixture
 def talk(chat: Chat) -> Chat:
-    return chat.open().turns(FIRST, SECOND, THIRD)
+    return chat.turns(FIRST, SECOND, THIRD)
 
 
 def editor(row: Locator) -> Locator:
@@ -72,7 +72,7 @@ def test_a_question_of_before_is_asked_otherwise_and_the_old_branch_comes_back(
 
 
 def test_the_place_of_the_edited_message_is_in_sight(chat: Chat) -> None:
-    chat.open().turns(*(f"Question {number}. " + "It is long. " * 40 for number in range(5)))
+    chat.turns(*(f"Question {number}. " + "It is long. " * 40 for number in range(5)))
     choose(chat.users.nth(1), "Edit")
     expect(chat.users.nth(1).get_by_role("heading")).to_be_in_viewport(ratio=1)
     below_the_head = """(one) => one.getBoundingClientRect().top
@@ -144,7 +144,7 @@ def test_a_text_is_corrected_without_asking_again(talk: Chat, fake: FakeOpenAI) 
 def test_a_corrected_answer_keeps_what_the_model_wrote_as_a_version(
     chat: Chat, fake: FakeOpenAI
 ) -> None:
-    said = chat.open().say(answer("Terns breed here."))
+    said = chat.say(answer("Terns breed here."))
     chat.say("Thanks.")
     first = chat.answers.nth(1)
     choose(first, "Edit")
@@ -232,7 +232,7 @@ def test_no_button_moves_from_one_version_to_the_next(talk: Chat) -> None:
 
 
 def test_an_edit_that_is_refused_keeps_its_text(chat: Chat) -> None:
-    chat.open().say(FIRST)
+    chat.say(FIRST)
     chat.begin("Tell me more [[mode=slow;tokens=200]]", shows="w3")
     choose(chat.users.first, "Edit")
     box = editor(chat.users.first).get_by_role("textbox")
@@ -259,7 +259,6 @@ def test_a_text_whose_message_another_tab_takes_away_goes_to_the_message_box(tal
 
 
 def test_a_version_that_is_stepped_to_stays_in_sight_with_the_focus(chat: Chat) -> None:
-    chat.open()
     long = "[[tokens=300]]"
     chat.turns(f"{FIRST} {long}", *(f"And number {n}? {long}" for n in range(4)))
     chat.draft.press("ArrowUp")

@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import ViewportSize, expect
 
+from tests.browser.chat import Chat
 from tests.browser.conftest import Visit, provider_environment
-from tests.browser.test_rooms import _conversation, say, sign_in
+from tests.browser.test_rooms import say, sign_in
 from tests.demo.demo import ADA, ADAS_PASSWORD, ROOM, Demo
 from tests.fakes.openai_server import FakeOpenAI
 from tests.running import ROOT, Server
@@ -75,3 +76,8 @@ def test_the_room_the_page_and_the_mailbox(
     expect(chat.page.locator("article.m.assistant")).to_have_count(len(TALK))
     expect(chat.page.locator("#panel")).to_contain_text("room")
     chat.page.screenshot(path=pictures / "room-in-the-page.png")
+
+
+def _conversation(chat: Chat) -> str:
+    rooms = chat.page.evaluate("JSON.parse(document.getElementById('page').textContent).rooms")
+    return str(rooms[0]["id"])

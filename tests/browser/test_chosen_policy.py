@@ -189,3 +189,4 @@ def test_the_environment_comes_before_the_choice_and_the_page_gives_the_reason(
     expect(chat.popover.get_by_role("status")).to_have_text(f"historyPolicy=all: {why}.")
     for name in (COPY, BACK, OWN):
         expect(chat.popover.get_by_role("button", name=name)).to_be_hidden()
+    chat.page.close()  # the page would look for the server, which stops here

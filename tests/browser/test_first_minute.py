@@ -25,8 +25,14 @@ def test_the_empty_page_says_in_one_sentence_what_is_special(chat: Chat) -> None
     expect(chat.page.get_by_role("heading", name=SENTENCE)).to_be_in_viewport()
     drawing = chat.page.get_by_role("img", name="A drawing of six messages and a dashed line")
     expect(drawing).to_be_in_viewport()
+    # On a phone it is the first thing.
+    chat.page.set_viewport_size({"width": 400, "height": 700})
+    expect(chat.page.get_by_role("heading", name=SENTENCE)).to_be_in_viewport(ratio=1)
     assert chat.page.locator("#col").inner_text().count("Demo") == 1  # above the greeting
     expect(chat.meter).to_be_hidden()
+    # A real model needs no better one.
+    expect(chat.page.locator(".intro-about")).to_be_visible()
+    expect(chat.page.get_by_role("button", name="Use a better model")).to_have_count(0)
     chat.draft.fill("Hello")
     expect(chat.meter).to_be_visible()
 
@@ -40,11 +46,6 @@ def test_the_drawing_moves_and_stands_still_for_who_wants_no_motion(visit: Visit
     assert still.page.evaluate(MOVES) == "none"
 
 
-def test_on_a_phone_the_sentence_is_the_first_thing(visit: Visit) -> None:
-    chat = visit(viewport={"width": 400, "height": 700}).open()
-    expect(chat.page.get_by_role("heading", name=SENTENCE)).to_be_in_viewport(ratio=1)
-
-
 def test_the_greeting_of_a_chat_isnt_marked(chat: Chat) -> None:
     chat.page.get_by_role("button", name="My boat is called Heron").click()
     chat.say(chat.draft.input_value())
@@ -52,11 +53,6 @@ def test_the_greeting_of_a_chat_isnt_marked(chat: Chat) -> None:
     expect(greeting).to_contain_text("Hello!")
     expect(greeting).not_to_contain_text("Not sent")
     expect(greeting).not_to_have_class(re.compile(r"\bout\b"))
-
-
-def test_a_real_model_needs_no_better_one(chat: Chat) -> None:
-    expect(chat.page.locator(".intro-about")).to_be_visible()
-    expect(chat.page.get_by_role("button", name="Use a better model")).to_have_count(0)
 
 
 @pytest.fixture(scope="module")

@@ -33,10 +33,7 @@ def test_a_number_leads_to_the_note_and_back_by_keys(chat: Chat) -> None:
     expect(numbers.first).to_be_focused()
     expect(numbers.first).to_be_in_viewport()
     assert violations(chat.page) == []
-
-
-def test_what_has_no_partner_stays_as_it_was_written(chat: Chat) -> None:
-    said = chat.say(answer(TEXT))
+    # What has no partner stays as it was written.
     expect(said).to_contain_text("as everybody[^who] says")
     expect(said).to_contain_text("[^lost]: Nobody refers to this one.")
 

@@ -126,7 +126,11 @@ STREAMED = [
 ]
 
 
-@pytest.mark.parametrize("pace", [{}, {"rate": 20_000}], ids=["at once", "piece by piece"])
+@pytest.mark.parametrize(
+    "pace",
+    [pytest.param({}, marks=pytest.mark.thorough), {"rate": 20_000}],
+    ids=["at once", "piece by piece"],
+)
 def test_streamed_answers_keep_to_the_same_bounds(
     pace: dict[str, int], visit: Visit, fake: FakeOpenAI
 ) -> None:

@@ -123,13 +123,7 @@ def test_the_panel_measures_by_the_token_budget_where_it_is_the_limit(visit: Vis
     assert used
     expect(chat.panel.locator(".key")).to_contain_text(f"free {1000 - int(used[1])}")
     expect(chat.panel.locator(".key")).not_to_contain_text("reply")
-
-
-def test_the_bar_is_to_the_scale_of_its_caption(visit: Visit) -> None:
-    chat = visit().open("/chat?historyTokens=1000&debug=true")
-    total = chat.panel.locator("[data-section=parts] h3 small").inner_text()
-    used = re.match(r"(\d+) of 1,000 tokens", total)
-    assert used
+    # The bar is to the scale of its caption.
     widths = chat.panel.locator(".bar i").evaluate_all(
         "(all) => all.map((one) => [one.className, one.getBoundingClientRect().width])"
     )

@@ -66,7 +66,6 @@ NOTE_POINTED_OUT = """() => {
 
 def test_a_click_opens_the_conversation_at_the_message_however_far_up_it_is(chat: Chat) -> None:
     restored(chat, 240)
-    chat.open("/chat")
     look_for(chat, "otters")
     chat.page.evaluate(NOTE_POINTED_OUT)
     chat.page.locator(".hit").click()
@@ -83,14 +82,13 @@ def test_a_click_opens_the_conversation_at_the_message_however_far_up_it_is(chat
 
 
 def test_a_hit_shows_no_signs_that_format_a_text(chat: Chat) -> None:
-    chat.open("/chat").say("Which berth? [[text=It is **berth `B17`**, on __the__ jetty.]]")
+    chat.say("Which berth? [[text=It is **berth `B17`**, on __the__ jetty.]]")
     look_for(chat, "berth")
     expect(chat.page.locator(".hit-text").last).to_contain_text("It is berth B17, on the jetty.")
 
 
 def test_a_hit_has_an_address_of_its_own(chat: Chat) -> None:
     conversation = restored(chat, 240)
-    chat.open("/chat")
     look_for(chat, "otters")
     address = chat.page.locator(".hit").get_attribute("href")
     assert address == f"/chat/{conversation}#message-7"
@@ -102,7 +100,6 @@ def test_a_hit_has_an_address_of_its_own(chat: Chat) -> None:
 
 def test_of_many_hits_the_newest_come_first_and_more_follow_while_scrolling(chat: Chat) -> None:
     restored(chat, 240)
-    chat.open("/chat")
     look_for(chat, "message")
     note = chat.page.locator("#convs .convs-note")
     expect(note).to_have_text("Many messages have these words. The newest come first.")

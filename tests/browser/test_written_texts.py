@@ -10,30 +10,6 @@ from tests.browser.chat import Chat, answer
 pytestmark = pytest.mark.browser
 
 
-def test_variables_of_a_shell_are_no_formulas(chat: Chat) -> None:
-    said = chat.say(answer("Set $HOME:$PATH first, then $x^2$ is drawn."))
-    expect(said).to_contain_text("Set $HOME:$PATH first")
-    expect(said.locator(".formula .katex")).to_have_count(1)
-
-
-def test_an_address_ends_where_chinese_punctuation_begins(chat: Chat) -> None:
-    text = (
-        "请看https://pier.example/a。然后（https://pier.example/b）和"
-        "https://zh.wikipedia.org/wiki/北京，好"
-    )
-    links = chat.say(answer(text)).locator(".body a")
-    expect(links).to_have_text(
-        ["https://pier.example/a", "https://pier.example/b", "https://zh.wikipedia.org/wiki/北京"]
-    )
-    expect(links.first).to_have_attribute("href", "https://pier.example/a")
-
-
-def test_bold_words_beside_chinese_and_japanese_marks_are_bold(chat: Chat) -> None:
-    said = chat.say(answer("これは**「重要」**です。**注意：**请看。~~「古い」~~です。"))
-    expect(said.locator("strong")).to_have_text(["「重要」", "注意："])
-    expect(said.locator("del")).to_have_text("「古い」")
-
-
 def right_edge(block: Locator) -> float:
     """How far the last character of its text is from the right edge of the message."""
     found: float = block.evaluate(
@@ -47,9 +23,8 @@ def right_edge(block: Locator) -> float:
     return found
 
 
-def test_bars_tildes_brackets_and_hosts_of_numbers_are_what_they_were_meant_to_be(
-    chat: Chat,
-) -> None:
+def test_marks_and_tags_are_what_they_were_meant_to_be(chat: Chat) -> None:
+    """Which text means what is tested without a browser (tests/page)."""
     text = (
         "3~5 of [http://[::1]:8000/x] are <mark>new</mark>, 10~20 \\[1\\].\n\n"
         "| a | b |\n|---|---|\n| `x|y` | $P(A|B)$ |\n\nx[^1]\n\n[^1]:A note."
@@ -65,6 +40,16 @@ def test_bars_tildes_brackets_and_hosts_of_numbers_are_what_they_were_meant_to_b
     expect(said.locator("td .formula .katex")).to_have_count(1)
     expect(said.locator("p.footnote")).to_contain_text("A note.")
     expect(said.locator(".md br")).to_have_count(0)
+    text = (
+        "| a | b |\n|---|---|\n| one<br>two | H<sub>2</sub>O |\n\n"
+        "x<sup>2</sup> <kbd>Ctrl</kbd> `<br>` <b>bold</b> <sub onclick=x>no</sub> <kbd>open"
+    )
+    said = chat.say(answer(text))
+    expect(said.locator("td br")).to_have_count(1)
+    expect(said.locator(".md sub")).to_have_text("2")
+    expect(said.locator(".md sup")).to_have_text("2")
+    expect(said.locator(".md kbd")).to_have_text("Ctrl")
+    expect(said).to_contain_text("<br> <b>bold</b> <sub onclick=x>no</sub> <kbd>open")
 
 
 def test_each_block_has_its_own_direction(chat: Chat) -> None:
@@ -104,21 +89,6 @@ def test_each_line_of_a_question_has_its_own_direction(chat: Chat) -> None:
     _, (left, right), (last_left, last_right) = edges
     assert left < 20 < right, "English begins at the left"
     assert last_right < 20 < last_left, "Hebrew begins at the right"
-
-
-def test_line_breaks_small_letters_and_keys_are_shown_and_all_other_html_is_text(
-    chat: Chat,
-) -> None:
-    text = (
-        "| a | b |\n|---|---|\n| one<br>two | H<sub>2</sub>O |\n\n"
-        "x<sup>2</sup> <kbd>Ctrl</kbd> `<br>` <b>bold</b> <sub onclick=x>no</sub> <kbd>open"
-    )
-    said = chat.say(answer(text))
-    expect(said.locator("td br")).to_have_count(1)
-    expect(said.locator(".md sub")).to_have_text("2")
-    expect(said.locator(".md sup")).to_have_text("2")
-    expect(said.locator(".md kbd")).to_have_text("Ctrl")
-    expect(said).to_contain_text("<br> <b>bold</b> <sub onclick=x>no</sub> <kbd>open")
 
 
 def test_a_task_has_a_box_and_no_bullet(chat: Chat) -> None:
