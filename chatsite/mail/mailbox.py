@@ -59,8 +59,7 @@ class OpenMailbox:
 
     def validity(self) -> int:
         with self._trouble():
-            said = self.box.client.response("UIDVALIDITY")[1][0]
-            return int(said or 0)
+            return int(self.box.client.response("UIDVALIDITY")[1][0] or 0)
 
     def new(self, last: int | None) -> dict[int, int]:
         """Lists the mails behind the number `last`, in order: their sizes in bytes by their
@@ -94,8 +93,8 @@ class OpenMailbox:
 
     def _part_of(self, number: int, part: str) -> bytes | None:
         with self._trouble():
-            _, said = self.box.client.uid("FETCH", str(number), f"({part})")
-        return next((one[1] for one in said if isinstance(one, tuple)), None)
+            _, lines = self.box.client.uid("FETCH", str(number), f"({part})")
+        return next((one[1] for one in lines if isinstance(one, tuple)), None)
 
     def mark_seen(self, number: int) -> None:
         with self._trouble():
@@ -107,8 +106,8 @@ class OpenMailbox:
             if self._has_been_told():
                 return
             with self.box.idle as idle:
-                said = self._said_at_once() or idle.poll(timeout=seconds)
-            if any(line.upper().startswith(b"* BYE") for line in said):
+                lines = self._read_at_once() or idle.poll(timeout=seconds)
+            if any(line.upper().startswith(b"* BYE") for line in lines):
                 raise Trouble("the mailbox was closed by its server")
             self.box.client.noop()
 
@@ -117,7 +116,7 @@ class OpenMailbox:
         with the answer to any command, and then not again while it is waited for."""
         return self.box.client.response("EXISTS")[1] != [None]
 
-    def _said_at_once(self) -> list[bytes]:
+    def _read_at_once(self) -> list[bytes]:
         """Reads what came together with the beginning of the waiting: it lies in the reader's
         buffer, where polling the socket doesn't see it."""
         client = self.box.client

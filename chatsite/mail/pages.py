@@ -40,7 +40,7 @@ SALT = "chatsite.mail-address"
 
 
 def mail_account() -> MailAccount:
-    """Not found where the server reads no mailbox."""
+    """Gives the account. Raises Http404 if the server reads no mailbox."""
     account = settings.MAIL
     if account is None:
         raise Http404
@@ -131,27 +131,28 @@ class VerifyAddress(WithMail, View):
 
     def _verify(self, token: str) -> None:
         try:
-            said = signing.loads(token, salt=SALT, max_age=LINK_LASTS)
+            signed = signing.loads(token, salt=SALT, max_age=LINK_LASTS)
         except signing.SignatureExpired:
             raise Refused(say("This link is older than two days. Add the address again.")) from None
         except signing.BadSignature:
             raise Refused(say("This link isn't whole. Open it as it stands in the mail.")) from None
-        if said["user"] != self.user.pk:
+        if signed["user"] != self.user.pk:
             raise Refused(
                 say("This link is for another account. Sign in to that one, and open it again.")
             )
-        verify_address.here(user=self.user.pk, address=said["address"])
+        verify_address.here(user=self.user.pk, address=signed["address"])
 
 
 async def _count(request: HttpRequest, person: str, address: str) -> None:
-    """On the event loop. Nobody's inbox is filled from here. Raises TooMany."""
+    """Counts a mailed link, on the event loop: nobody's inbox is filled from here. Raises
+    TooMany."""
     limiter = site_of(request).limiter
     limiter.take(MAILED_LINKS, person=person)
     limiter.take(MAILED_LINKS, person=f"mail:{address}")
 
 
 async def _mail_link(user: User, address: str) -> None:
-    """Raises Trouble, Undeliverable."""
+    """Mails the link that verifies the address. Raises Trouble, Undeliverable."""
     token = signing.dumps({"user": user.pk, "address": address}, salt=SALT)
     account = mail_account()
     data = verification(

@@ -38,21 +38,21 @@ LEFT_OVER_SECONDS = 3600.0
 
 
 def mail_folder() -> Folder:
-    """The bytes of mails, as long as their files weren't looked at."""
+    """Names the folder for the bytes of mails, as long as their files weren't looked at."""
     return Folder(settings.VAR_DIR / "mail")
 
 
 @tidying
 def purge_mails() -> int:
-    """Old records; the whole text of mails whose message was removed for good; bytes that no mail
-    waits for. How many rows."""
+    """Removes old records, the whole text of mails whose message was removed for good, and bytes
+    that no mail waits for. Returns how many rows."""
     now = timezone.now()
     held = Mail.objects.filter(state="held", received__lt=now - HELD_KEPT)
     held.update(state="dropped", text="", subject="", ended=now)
     old = Mail.objects.filter(conversation=None, received__lt=now - RECORDS_KEPT)
-    there = Exists(Message.objects.filter(id=OuterRef("id")))
+    has_message = Exists(Message.objects.filter(id=OuterRef("id")))
     ended = Mail.objects.exclude(state__in=(*UNFINISHED, "held")).exclude(text="")
-    ended = ended.filter(~there, ended__lt=now - timedelta(hours=1))
+    ended = ended.filter(~has_message, ended__lt=now - timedelta(hours=1))
     count = old.delete()[0] + ended.update(text="")
     folder = mail_folder()
     folder.discard_unfinished(older_than=LEFT_OVER_SECONDS)

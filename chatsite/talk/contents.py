@@ -56,7 +56,8 @@ async def data(response: aiohttp.ClientResponse) -> Any:
     value = within(found, "ocs", "data")
     if value is None:
         raise no_talk()
-    require_success(response, said=number(within(found, "ocs", "meta", "statuscode")))
+    status = number(within(found, "ocs", "meta", "statuscode"))
+    require_success(response, content_status=status)
     return value
 
 

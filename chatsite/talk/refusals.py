@@ -45,10 +45,10 @@ def no_talk() -> TalkTrouble:
 _VERSION_1 = {100: 200, 996: 500, 997: 401, 998: 404}
 
 
-def require_success(response: aiohttp.ClientResponse, *, said: int = 0) -> None:
-    """Raises TalkTrouble if a request didn't succeed. `said` is the status in the answer's content,
-    0 for none."""
-    status = _VERSION_1.get(said, said) or response.status
+def require_success(response: aiohttp.ClientResponse, *, content_status: int = 0) -> None:
+    """Raises TalkTrouble if a request didn't succeed. `content_status` is the status in the
+    answer's content, 0 for none."""
+    status = _VERSION_1.get(content_status, content_status) or response.status
     method = response.method
     if status == 304 or 200 <= status < 300:
         return

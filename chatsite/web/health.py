@@ -27,15 +27,15 @@ _opened: tuple[int, int] | None = None
 
 @require_safe
 async def health(request: HttpRequest) -> JsonResponse:
-    """200 while the process answers at all."""
+    """Answers 200 while the process answers at all."""
     return JsonResponse({"status": "ok"})
 
 
 @require_safe
 async def ready(request: HttpRequest) -> JsonResponse:
-    """200 where messages can be taken: the database stores something in time and has its tables,
-    files can be opened, and the disk has room; else 503. Providers aren't asked: each answer says
-    for itself where one fails."""
+    """Answers 200 if messages can be taken: the database stores something in time and has its
+    tables, files can be opened, and the disk has room; else 503. Providers aren't asked: each
+    answer says for itself if one fails."""
     global _known
     at, wrong = _known
     if not at or time.monotonic() - at > FRESH_SECONDS:
@@ -61,7 +61,7 @@ async def _what_is_wrong() -> str:
 
 
 def remember_database() -> None:
-    """At the start: a file that is put in its place later isn't the one that is open."""
+    """Notes at the start which file is open: a file that is put in its place later isn't read."""
     global _opened
     _opened = _identity(_database())
 
@@ -93,7 +93,7 @@ def _database() -> Path | None:
 
 
 def _identity(path: Path | None) -> tuple[int, int] | None:
-    """Which file it is, whatever its name; None for none."""
+    """Tells which file it is, whatever its name; None stands for none."""
     try:
         found = path.stat() if path else None
     except OSError:

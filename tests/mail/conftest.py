@@ -25,13 +25,15 @@ def sink() -> Iterator[SmtpSink]:
 
 def account_at(imap: str, smtp: str) -> MailAccount:
     found = read_mail_account(
-        imap=imap,
-        imap_password=dovecot.PASSWORD,
-        smtp=smtp,
+        {
+            "MAIL_IMAP": imap,
+            "MAIL_IMAP_PASSWORD": dovecot.PASSWORD,
+            "MAIL_SMTP": smtp,
+            "MAIL_ADDRESS": AGENT,
+            "MAIL_AGENT": "demo",
+            "MAIL_AUTHSERV_ID": AUTHSERV,
+        },
         smtp_password=smtp_sink.PASSWORD,
-        address=AGENT,
-        agent="demo",
-        authserv_id=AUTHSERV,
         strangers="refuse",
         hourly=10,
         most_mb=10,

@@ -107,7 +107,7 @@ class StreamedBody:
         self._gone = False
 
     async def blocks(self) -> AsyncGenerator[bytes, None]:
-        """The bytes as they arrive. Raises ConnectionError where the client disconnects."""
+        """Gives the bytes as they arrive. Raises ConnectionError if the client disconnects."""
         more = True
         while more:
             event = await self._receive()
@@ -121,7 +121,7 @@ class StreamedBody:
         self._ended.set()
 
     async def receive_for_django(self) -> Event:
-        """An empty body at once; later the disconnection of the client."""
+        """Gives Django an empty body at once, and later the disconnection of the client."""
         if not self._given:
             self._given = True
             return EMPTY
@@ -154,7 +154,7 @@ class _BoundedConnection:
         return event
 
     async def receive_in_time(self) -> Event:
-        """The same; a body that pauses too long, or is too slow on average, is refused."""
+        """Receives the same, and refuses a body that pauses too long, or is too slow on average."""
         if self._ended:
             return await self.receive()
         allowed = self._silence + self._came / LEAST_RATE
@@ -171,7 +171,7 @@ class _BoundedConnection:
             await self._send(event)
 
     async def refuse(self, status: int, code: str, message: str) -> None:
-        """Send the reason, and close the connection."""
+        """Sends the reason, and closes the connection."""
         self._refused = True
         body = json.dumps({"code": code, "message": message}).encode()
         headers = [
@@ -201,7 +201,8 @@ def _too_large(limit: int) -> str:
 
 
 def _stated_length(scope: Scope) -> int:
-    """0 where no valid length is stated: then the bytes are counted as they arrive."""
+    """Reads the stated length; 0 stands for none that is valid: then the bytes are counted as they
+    arrive."""
     for name, value in scope["headers"]:
         if name == b"content-length" and value.isdigit():
             return int(value)

@@ -121,8 +121,8 @@ class UnreadAnswers:
 
 
 def bytes_left(transport: asyncio.Transport) -> int:
-    """What the client hasn't confirmed yet. The system itself keeps up to some megabytes of it: a
-    slow client reads for minutes before asyncio can hand on more."""
+    """Counts the bytes that the client hasn't confirmed yet. The system itself keeps up to some
+    megabytes of them: a slow client reads for minutes before asyncio can hand on more."""
     left = transport.get_write_buffer_size()
     try:
         number = transport.get_extra_info("socket").fileno()
@@ -144,7 +144,8 @@ class HeldConnections:
 
 
 def held_connections(server_state: Any, config: Any) -> HeldConnections:
-    """Kept with what uvicorn keeps of the server, which makes its protocols itself."""
+    """Finds the server's connections, kept with what uvicorn keeps of the server: uvicorn makes its
+    protocols itself."""
     kept = vars(server_state)
     if "chatsite_held" not in kept:
         kept["chatsite_held"] = HeldConnections(by_address=not config.proxy_headers)

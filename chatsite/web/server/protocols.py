@@ -120,7 +120,7 @@ class BoundedHttp(_WatchedProtocol, HttpToolsProtocol):
         return cycle is not None and not cycle.response_complete
 
     def _is_idle(self) -> bool:
-        """Whether nothing is being answered here, nor by the socket that this has become."""
+        """Tells whether nothing is being answered here, nor by the socket that this has become."""
         return (
             not self._is_answering()
             and not self.transport.is_closing()
@@ -235,12 +235,12 @@ class LingeringWebSocket(_WatchedProtocol, WebSocketsSansIOProtocol):
         return True
 
     def _fail(self, code: int, reason: str) -> None:
-        """Close the connection; what else arrives is discarded unread."""
+        """Closes the connection; what else arrives is discarded unread."""
         self.conn.fail(code, reason)
         self.handle_parser_exception()
 
     async def send(self, message: Any) -> None:
-        """An answer to what arrived before a close comes too late: the client is gone."""
+        """Sends nothing after a close: an answer to what arrived before comes too late."""
         if self.handshake_complete and self.close_sent:
             raise ClientDisconnected
         await super().send(message)

@@ -56,14 +56,16 @@ class HashedFiles(CompressedManifestStaticFilesStorage, KeepBuilt):
 
 
 def chunk_addresses(name: str) -> list[str]:
-    """The files that a built module imports at once: named in the page, they are loaded with it."""
+    """Lists the files that a built module imports at once: the page names them, to load them with
+    the module."""
     built = [] if settings.DEBUG else built_files().get(name, [])
     return [f"{settings.STATIC_URL}{chunk}" for chunk in built[1:]]
 
 
 @cache
 def built_files() -> Mapping[str, list[str]]:
-    """By the name of a source its built file and that file's chunks, as at the server's start."""
+    """Lists by the name of a source its built file and that file's chunks, as at the server's
+    start."""
     found: dict[str, list[str]] = json.loads(
         (settings.BASE_DIR / "static/built/built.json").read_text()
     )
@@ -100,7 +102,8 @@ class StaticFiles(WhiteNoiseMiddleware):
 
 
 async def read_blocks(file: IO[bytes] | None) -> AsyncIterator[bytes]:
-    """The file's content, then the file is closed; nothing without a file (HEAD, not modified)."""
+    """Gives the file's content, then closes the file; nothing without a file (HEAD, not
+    modified)."""
     if file is None:
         return
     try:
@@ -111,7 +114,7 @@ async def read_blocks(file: IO[bytes] | None) -> AsyncIterator[bytes]:
 
 
 def collect_if_changed() -> None:
-    """Bring STATIC_ROOT up to date. A stamp beside it saves the seconds that collecting takes."""
+    """Brings STATIC_ROOT up to date. A stamp beside it saves the seconds that collecting takes."""
     stamp = settings.VAR_DIR / "static.stamp"
     signature = source_signature()
     if stamp.is_file() and stamp.read_text() == signature and settings.STATIC_ROOT.is_dir():
@@ -121,7 +124,7 @@ def collect_if_changed() -> None:
 
 
 def source_signature() -> str:
-    """A hash of the names, sizes and times of all files that would be collected."""
+    """Hashes the names, sizes and times of all files that would be collected."""
     seen = [django.get_version()]
     for finder in get_finders():
         for path, storage in finder.list(None):
