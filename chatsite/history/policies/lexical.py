@@ -22,7 +22,7 @@ NOT_SEARCHED = later("Older messages were not searched: the newest turns are sen
 
 
 def cut_and_recall(overflow: Overflow) -> FittedPath:
-    """The newest turns with what was quoted for them, and quotes for the current message."""
+    """Send the newest turns with what was quoted for them, and quotes for the current message."""
     layout = lay_out(overflow)
     recall = overflow.evidence.recall
     asked = overflow.verdict.current.turn.entries[0].message.content or ""
@@ -57,7 +57,7 @@ def _dropped(overflow: Overflow, layout: LexicalLayout) -> GuardCut:
 
 
 def _with_hits(notes: Quotes, new: Quotes, verdict: PathVerdict) -> Quotes:
-    """The notes of background tasks and the new quotes, as one message.
+    """Join the notes of background tasks and the new quotes to one message.
 
     Tool calls, their results and blank answers aren't searched: so nobody knows whether they
     matter.

@@ -49,7 +49,7 @@ class LexicalLayout:
 
 
 def lay_out(overflow: Overflow) -> LexicalLayout:
-    """The previous layout with more at its end, where that fits; else one with less."""
+    """Keep the previous layout with more at its end where that fits; else make one with less."""
     plan = _Plan(overflow)
     cut = overflow.previous_cut
     if cut is not None and (kept := plan.keep(cut)) is not None:
@@ -86,7 +86,7 @@ class _Plan:
 
     # ---- turns ---------------------------------------------------------------------------------
     def newest(self, most: int) -> list[TurnVerdict]:
-        """The newest turns within `most` tokens, but two where the room is enough."""
+        """Take the newest turns within `most` tokens, but two where the room is enough."""
         found: list[TurnVerdict] = []
         used = 0
         for turn in reversed(self.loose):
@@ -98,8 +98,8 @@ class _Plan:
 
     # ---- layouts -------------------------------------------------------------------------------
     def keep(self, cut: int) -> LexicalLayout | None:
-        """The layout with the previous cut and all earlier quotes; None where that has no room, or
-        too little for what is asked for now."""
+        """Keep the previous cut and all earlier quotes; None where these have no room, or too
+        little for what is asked for now."""
         tail = [turn for turn in self.loose if turn.first >= cut]
         floor = self.newest(0)
         if (self.overflow.last_not_loaded or 0) >= cut or len(tail) < len(floor):
@@ -121,8 +121,8 @@ class _Plan:
         return LexicalLayout(cut=cut, tail=tail, spared=self.spared, earlier=earlier, new=new)
 
     def cut_down(self) -> LexicalLayout:
-        """The tail at its low-water mark; the oldest quotes go until the rest is at its own, or
-        until there is room for what is asked for now."""
+        """Cut the tail to its low-water mark. The oldest quotes go until the rest is at its own
+        mark, too, and until there is room for what is asked for now."""
         low = self.overflow.low_water
         tail = self.newest(self.low_tail)
         quotable, earlier = self._keep_quotes(tail)
@@ -184,7 +184,7 @@ class _Plan:
     def _quote_hits(
         self, quotable: QuotableMessages, earlier: Sequence[Quotes], room: int
     ) -> Quotes:
-        """The quotes for the current message: the same as in an earlier round of its turn."""
+        """Quote for the current message; the same messages as in an earlier round of its turn."""
         quoted = {entry.seq for quotes in earlier for entry in quotes.entries}
         quoted |= {entry.seq for entry in self.overflow.quotes.entries}
         current = self.overflow.verdict.current

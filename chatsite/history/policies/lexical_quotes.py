@@ -39,7 +39,7 @@ class QuotableMessages:
         self.units = {hit.seq: self._unit(hit.seq) for hit in hits}
 
     def _unit(self, seq: int) -> list[Entry]:
-        """The message, after the one it answers; nothing where it can't be quoted."""
+        """Give the message after the one it answers; nothing where it can't be quoted."""
         turn = self.turns.get(seq)
         if turn is None or turn.reason in NEVER_QUOTED or seq in self.in_place:
             return []
@@ -50,8 +50,8 @@ class QuotableMessages:
         return [entry for entry in unit if can_be_quoted(entry.message)]
 
     def earlier(self, turn: TurnVerdict, *, without: AbstractSet[int]) -> Quotes:
-        """What was quoted before this turn, as far as it may be sent still, but for what newer
-        turns quote already."""
+        """Quote again what was quoted before this turn, as far as it may still be sent and no newer
+        turn quotes it."""
         entries = [
             entry
             for seq in dict.fromkeys(turn.turn.quoted)
@@ -134,7 +134,7 @@ def quote_hits(
 
 
 def _by_worth(hits: Iterable[Hit], units: Mapping[int, Sequence[Entry]]) -> list[Hit]:
-    """The hits that add something, by their worth for their price."""
+    """Sort the hits that add something by their worth for their price."""
     worths = [
         (worth(hit.score, sum(map(quote_tokens, units[hit.seq]))), hit)
         for hit in hits

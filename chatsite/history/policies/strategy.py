@@ -90,7 +90,7 @@ def fit_slots(
 
 
 def _items(slots: Sequence[StrategySlot], tokens_of_seq: Mapping[int, int]) -> list[SlotItem]:
-    """Every item that counts, in slot order."""
+    """List the items that count, in slot order."""
     items: list[SlotItem] = []
     # By stored message: the rank in the slot that is dropped last, where it counts.
     last_rank: dict[int, tuple[bool, float, int, int]] = {}
@@ -134,7 +134,7 @@ _choose_newest = choose_every_turn(sent="within_budget")
 
 
 def choose_by_strategy(context: DecisionContext) -> PolicyChoice:
-    """The messages that the strategy chose; the newest turns where it didn't answer."""
+    """Send the messages that the strategy chose; the newest turns where it didn't answer."""
     chosen = context.evidence.chosen
     if chosen is None:
         newest = _choose_newest(context)
@@ -188,7 +188,7 @@ def _send(layout: SlotLayout, context: DecisionContext, *, free: int) -> PolicyC
 
 
 def _usable(path: Path, layout: SlotLayout) -> set[int]:
-    """The chosen messages that can be sent at all: the others must not take their room."""
+    """Find the chosen messages that can be sent at all: the others must not take their room."""
     _, first, _ = _leading(layout, path)
     usable: set[int] = set()
     for turn in path.older:

@@ -21,7 +21,7 @@ NO_ROOM = later("There is no room for the summary: it isn't sent.")
 
 
 def cut_and_summarise(overflow: Overflow) -> FittedPath:
-    """The summary replaces all that it covers; the tail begins right after it."""
+    """Replace all that the summary covers by it; the tail begins right after it."""
     source, note = overflow.evidence.summary, ""
     if source is None:
         note = "" if overflow.evidence.notes else NONE_YET

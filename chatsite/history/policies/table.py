@@ -25,7 +25,7 @@ POLICIES = PolicyTable(
 
 
 def needed_evidence(receipt: Mapping[str, Any]) -> str:
-    """The key of the evidence that the policy of an answered turn needs, "" for none."""
+    """Find the key of the evidence that the policy of an answered turn needs, "" for none."""
     settings = receipt.get("settings", {})
     selector = settings.get("selector", {}).get("value", "")
     policy = POLICIES.get(receipt.get("facts", {}).get("policy", ""), selector)

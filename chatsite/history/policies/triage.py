@@ -84,8 +84,8 @@ def plan_triage(turns: Sequence[PathTurn], terms: TriageTerms, *, marker: int = 
 
 
 def _recent(turns: list[PathTurn], *, hours: float, least: int) -> list[PathTurn]:
-    """The turns within `hours` of the newest one, and the newest `least`. A turn whose time isn't
-    known is kept."""
+    """Keep the turns within `hours` of the newest turn, the newest `least`, and any turn whose
+    time isn't known."""
     newest = time_of(turns[-1]) if turns else None
     if hours <= 0 or len(turns) <= least or newest is None:
         return turns
@@ -133,7 +133,7 @@ def _first(turn: PathTurn) -> int:
 
 
 def time_of(turn: PathTurn) -> datetime | None:
-    """The time of its newest message, those of background tasks not among them."""
+    """Find the time of the turn's newest message, those of background tasks not among them."""
     return [entry for entry in turn.entries if not is_of_background(entry)][-1].at
 
 
@@ -142,7 +142,7 @@ def is_of_background(entry: Entry) -> bool:
 
 
 def choose_by_model(context: DecisionContext) -> PolicyChoice:
-    """The turns that a fast model chose, in their places; the whole lookback where none chose."""
+    """Send the turns that a fast model chose, in place; the whole lookback where none chose."""
     terms, evidence = context.terms, context.evidence
     plan = plan_triage(context.path.older, terms, marker=context.marker)
     found = triage_reasons(plan, evidence.triaged.turns if evidence.triaged else None)

@@ -37,7 +37,7 @@ you choose, for example {{"{KEY}": [0, 3]}}. An empty list is a valid answer."""
 
 
 def triage_prompt(current: Message, plan: TriagePlan, *, room: int) -> list[Message]:
-    """The request for the fast model, within `room` tokens where that is possible.
+    """Make the request for the fast model, within `room` tokens where that is possible.
 
     Long texts are all cut to the same length, so that none takes the room of the others.
     """
@@ -101,7 +101,7 @@ def _text_of(message: Message) -> str:
 
 
 def read_reply(text: str, count: int) -> frozenset[int] | None:
-    """The chosen positions, below `count`; None for a reply that is no answer.
+    """Read the chosen positions, below `count`; None for a reply that is no answer.
 
     Fences and prose around the object don't matter; two objects that differ are no answer.
     What isn't a position is passed over, and an empty list is an answer.

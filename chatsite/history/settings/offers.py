@@ -51,7 +51,7 @@ class SettingSources(Sources):
         return {**self.conversation, **link}
 
     def after(self, changes: Changes) -> SettingSources:
-        """The sources once this was chosen in the page."""
+        """Give the sources as they are once this was chosen in the page."""
         choice = {name: value for name, value in self.kept.items() if name not in changes}
         choice |= {name: value for name, value in changes.items() if value is not None}
         url = {name: value for name, value in self.url.items() if name not in URL_NAMES}
@@ -59,7 +59,7 @@ class SettingSources(Sources):
 
     @property
     def why_closed(self) -> str:
-        """Why nothing can be chosen here, or ""."""
+        """Say why nothing can be chosen here; "" where something can."""
         if self.room is not None:
             return say(DECIDED_BY_ROOM)
         closed = ChoiceRules.read(self.environment).close(PAGE, allowed=self.url_allowed)
@@ -75,20 +75,20 @@ class SettingSources(Sources):
         return None
 
     def changes_for(self, policy: Policy) -> dict[str, str | None]:
-        """What choosing this policy changes, and no more."""
+        """Give what choosing this policy changes, and no more."""
         changes: dict[str, str | None] = {POLICY: policy.name, SELECTOR: None}
         if policy.selector and self.after(changes).resolve().selector.value != policy.selector:
             changes[SELECTOR] = policy.selector
         return changes
 
     def why_not(self, changes: Changes) -> str:
-        """Why this can't be chosen, or ""."""
+        """Say why this can't be chosen; "" where it can."""
         refused = self.after(changes).refused([name for name, value in changes.items() if value])
         return refused.why if refused else ""
 
     def lists(self, policy: Policy, settings: Settings) -> bool:
-        """Whether a policy is offered: one that only an agent may allow is where its template names
-        it, or where it is in force."""
+        """Whether a policy is offered. One that only an agent may allow is offered where its
+        template names the policy, or where the policy is in force."""
         if not policy.needs_naming or policy is settings.listed_policy:
             return True
         if policy.selector:
@@ -97,13 +97,13 @@ class SettingSources(Sources):
 
 
 def choosable(settings: Settings) -> list[tuple[SettingRow[Any], Setting[Any]]]:
-    """The settings that a person may choose."""
+    """List the settings that a person may choose."""
     return [(row, settings.all[name]) for name, row in ROWS.items() if row.choosable]
 
 
 def link_to(settings: Settings) -> Choice:
-    """The parameters of a link under which these settings apply, without those that the policy
-    ignores."""
+    """Give the parameters of a link under which these settings apply, without those that the
+    policy ignores."""
     policy = settings.listed_policy
     wanted: dict[str, str] = {POLICY: policy.name}
     if policy.uses_length:
@@ -154,7 +154,7 @@ class PolicyOffers:
 
 
 def offers(sources: SettingSources, settings: Settings) -> PolicyOffers:
-    """What can be chosen on a page where `settings` apply now."""
+    """List what can be chosen on a page where `settings` apply now."""
     enabled = settings.enabled.value
     closed = sources.why_closed or ("" if enabled else say(WHY_SWITCHED_OFF))
     found = []
@@ -199,8 +199,8 @@ class Alternative:
 
 
 def alternatives(sources: SettingSources, settings: Settings) -> tuple[Alternative, ...]:
-    """Every policy there is here, whether it may be chosen or not; one that counts a length in
-    two lengths."""
+    """List the policies to compare, whether they may be chosen or not; a policy that counts a
+    length comes in two lengths."""
     found: list[Alternative] = []
     for policy in POLICIES.rows:
         if sources.lists(policy, settings):
@@ -236,7 +236,7 @@ def _alternative(
 
 
 def as_then(settings: Settings, receipt: Mapping[str, Any]) -> Settings:
-    """The settings with the values that an answered turn had; a value that its receipt doesn't
+    """Give the settings the values that an answered turn had. A value that its receipt doesn't
     have stays as it is now."""
     stored = receipt.get("settings", {})
     stored = {**stored, **stored.get("conversation", {})}

@@ -61,7 +61,7 @@ class Sources:
     def _settle(
         self, row: SettingRow[Any], rules: ChoiceRules, decided: Mapping[str, Setting[Any]]
     ) -> Setting[Any]:
-        """The first usable value wins. What a person chose must be allowed, too, by the lock,
+        """Let the first usable value win. What a person chose must also be allowed by the lock,
         HISTORY_URL and the bounds, in this order."""
 
         def allow(one: SourceValue, otherwise: object) -> SourceValue:
@@ -114,7 +114,7 @@ def may_use_url(environment: Mapping[str, str], *, staff: bool) -> bool:
 
 
 def first_values(query_string: str) -> dict[str, str]:
-    """The first value of every parameter; a blank one counts as the first."""
+    """Read the first value of every parameter; a blank value counts as the first."""
     values: dict[str, str] = {}
     for name, value in parse_qsl(query_string.removeprefix("?"), keep_blank_values=True):
         values.setdefault(name, value)

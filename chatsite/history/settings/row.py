@@ -101,11 +101,11 @@ class SettingRow(Generic[T]):
     @overload
     def __get__(self, settings: FoundSettings, table: type) -> Setting[T]: ...
     def __get__(self, settings: FoundSettings | None, table: type) -> SettingRow[T] | Setting[T]:
-        """The row itself from the table, the setting from settings that were decided."""
+        """Give the row itself from the table, and the setting from settings that were decided."""
         return self if settings is None else settings.all[self.name]
 
     def name_in(self, source: Origin) -> str:
-        """The name that this source usually has for it, "" for what is built in."""
+        """Give the usual name of the setting in this source, "" for what is built in."""
         if source == "built in":
             return ""
         if source == "environment":

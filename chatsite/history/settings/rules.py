@@ -71,7 +71,7 @@ class ChoiceRules:
         )
 
     def close(self, chooser: Chooser, *, allowed: bool) -> tuple[ClaimOutcome, str] | None:
-        """Why nothing of what a person chose counts, or None where it does. `allowed`: this person
+        """Say why nothing of what a person chose counts; None where it does. `allowed`: this person
         is among those whom HISTORY_URL names."""
         if self.locked_by:
             return "locked", say(chooser.when_locked, name=self.locked_by)
@@ -91,7 +91,7 @@ class ChoiceRules:
         decided: Mapping[str, Setting[Any]],
         template: Mapping[str, object],
     ) -> str:
-        """Why a person may not choose the value `wanted`, or "" where they may.
+        """Say why a person may not choose the value `wanted`; "" where they may.
 
         `otherwise` is the value that applies without it; `decided` has the settings by name that
         the answer depends on.
@@ -127,8 +127,8 @@ class ChoiceRules:
         budget: int | None,
         may_lessen: bool,
     ) -> str:
-        """Why so many turns may not be chosen. `may_lessen`: too many turns are all the same
-        allowed where they are fewer than `otherwise`."""
+        """Say why so many turns may not be chosen. `may_lessen`: a number above HISTORY_MAX_LENGTH
+        is allowed where it is below `otherwise`."""
         if self.most_length is not None:
             most = acting_length(self.most_length)
             if wanted > most and not (may_lessen and wanted < otherwise):
@@ -141,7 +141,7 @@ class ChoiceRules:
 
 
 def _policy_with(row: SettingRow[str], value: str, decided: Mapping[str, Setting[Any]]) -> Policy:
-    """The policy that applies with this value of the setting `policy` or `selector`."""
+    """Find the policy that applies with this value of the setting `policy` or `selector`."""
     if row is HistorySettings.selector:
         return next(policy for policy in POLICIES.rows if policy.selector == value)
     policy = POLICIES.get(value, decided["selector"].value)
@@ -150,6 +150,6 @@ def _policy_with(row: SettingRow[str], value: str, decided: Mapping[str, Setting
 
 
 def _most_turns(policy: Policy, terms: Terms) -> float:
-    """How many turns a policy can send."""
+    """Count the turns that a policy can send at most."""
     reach = policy.reach(terms)
     return reach.users if isinstance(reach, Users) else UNBOUNDED

@@ -71,8 +71,8 @@ def read_variable(name: str, raw: str, grammar: Grammar[T]) -> T:
 def read_choice(
     row: SettingRow[Any], source: Origin, given: Mapping[str, object]
 ) -> Sequence[SourceValue]:
-    """What a link says, or the choice that is kept with a conversation; nothing where no person
-    may choose it. A number of a kept choice may be text or JSON's own."""
+    """Read what a link says, or the choice that is kept with a conversation; nothing where no
+    person may choose the setting. A number of a kept choice may be text or JSON's own."""
     if row.url is None:
         return []
     raw = given.get(row.url)
@@ -85,7 +85,7 @@ def read_choice(
 def read_written(
     row: SettingRow[Any], *, template: Mapping[str, object], room: Mapping[str, object] | None
 ) -> list[SourceValue]:
-    """What a room's file and the agent's template say: both write settings in the same way."""
+    """Read what a room's file and the agent's template say; both write settings in the same way."""
     written: dict[Origin, Mapping[str, object]] = {} if room is None else {"room": room}
     written["template"] = template
     found: list[SourceValue] = []
@@ -106,7 +106,7 @@ def read_written(
 
 
 def _faults(source: Origin, given: Mapping[str, object]) -> Iterable[SourceValue]:
-    """What is wrong with the object `conversation`: its name, or that it is no object."""
+    """Find what is wrong with the object `conversation`: its name, or that it is no object."""
     section = given.get(PLACE)
     if section is not None and not isinstance(section, Mapping):
         yield _bad(source, PLACE, printable_json(section), say(NO_OBJECT))
@@ -138,7 +138,7 @@ def built_in(row: SettingRow[Any]) -> SourceValue:
 
 
 def decide_value(claims: Sequence[SourceValue]) -> Setting[Any]:
-    """The first usable value wins, and overrules the others; one of them must be usable."""
+    """Let the first usable value win and overrule the others; one of them must be usable."""
     winner = next(one for one in claims if one.is_usable)
 
     def overrule(one: SourceValue) -> SourceValue:

@@ -66,7 +66,7 @@ def _store_claim(
 
 
 def _why(source: Origin, outcome: ClaimOutcome, by: Origin, name: str, locked_by: str) -> str:
-    """What an outcome says by itself; "" for one with a sentence of its own."""
+    """Say what an outcome means; "" for an outcome with a sentence of its own."""
     if outcome == "won":
         return claim_words.WON[source]
     if outcome == "overruled":
@@ -124,6 +124,6 @@ def _show(row: SettingRow[Any], stored: Stored | None, locked_by: str) -> Settin
 
 
 def _read_claims(setting: Stored) -> Sequence[Stored]:
-    """What the sources say, the strongest first."""
+    """Read what the sources say, the strongest first."""
     claims = [{"source": one} if isinstance(one, str) else one for one in setting["said"]]
     return sorted(claims, key=lambda one: _ORIGINS.index(one["source"]))

@@ -70,7 +70,8 @@ class Settings(HistorySettings):
         return self.name_sources(SOURCES)
 
     def name_sources(self, both: str) -> str:
-        """The policy's source; where the length counts and has another one, `both` of them."""
+        """Name the policy's source, and the length's where that counts and is another; `both` is
+        the pattern for the two."""
         policy, length = self.policy.source, self.length.source
         if length == policy or not self.active_policy.uses_length:
             return policy
@@ -88,14 +89,14 @@ class Settings(HistorySettings):
         }
 
     def with_values(self, values: Mapping[str, Any]) -> Settings:
-        """The same settings with other values by name, whoever decided them: what a comparison may
-        show and a person may not choose."""
+        """Put other values in place, by name, whoever decided them: a comparison may show what a
+        person may not choose."""
         changed = {name: replace(self.all[name], value=value) for name, value in values.items()}
         return replace(self, all={**self.all, **changed})
 
 
 def terms_of(settings: Mapping[str, Setting[Any]]) -> Terms:
-    """The values that policies read: each field of the terms has the name of its setting."""
+    """Give the values that policies read: each field of the terms has the name of its setting."""
     return Terms(**{one.name: settings[one.name].value for one in fields(Terms)})
 
 
