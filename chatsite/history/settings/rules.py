@@ -110,32 +110,14 @@ class ChoiceRules:
                 return say(chooser.only_named, value=wanted, name=row.template)
             terms = terms_of(decided)
             wanted, otherwise = _most_turns(policy, terms), _most_turns(other, terms)
-        return self._refuse_turns(
-            chooser,
-            wanted,
-            otherwise,
-            budget=decided["tokens"].value,
-            may_lessen=row is not HistorySettings.length,
-        )
-
-    def _refuse_turns(
-        self,
-        chooser: Chooser,
-        wanted: float,
-        otherwise: float,
-        *,
-        budget: int | None,
-        may_lessen: bool,
-    ) -> str:
-        """Say why so many turns may not be chosen. `may_lessen`: a number above HISTORY_MAX_LENGTH
-        is allowed where it is below `otherwise`."""
-        if self.most_length is not None:
-            most = acting_length(self.most_length)
-            if wanted > most and not (may_lessen and wanted < otherwise):
-                return say(chooser.too_long, most=most, name=MAX_LENGTH)
-        if self.most_tokens is None or (budget is not None and budget <= self.most_tokens):
+        most, budget = self.most_length, decided["tokens"].value
+        # A policy above the bound is allowed where it sends less than would be sent without it.
+        lessens = row is not HistorySettings.length and wanted < otherwise
+        if most is not None and wanted > acting_length(most) and not lessens:
+            return say(chooser.too_long, most=acting_length(most), name=MAX_LENGTH)
+        if self.most_tokens is None or wanted <= otherwise:
             return ""
-        if wanted <= otherwise:
+        if budget is not None and budget <= self.most_tokens:
             return ""
         return say(chooser.needs_budget, most=self.most_tokens, name=MAX_TOKENS)
 
