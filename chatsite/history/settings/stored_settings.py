@@ -35,17 +35,14 @@ def store_settings(settings: Settings) -> dict[str, Any]:
 
 
 def _store_all(settings: Mapping[str, Setting[Any]], locked_by: str) -> dict[str, Any]:
-    stored = {name: _store(ROWS[name], one, locked_by) for name, one in settings.items()}
-    return {name: setting for name, setting in stored.items() if setting}
-
-
-def _store(row: SettingRow[Any], setting: Setting[Any], locked_by: str) -> dict[str, Any]:
-    """Store a setting; nothing where nobody set it."""
-    claims = [one for one in setting.said[:-1] if one.outcome != "absent"]
-    if not claims:
-        return {}
-    stored = {"said": [_store_claim(row, one, setting, locked_by) for one in claims]}
-    return stored if setting.source == "built in" else {"value": setting.value, **stored}
+    stored: dict[str, Any] = {}
+    for name, setting in settings.items():
+        claims = [one for one in setting.said[:-1] if one.outcome != "absent"]
+        if claims:
+            value = {} if setting.source == "built in" else {"value": setting.value}
+            said = [_store_claim(ROWS[name], one, setting, locked_by) for one in claims]
+            stored[name] = {**value, "said": said}
+    return stored
 
 
 def _store_claim(
