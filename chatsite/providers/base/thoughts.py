@@ -8,7 +8,7 @@ in the middle are what the answer is about.
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from typing import Literal
 
@@ -60,9 +60,26 @@ class ThoughtSplitter:
         self._ends: tuple[str, ...] = ()
         self._held = ""
         self._raw: list[str] = []
+        self._reasoning: list[str] = []  # what the provider separated
         self._thought = ""  # its beginning
         self._thinks = False
         self._is_about = False
+
+    def take_chunk(self, chunk: Chunk) -> Sequence[Chunk]:
+        """What is known of the answer with this chunk."""
+        if isinstance(chunk, TextPiece):
+            return self.take(chunk.text)
+        if isinstance(chunk, ReasoningPiece):
+            self._reasoning.append(chunk.text)
+        elif isinstance(chunk, CallBegun):
+            return [*self.flush(), chunk]
+        elif isinstance(chunk, Finished):
+            held = self.flush()
+            if parts := self.divided(chunk.reason):
+                reasoning = "".join(self._reasoning) + parts[0]
+                return [*held, Divided(text=parts[1], reasoning=reasoning), chunk]
+            return [*held, chunk]
+        return [chunk]
 
     def take(self, text: str) -> list[Piece]:
         self._raw.append(text)
@@ -167,43 +184,29 @@ async def answer_of(provider: Provider, request: Request) -> AsyncGenerator[Chun
 
     An answer that is too long ends as one that reached its limit; the rest is left unread.
     """
-    left = LONGEST_ANSWER
-    text_left = max(SHORTEST_BOUND, request.max_tokens * LONGEST_TOKEN)
-    async with aclosing(_with_thoughts_apart(provider, request)) as chunks:
-        async for chunk in chunks:
-            fits = left
-            if isinstance(chunk, TextPiece):
-                fits = min(left, text_left)
-                text_left -= len(chunk.text)
-            if isinstance(chunk, TextPiece | ReasoningPiece):
-                left -= len(chunk.text)
-                if len(chunk.text) > fits:
-                    if isinstance(chunk, TextPiece) and fits:
-                        yield TextPiece(chunk.text[:fits])
-                    yield Finished(reason="length")
-                    return
-            yield chunk
-
-
-async def _with_thoughts_apart(provider: Provider, request: Request) -> AsyncGenerator[Chunk, None]:
     splitter = ThoughtSplitter()
-    reasoning: list[str] = []
+    left, text_left = LONGEST_ANSWER, max(SHORTEST_BOUND, request.max_tokens * LONGEST_TOKEN)
     async with aclosing(provider.stream(request)) as chunks:
         try:
             async for chunk in chunks:
-                if isinstance(chunk, TextPiece):
-                    for piece in splitter.take(chunk.text):
-                        yield piece
-                    continue
-                if isinstance(chunk, ReasoningPiece):
-                    reasoning.append(chunk.text)
-                elif isinstance(chunk, CallBegun | Finished):
-                    for piece in splitter.flush():
-                        yield piece
-                if isinstance(chunk, Finished) and (parts := splitter.divided(chunk.reason)):
-                    yield Divided(text=parts[1], reasoning="".join(reasoning) + parts[0])
-                yield chunk
+                for piece in splitter.take_chunk(chunk):
+                    if isinstance(piece, TextPiece):
+                        text_left -= len(piece.text)
+                        left -= len(piece.text)
+                    elif isinstance(piece, ReasoningPiece):
+                        left -= len(piece.text)
+                    if left < 0 or text_left < 0:
+                        if fits := _beginning(piece, min(left, text_left)):
+                            yield TextPiece(fits)
+                        yield Finished(reason="length")
+                        return
+                    yield piece
         except ProviderError:
             for piece in splitter.flush():
                 yield piece
             raise
+
+
+def _beginning(piece: Chunk, over: int) -> str:
+    """The text of a piece without what is over: so many characters, as a negative number."""
+    return piece.text[:over] if isinstance(piece, TextPiece) else ""
