@@ -9,7 +9,7 @@ from types import MappingProxyType
 from chatsite.conversations.files.export import ImportedPart, check_export, import_part, title_of
 from chatsite.conversations.files.export_format import SavedSettings
 from chatsite.conversations.imports.imports import add_imported, begin_import, finish_import
-from chatsite.conversations.ownership import Owner
+from chatsite.conversations.owners import Owner
 from chatsite.messages import Message
 from chatsite.storage import ROWS, Pieces, in_pieces
 from chatsite.views import ConversationView

@@ -18,7 +18,7 @@ from django.test import AsyncRequestFactory
 from pytest_django import Settings
 
 from chatsite import storage
-from chatsite.conversations.ownership import Owner
+from chatsite.conversations.owners import Owner
 from chatsite.errors import NotFound, Refused
 from chatsite.storage import Pieces, in_pieces, lock, reading, writing
 from chatsite.turns.agents.resolved_agent import missing_agent

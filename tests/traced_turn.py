@@ -46,7 +46,7 @@ class Tracer:
 
 async def traced_turn() -> dict[str, int]:
     # Django has to be set up before the application is imported.
-    from chatsite.conversations.ownership import Owner
+    from chatsite.conversations.owners import Owner
     from chatsite.events import TurnEnded
     from chatsite.live.commands import Send, parse
     from chatsite.wiring.site import Site

@@ -21,7 +21,7 @@ from django.views.decorators.http import require_GET
 from chatsite.accounts.queries import conversations_of, files_of, messages_aside
 from chatsite.conversations.files.export import write_export
 from chatsite.conversations.files.uploads import find_upload
-from chatsite.conversations.ownership import Owner
+from chatsite.conversations.owners import Owner
 from chatsite.conversations.path.queries import whole_path
 from chatsite.errors import NotFound
 from chatsite.web.api.history import cleanup_strategy

@@ -16,7 +16,8 @@ from chatsite.accounts.models import Guest
 from chatsite.accounts.removal import release
 from chatsite.conversations.lifecycle import move_to_account
 from chatsite.conversations.models import Conversation, Upload
-from chatsite.conversations.ownership import Owner, note_sign_in, signed_in
+from chatsite.conversations.owners import Owner
+from chatsite.conversations.ownership import note_sign_in, signed_in
 from chatsite.storage import ROWS, Pieces, in_pieces, reading, writing
 
 

@@ -20,7 +20,7 @@ from django.views.generic import FormView, TemplateView
 
 from chatsite.accounts.gate import CHECKS, count_new_password, is_own_password
 from chatsite.accounts.removal import release_piece, remove_account
-from chatsite.conversations.ownership import Owner
+from chatsite.conversations.owners import Owner
 from chatsite.conversations.path.queries import list_conversations
 from chatsite.web.people import site_of
 from chatsite.wiring.features import FEATURES

@@ -9,7 +9,8 @@ from typing import Any
 from django.contrib.auth.models import User
 
 from chatsite.conversations.models import Conversation, Message, Upload
-from chatsite.conversations.ownership import Owner, owned_conversation
+from chatsite.conversations.owners import Owner
+from chatsite.conversations.ownership import owned_conversation
 from chatsite.storage import reading
 
 

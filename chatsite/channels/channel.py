@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator, Collection, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol, TypeVar
 
-from chatsite.conversations.ownership import Owner
+from chatsite.conversations.owners import Owner
 from chatsite.conversations.records import Answer
 from chatsite.messages import Source
 from chatsite.turns.context.turn_context import PageRequest, Room

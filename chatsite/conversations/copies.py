@@ -19,8 +19,8 @@ from chatsite.conversations.database.statements import CONVERSATION_TOTALS, MESS
 from chatsite.conversations.files.uploads import characters_of, copy_uploads, require_quota
 from chatsite.conversations.imports.imports import begin_import
 from chatsite.conversations.models import ON_PATH, Conversation, Message
+from chatsite.conversations.owners import Owner
 from chatsite.conversations.ownership import (
-    Owner,
     find_conversation,
     messages_on_path,
     owned_conversation,

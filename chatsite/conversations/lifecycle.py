@@ -23,7 +23,8 @@ from chatsite.conversations.database.statements import SAVE_COUNT
 from chatsite.conversations.files import uploads
 from chatsite.conversations.files.uploads import upload_folder
 from chatsite.conversations.models import Conversation, Message, Summary, Turn, Upload
-from chatsite.conversations.ownership import Owner, owned_conversation
+from chatsite.conversations.owners import Owner
+from chatsite.conversations.ownership import owned_conversation
 from chatsite.conversations.path import loading
 from chatsite.conversations.path.active_path import take_off_path
 from chatsite.conversations.search import stored_indexes as search_indexes

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from chatsite.conversations.ownership import Owner
+from chatsite.conversations.owners import Owner
 from chatsite.history import Entry, RunningSummary, Transcript
 from chatsite.history.lexical.index import Line
 from chatsite.views import ConversationView, MessageView, Problem, State, SummaryView

@@ -10,7 +10,7 @@ from uuid import UUID
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse, JsonResponse
 
-from chatsite.conversations.ownership import Owner
+from chatsite.conversations.owners import Owner
 from chatsite.conversations.path.cache_places import bring_back_turns, mark_for_cleanup
 from chatsite.errors import BadCommand, ChatsiteError, NotFound, PromptTooLarge
 from chatsite.events import CacheChanged

@@ -11,7 +11,8 @@ from chatsite.conversations.database.columns import fetch, key, placeholders
 from chatsite.conversations.database.rows import excerpt
 from chatsite.conversations.database.statements import CACHED_MESSAGES, CLEANED_UP, IN_CACHE
 from chatsite.conversations.models import Conversation, Turn
-from chatsite.conversations.ownership import Owner, owned_conversation
+from chatsite.conversations.owners import Owner
+from chatsite.conversations.ownership import owned_conversation
 from chatsite.conversations.path.loading import in_batches
 from chatsite.kv_cache.models import KvSession
 from chatsite.kv_cache.records import (

@@ -16,7 +16,7 @@ from pydantic_core import to_json
 
 from chatsite.accounts.queries import Rights
 from chatsite.channels.channel import Reader
-from chatsite.conversations.ownership import Owner
+from chatsite.conversations.owners import Owner
 from chatsite.errors import BadCommand, ChatsiteError, PromptTooLarge, TooMany
 from chatsite.events import Event, Preview, Refusal, Reply, TurnStarted
 from chatsite.limits.limiter import address_of

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from chatsite.channels.channel import Trouble
 from chatsite.conversations.files.uploads import require_quota, store_upload
-from chatsite.conversations.ownership import Owner
+from chatsite.conversations.owners import Owner
 from chatsite.errors import ChatsiteError, TooMany
 from chatsite.files.folder import Folder, safe_name
 from chatsite.files.intake import Intake

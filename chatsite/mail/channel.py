@@ -13,7 +13,7 @@ from functools import partial
 from typing import ParamSpec, Protocol, TypeVar
 
 from chatsite.channels.channel import Answer, Question, Trouble
-from chatsite.conversations.ownership import Owner
+from chatsite.conversations.owners import Owner
 from chatsite.errors import NotFound, TurnRunning
 from chatsite.mail.account import MailAccount
 from chatsite.mail.answers import (

@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from chatsite.channels.channel import Channel
 from chatsite.conversations.models import Message
-from chatsite.conversations.ownership import Owner
+from chatsite.conversations.owners import Owner
 from chatsite.files.folder import Folder
 from chatsite.mail.addresses import addresses_of
 from chatsite.mail.arrivals import Arrivals

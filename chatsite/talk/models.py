@@ -6,7 +6,7 @@ from django.conf import settings
 from django.db import models
 from django.db.models import Q
 
-from chatsite.conversations.ownership import Owner
+from chatsite.conversations.owners import Owner
 from chatsite.talk.records import RoomFile
 
 UNFINISHED = Q(state__in=("waiting", "asked")) | Q(changed=True)

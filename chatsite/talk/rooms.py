@@ -8,7 +8,8 @@ from typing import Any
 from django.contrib.auth.models import User
 
 from chatsite.conversations.models import Conversation, Turn
-from chatsite.conversations.ownership import Owner, owned_conversation
+from chatsite.conversations.owners import Owner
+from chatsite.conversations.ownership import owned_conversation
 from chatsite.conversations.path.active_path import locked_conversation
 from chatsite.conversations.versions.edits import TextChange
 from chatsite.events import MessagesChanged

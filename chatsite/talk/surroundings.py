@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from chatsite.channels.channel import OpenRoom
-from chatsite.conversations.ownership import Owner
+from chatsite.conversations.owners import Owner
 from chatsite.conversations.versions.edits import TextChange
 from chatsite.files.intake import Intake
 from chatsite.talk.models import TalkRoom

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from django.conf import settings
 
-from chatsite.conversations.ownership import Owner
+from chatsite.conversations.owners import Owner
 from chatsite.conversations.versions.edits import TextChange
 from chatsite.events import Cleared
 from chatsite.talk.api import TalkApi

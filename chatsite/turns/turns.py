@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from chatsite.conversations.ownership import Owner
+from chatsite.conversations.owners import Owner
 from chatsite.conversations.path.queries import agent_of
 from chatsite.conversations.records import StartedTurn
 from chatsite.conversations.turn.begin import begin_turn

@@ -14,7 +14,7 @@ from django.utils.crypto import salted_hmac
 
 from chatsite.accounts import guests
 from chatsite.channels.channel import Reader
-from chatsite.conversations.ownership import Owner
+from chatsite.conversations.owners import Owner
 from chatsite.errors import NotFound
 from chatsite.wiring.site import Site
 

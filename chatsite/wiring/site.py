@@ -21,7 +21,7 @@ from chatsite.channels.desk import Desk
 from chatsite.channels.supervisor import Channels
 from chatsite.conversations.imports.tasks import Imports
 from chatsite.conversations.lifecycle import remove_imports
-from chatsite.conversations.ownership import Owner
+from chatsite.conversations.owners import Owner
 from chatsite.conversations.path.cache_places import place_books
 from chatsite.conversations.turn.end import end_interrupted
 from chatsite.conversations.versions.edits import TextChange

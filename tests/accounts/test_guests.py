@@ -12,7 +12,7 @@ from django.utils import timezone
 from chatsite.accounts.guests import expire_guests
 from chatsite.accounts.models import Guest
 from chatsite.conversations.models import Conversation
-from chatsite.conversations.ownership import Owner
+from chatsite.conversations.owners import Owner
 from tests.conversations.builders import new_id, talk
 
 BOB = Owner(guest="bob")

@@ -20,7 +20,7 @@ from chatsite.accounts.removal import (
 )
 from chatsite.conversations.lifecycle import delete_conversation, purge
 from chatsite.conversations.models import Conversation, Message
-from chatsite.conversations.ownership import Owner
+from chatsite.conversations.owners import Owner
 from tests.conversations.builders import BOB, new_id, talk
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -113,7 +113,7 @@ async def _case(count: int) -> Case:
     from django.conf import settings
 
     from chatsite.agents.catalogue import Catalogue
-    from chatsite.conversations.ownership import Owner
+    from chatsite.conversations.owners import Owner
     from chatsite.conversations.turn.begin import begin_turn
     from chatsite.conversations.turn.end import end_turn
     from chatsite.storage import reading

@@ -43,7 +43,7 @@ async def run(options: Options) -> list[Row]:
 def _measure(times: int) -> tuple[list[float], list[float], list[float]]:
     """Milliseconds of each read."""
     from chatsite.conversations.models import Conversation
-    from chatsite.conversations.ownership import Owner
+    from chatsite.conversations.owners import Owner
     from chatsite.conversations.path.queries import list_conversations
 
     now = datetime.now(UTC)

@@ -125,7 +125,7 @@ def _size(file: Path) -> int:
 
 def _measure(times: int) -> dict[str, tuple[list[float], list[float]]]:
     """Milliseconds before and now, by what is looked for."""
-    from chatsite.conversations.ownership import Owner
+    from chatsite.conversations.owners import Owner
     from chatsite.conversations.search.text_search import search_text
 
     owner = Owner(guest="ada")

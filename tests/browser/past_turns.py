@@ -34,7 +34,7 @@ class Clock:
 
 async def run_voyage(guest: str, options: Mapping[str, Any], clock: Clock) -> str:
     """Run the voyage as a conversation of this guest that ends now; return its id."""
-    from chatsite.conversations.ownership import Owner
+    from chatsite.conversations.owners import Owner
     from chatsite.events import TurnEnded
     from chatsite.wiring.site import Site
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from chatsite.channels.channel import OpenRoom, Reader, Readers, Rooms
-from chatsite.conversations.ownership import Owner
+from chatsite.conversations.owners import Owner
 from chatsite.turns.context.turn_context import Room
 
 

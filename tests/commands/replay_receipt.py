@@ -9,7 +9,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from chatsite.conversations.ownership import Owner
+from chatsite.conversations.owners import Owner
 from chatsite.conversations.turn.receipts import request_parts, turn_owner
 from chatsite.errors import ChatsiteError
 from chatsite.history.receipts.replay import StoredRequest

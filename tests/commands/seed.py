@@ -12,7 +12,7 @@ from django.core.management.base import BaseCommand, CommandError
 from django.urls import reverse
 
 from chatsite.conversations.lifecycle import rename_conversation
-from chatsite.conversations.ownership import Owner
+from chatsite.conversations.owners import Owner
 from chatsite.errors import ChatsiteError
 from chatsite.web.management.commands.serve import browsable_host
 from chatsite.wiring.maintenance import bring_up_to_date

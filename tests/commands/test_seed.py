@@ -16,7 +16,7 @@ from django.core.management.base import CommandError
 from django.db import connections
 
 from chatsite.conversations.models import Conversation, Turn
-from chatsite.conversations.ownership import Owner
+from chatsite.conversations.owners import Owner
 from chatsite.errors import NotFound
 from chatsite.events import Snapshot
 from tests.commands.seed import STRANGER, Command

@@ -15,7 +15,7 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from chatsite.conversations.models import Conversation, Message
-from chatsite.conversations.ownership import Owner
+from chatsite.conversations.owners import Owner
 from chatsite.conversations.path import queries
 from chatsite.conversations.records import FinishedTurn, StartedTurn
 from chatsite.conversations.turn.begin import begin_turn

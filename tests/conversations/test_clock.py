@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from chatsite.accounts.models import Guest
 from chatsite.conversations.models import Clock, Conversation
-from chatsite.conversations.ownership import Owner
+from chatsite.conversations.owners import Owner
 from chatsite.wiring import maintenance
 from chatsite.wiring.maintenance import Maintenance
 from tests.conversations.builders import new_id, talk

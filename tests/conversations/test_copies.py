@@ -10,7 +10,7 @@ from chatsite.conversations.copies import copy_path, read_for_copy
 from chatsite.conversations.files.uploads import find_upload
 from chatsite.conversations.lifecycle import choose_history, delete_conversation
 from chatsite.conversations.models import Conversation
-from chatsite.conversations.ownership import Owner
+from chatsite.conversations.owners import Owner
 from chatsite.conversations.path.marks import exclude_message, forget_above_message, pin_message
 from chatsite.conversations.path.queries import list_conversations
 from chatsite.conversations.turn.end import end_turn

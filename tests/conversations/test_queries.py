@@ -14,7 +14,7 @@ from chatsite.conversations.lifecycle import (
     undelete_conversation,
 )
 from chatsite.conversations.models import Conversation, Message
-from chatsite.conversations.ownership import Owner
+from chatsite.conversations.owners import Owner
 from chatsite.conversations.path import active_path, loading, queries
 from chatsite.conversations.path.queries import open_conversation
 from chatsite.conversations.turn import receipts

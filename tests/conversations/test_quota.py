@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from chatsite.conversations import lifecycle as maintenance
 from chatsite.conversations.lifecycle import clear_conversation, delete_conversation
-from chatsite.conversations.ownership import Owner
+from chatsite.conversations.owners import Owner
 from chatsite.errors import Refused
 from chatsite.files.intake import KEPT_FREE
 from tests.conversations.builders import ADA, begin, end, new_id

@@ -14,7 +14,7 @@ from chatsite.conversations.lifecycle import (
     undelete_conversation,
 )
 from chatsite.conversations.models import Conversation, Message, Turn
-from chatsite.conversations.ownership import Owner
+from chatsite.conversations.owners import Owner
 from chatsite.conversations.path import queries
 from chatsite.conversations.records import Checkpoint, FinishedTurn, StartedTurn
 from chatsite.conversations.titles import title_from

@@ -25,7 +25,7 @@ from chatsite.conversations.lifecycle import (
     undelete_conversation,
 )
 from chatsite.conversations.models import Conversation, Message
-from chatsite.conversations.ownership import Owner
+from chatsite.conversations.owners import Owner
 from chatsite.conversations.search.text_search import FEW, search_text
 from chatsite.conversations.search.word_index import index_words, words_waiting
 from chatsite.conversations.versions import edits

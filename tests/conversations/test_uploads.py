@@ -12,7 +12,7 @@ from django.contrib.auth.models import User
 from chatsite.conversations.files import uploads
 from chatsite.conversations.lifecycle import delete_conversation, undelete_conversation
 from chatsite.conversations.models import Conversation, FileReference, Upload
-from chatsite.conversations.ownership import Owner
+from chatsite.conversations.owners import Owner
 from chatsite.errors import NotFound, Refused
 from chatsite.files.kinds import Kind
 from chatsite.messages import Attachment

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from chatsite.conversations.files import uploads
-from chatsite.conversations.ownership import Owner
+from chatsite.conversations.owners import Owner
 from chatsite.files.intake import ReceivedFile
 from chatsite.files.kinds import Kind
 from chatsite.messages import Attachment

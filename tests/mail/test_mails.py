@@ -18,7 +18,7 @@ from chatsite.accounts.removal import release_piece, remove_account
 from chatsite.conversations import lifecycle as maintenance
 from chatsite.conversations.lifecycle import clear_conversation, delete_conversation
 from chatsite.conversations.models import Conversation
-from chatsite.conversations.ownership import Owner
+from chatsite.conversations.owners import Owner
 from chatsite.conversations.turn.begin import begin_turn
 from chatsite.conversations.versions import deletions
 from chatsite.conversations.versions.deletions import delete_message

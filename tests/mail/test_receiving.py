@@ -12,7 +12,7 @@ from asgiref.sync import sync_to_async
 from django.contrib.auth.models import User
 
 from chatsite.channels.channel import Trouble
-from chatsite.conversations.ownership import Owner
+from chatsite.conversations.owners import Owner
 from chatsite.files.folder import Folder
 from chatsite.files.intake import KEPT_FREE, Intake
 from chatsite.mail.account import MailAccount, Strangers

@@ -16,7 +16,7 @@ from chatsite import storage
 from chatsite.agents.catalogue import Catalogue
 from chatsite.agents.template import Template
 from chatsite.conversations.files.uploads import store_upload
-from chatsite.conversations.ownership import Owner
+from chatsite.conversations.owners import Owner
 from chatsite.conversations.path.queries import agent_of
 from chatsite.conversations.search.text_search import older_messages
 from chatsite.errors import NotFound

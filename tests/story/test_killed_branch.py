@@ -20,7 +20,7 @@ import os, signal, sys
 from chatsite.storage import next_piece
 from chatsite.conversations.models import Message
 from chatsite.conversations.versions import versions
-from chatsite.conversations.ownership import Owner
+from chatsite.conversations.owners import Owner
 versions.PIECE = 2
 row = Message.objects.get(id={message!r}).conversation
 owner = Owner(user=row.user_id, guest=row.guest)

@@ -12,7 +12,7 @@ from chatsite.channels.channel import Rooms
 from chatsite.channels.desk import Desk
 from chatsite.channels.supervisor import Channels
 from chatsite.conversations.models import Message
-from chatsite.conversations.ownership import Owner
+from chatsite.conversations.owners import Owner
 from chatsite.files.intake import Intake
 from chatsite.talk.api import TalkApi
 from chatsite.talk.channel import TalkChannel

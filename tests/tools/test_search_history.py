@@ -11,7 +11,7 @@ from pytest_django import DjangoAssertNumQueries
 
 from chatsite.conversations.lifecycle import delete_conversation
 from chatsite.conversations.models import Conversation
-from chatsite.conversations.ownership import Owner
+from chatsite.conversations.owners import Owner
 from chatsite.conversations.path import active_path, marks, queries
 from chatsite.conversations.search import text_search
 from chatsite.conversations.search.word_index import index_words

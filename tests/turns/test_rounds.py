@@ -16,7 +16,7 @@ from chatsite.conversations.database.rows import message_of
 from chatsite.conversations.files.uploads import characters_of
 from chatsite.conversations.lifecycle import move_to_account
 from chatsite.conversations.models import Conversation, Message
-from chatsite.conversations.ownership import Owner
+from chatsite.conversations.owners import Owner
 from chatsite.conversations.turn.rounds import end_call
 from chatsite.errors import BadCommand, ProviderError
 from chatsite.events import CallEnded, Calling, CallsStarted, Delta, Event, TurnEnded, TurnStarted

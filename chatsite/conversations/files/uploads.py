@@ -22,7 +22,7 @@ from chatsite.conversations.database.columns import fetch
 from chatsite.conversations.database.statements import CHARACTERS_OF_ACCOUNT, CHARACTERS_OF_GUEST
 from chatsite.conversations.models import Conversation, FileReference, Upload
 from chatsite.conversations.models import Message as MessageRow
-from chatsite.conversations.ownership import Owner
+from chatsite.conversations.owners import Owner
 from chatsite.errors import NotFound, Refused
 from chatsite.files.folder import Folder
 from chatsite.files.intake import KEPT_FREE, ReceivedFile

@@ -13,7 +13,7 @@ from chatsite.conversations.database.statements import CONVERSATION_TOTALS, MESS
 from chatsite.conversations.files.export import ImportedPart
 from chatsite.conversations.files.uploads import characters_of, require_words
 from chatsite.conversations.models import UNANSWERED, Conversation
-from chatsite.conversations.ownership import Owner
+from chatsite.conversations.owners import Owner
 from chatsite.conversations.path.active_path import place_at_end, with_token_count
 from chatsite.errors import NotFound
 from chatsite.storage import writing

@@ -15,7 +15,8 @@ from chatsite.conversations.files.export_format import SavedMessage, not_importe
 from chatsite.conversations.imports.imports import add_imported, begin_import, finish_import
 from chatsite.conversations.imports.reader import ImportHeader, read_checked
 from chatsite.conversations.lifecycle import remove_imports
-from chatsite.conversations.ownership import Owner, owner_now
+from chatsite.conversations.owners import Owner
+from chatsite.conversations.ownership import owner_now
 from chatsite.errors import ChatsiteError
 from chatsite.limits.limiter import Limiter
 from chatsite.limits.table import RESTORES

@@ -12,7 +12,8 @@ from chatsite.conversations.database.columns import key, new_row
 from chatsite.conversations.database.rows import message_columns
 from chatsite.conversations.database.statements import LAST_ON_PATH, MESSAGE_PLACES, TOTALS
 from chatsite.conversations.models import ON_PATH, Conversation, Message, Turn
-from chatsite.conversations.ownership import Owner, owned_conversation
+from chatsite.conversations.owners import Owner
+from chatsite.conversations.ownership import owned_conversation
 from chatsite.history import BACKGROUND, estimate_message
 from chatsite.kv_cache.books import LOADED
 from chatsite.messages import Message as DomainMessage

@@ -23,7 +23,7 @@ from chatsite.conversations.database.statements import (
     SAVE_CACHE_PLACE,
 )
 from chatsite.conversations.models import Conversation, Turn
-from chatsite.conversations.ownership import Owner
+from chatsite.conversations.owners import Owner
 from chatsite.conversations.path.active_path import locked_conversation
 from chatsite.conversations.path.loading import in_batches
 from chatsite.errors import TurnRunning

@@ -12,7 +12,8 @@ from django.db.models.functions import Left
 
 from chatsite.conversations.database.rows import excerpt
 from chatsite.conversations.models import ON_PATH, Conversation, Message, Turn
-from chatsite.conversations.ownership import Owner, messages_on_path
+from chatsite.conversations.owners import Owner
+from chatsite.conversations.ownership import messages_on_path
 from chatsite.conversations.path.tree import answering_turns
 from chatsite.errors import NotFound
 from chatsite.history import BACKGROUND, show_receipt

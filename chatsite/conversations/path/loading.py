@@ -19,7 +19,8 @@ from chatsite.conversations.database.statements import (
     NTH_LAST_USER,
 )
 from chatsite.conversations.models import UNANSWERED, Conversation, Message
-from chatsite.conversations.ownership import Owner, free_or_owned, messages_on_path, totals_of_owned
+from chatsite.conversations.owners import Owner
+from chatsite.conversations.ownership import free_or_owned, messages_on_path, totals_of_owned
 from chatsite.conversations.path.entry_cache import EntryCache
 from chatsite.conversations.records import LoadedPath
 from chatsite.errors import NotFound

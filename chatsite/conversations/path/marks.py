@@ -13,7 +13,8 @@ from dataclasses import dataclass, field, replace
 
 from chatsite.conversations.database.rows import is_unanswered
 from chatsite.conversations.models import UNANSWERED, Conversation, Message
-from chatsite.conversations.ownership import Owner, messages_on_path
+from chatsite.conversations.owners import Owner
+from chatsite.conversations.ownership import messages_on_path
 from chatsite.conversations.path.cache_places import mark_loaded
 from chatsite.conversations.summaries.queries import summary_state_of
 from chatsite.conversations.summaries.versions import mark_stale

@@ -20,8 +20,8 @@ from chatsite.conversations.database.rows import (
 )
 from chatsite.conversations.database.statements import BY_ID, KEPT_CHOICES
 from chatsite.conversations.models import Conversation, Message, Turn
+from chatsite.conversations.owners import Owner
 from chatsite.conversations.ownership import (
-    Owner,
     as_id,
     free_or_owned,
     messages_on_path,

@@ -14,7 +14,8 @@ from chatsite.conversations.database.statements import (
     NEWEST_INDEXABLE,
 )
 from chatsite.conversations.models import Conversation, SearchIndexPart
-from chatsite.conversations.ownership import Owner, free_or_owned, messages_on_path, totals_of_owned
+from chatsite.conversations.owners import Owner
+from chatsite.conversations.ownership import free_or_owned, messages_on_path, totals_of_owned
 from chatsite.conversations.path.loading import in_batches
 from chatsite.conversations.records import IndexLines, IndexPart, IndexProgress
 from chatsite.history import BACKGROUND

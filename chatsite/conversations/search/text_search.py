@@ -18,7 +18,8 @@ from chatsite.conversations.database.statements import (
     FOUND_TITLES,
 )
 from chatsite.conversations.models import ON_PATH, Conversation, Message
-from chatsite.conversations.ownership import Owner, owned_messages
+from chatsite.conversations.owners import Owner
+from chatsite.conversations.ownership import owned_messages
 from chatsite.conversations.search.text_query import TextQuery, match_any, parse_query
 from chatsite.conversations.search.word_index import Kind, index_words, numbers_of, words_waiting
 from chatsite.storage import reading

@@ -35,7 +35,7 @@ from chatsite.conversations.database.statements import (
     WAITING,
 )
 from chatsite.conversations.models import Conversation, Message
-from chatsite.conversations.ownership import Owner
+from chatsite.conversations.owners import Owner
 from chatsite.history.lexical.words import UNSPACED
 from chatsite.storage import ROWS, Pieces, in_pieces, reading
 

@@ -18,12 +18,8 @@ from django.db.models import Exists, OuterRef, QuerySet, Subquery
 from chatsite.conversations.database.rows import entry_of
 from chatsite.conversations.database.statements import ENTRY_FIELDS
 from chatsite.conversations.models import Conversation, Message, Summary
-from chatsite.conversations.ownership import (
-    Owner,
-    free_or_owned,
-    messages_on_path,
-    owned_conversation,
-)
+from chatsite.conversations.owners import Owner
+from chatsite.conversations.ownership import free_or_owned, messages_on_path, owned_conversation
 from chatsite.encoding import Record
 from chatsite.errors import NotFound
 from chatsite.history import Entry, RunningSummary

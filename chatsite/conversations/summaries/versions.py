@@ -11,7 +11,8 @@ from django.db.models import Max
 from django.utils import timezone
 
 from chatsite.conversations.models import Conversation, Message, Summary
-from chatsite.conversations.ownership import Owner, owned_conversation
+from chatsite.conversations.owners import Owner
+from chatsite.conversations.ownership import owned_conversation
 from chatsite.conversations.summaries.queries import (
     SummaryState,
     UnsummarisedPath,

@@ -22,7 +22,8 @@ from chatsite.conversations.database.statements import (
 from chatsite.conversations.files import uploads
 from chatsite.conversations.files.uploads import characters_of, require_words
 from chatsite.conversations.models import Conversation, Message, Turn
-from chatsite.conversations.ownership import Owner, free_or_owned
+from chatsite.conversations.owners import Owner
+from chatsite.conversations.ownership import free_or_owned
 from chatsite.conversations.path import loading
 from chatsite.conversations.path.active_path import place_at_end
 from chatsite.conversations.path.queries import message_views

@@ -12,7 +12,7 @@ from chatsite.conversations.database.statements import MESSAGES
 from chatsite.conversations.files import uploads
 from chatsite.conversations.files.uploads import characters_of, require_words
 from chatsite.conversations.models import Conversation, Message
-from chatsite.conversations.ownership import Owner
+from chatsite.conversations.owners import Owner
 from chatsite.conversations.path import loading
 from chatsite.conversations.path.active_path import locked_conversation, place_at_end, reroute
 from chatsite.conversations.path.queries import message_views

@@ -11,7 +11,8 @@ from django.db.models import Q, QuerySet
 from chatsite.conversations.database.rows import choice_of, entry_of
 from chatsite.conversations.database.statements import ENTRY_FIELDS
 from chatsite.conversations.models import Conversation, Message, Summary, Turn
-from chatsite.conversations.ownership import Owner, owned_conversation, owned_turn
+from chatsite.conversations.owners import Owner
+from chatsite.conversations.ownership import owned_conversation, owned_turn
 from chatsite.conversations.path.tree import user_message_of
 from chatsite.conversations.records import LoadedPath, PastTurn, StoredConversation
 from chatsite.conversations.summaries.queries import holding_summaries, summary_of

@@ -11,7 +11,8 @@ from django.utils import timezone
 from chatsite.conversations.database.rows import conversation_view
 from chatsite.conversations.files.uploads import require_words
 from chatsite.conversations.models import Conversation, Message, Turn
-from chatsite.conversations.ownership import Owner, messages_on_path
+from chatsite.conversations.owners import Owner
+from chatsite.conversations.ownership import messages_on_path
 from chatsite.conversations.path import loading
 from chatsite.conversations.path.active_path import (
     locked_conversation,

@@ -13,7 +13,7 @@ from chatsite.conversations.database.rows import message_columns, view_of
 from chatsite.conversations.database.statements import SAVE_RECEIPT, SAVE_TEXT
 from chatsite.conversations.files.uploads import characters_of, require_words
 from chatsite.conversations.models import Conversation, Message, Turn
-from chatsite.conversations.ownership import Owner
+from chatsite.conversations.owners import Owner
 from chatsite.conversations.path.active_path import add_to_totals, place_at_end, with_token_count
 from chatsite.conversations.path.tree import user_message_of, versions_beside
 from chatsite.conversations.records import Answer, Checkpoint

@@ -23,7 +23,8 @@ from django.utils import timezone
 from chatsite.conversations.database.rows import message_of
 from chatsite.conversations.files.uploads import characters_of
 from chatsite.conversations.models import Conversation, Message, Summary, Turn, Upload
-from chatsite.conversations.ownership import Owner, messages_on_path, owned_messages
+from chatsite.conversations.owners import Owner
+from chatsite.conversations.ownership import messages_on_path, owned_messages
 from chatsite.conversations.path import loading
 from chatsite.conversations.path.active_path import (
     add_to_totals,

@@ -17,7 +17,8 @@ from django.utils import timezone
 from chatsite.conversations.database.rows import message_of
 from chatsite.conversations.files.uploads import characters_of, require_words
 from chatsite.conversations.models import Conversation, Message
-from chatsite.conversations.ownership import Owner, owned_messages
+from chatsite.conversations.owners import Owner
+from chatsite.conversations.ownership import owned_messages
 from chatsite.conversations.path import loading
 from chatsite.conversations.path.active_path import estimated_tokens
 from chatsite.conversations.path.queries import path_views

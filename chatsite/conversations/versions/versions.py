@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from chatsite.conversations.database.columns import fetch, key
 from chatsite.conversations.database.statements import OFF_PATH_AFTER, TOTALS
 from chatsite.conversations.models import Conversation, Message, Turn
-from chatsite.conversations.ownership import Owner, messages_on_path, owned_messages
+from chatsite.conversations.owners import Owner
+from chatsite.conversations.ownership import messages_on_path, owned_messages
 from chatsite.conversations.path.active_path import (
     end_of,
     extend_path,

@@ -10,7 +10,7 @@ from chatsite.conversations.files.uploads import (
     upload_content,
     upload_text,
 )
-from chatsite.conversations.ownership import Owner
+from chatsite.conversations.owners import Owner
 from chatsite.messages import Attachment
 from chatsite.providers.base.files import FileContent
 

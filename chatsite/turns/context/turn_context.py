@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Any, Protocol
 
 from chatsite.agents.template import Template
-from chatsite.conversations.ownership import Owner
+from chatsite.conversations.owners import Owner
 from chatsite.history import Reach, Settings, first_values, reach
 from chatsite.history.settings.choosers import Choice
 from chatsite.history.settings.offers import SettingSources, offers

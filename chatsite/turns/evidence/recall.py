@@ -9,7 +9,7 @@ from collections.abc import Coroutine, Sequence
 from functools import partial
 from typing import Any, Protocol
 
-from chatsite.conversations.ownership import Owner
+from chatsite.conversations.owners import Owner
 from chatsite.conversations.records import IndexLines, IndexProgress
 from chatsite.conversations.search import stored_indexes as search_index
 from chatsite.conversations.search.stored_indexes import load_index, save_index_part

@@ -8,7 +8,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import replace
 
-from chatsite.conversations.ownership import Owner
+from chatsite.conversations.owners import Owner
 from chatsite.conversations.summaries.queries import SummaryState, summary_state, summary_text
 from chatsite.conversations.summaries.versions import rewrite_summary, switch_summary
 from chatsite.errors import NotFound, ProviderError, Refused

@@ -6,7 +6,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from chatsite.conversations.ownership import Owner
+from chatsite.conversations.owners import Owner
 from chatsite.conversations.records import IndexLines, IndexProgress, PastTurn
 from chatsite.history import BACKGROUND, Entry, Evidence, RunningSummary, split_turns
 from chatsite.history.lexical.index import Line

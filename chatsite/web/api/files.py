@@ -21,7 +21,8 @@ from chatsite.conversations.files.uploads import (
     store_upload,
 )
 from chatsite.conversations.imports.reader import ImportHeader
-from chatsite.conversations.ownership import Owner, owner_now
+from chatsite.conversations.owners import Owner
+from chatsite.conversations.ownership import owner_now
 from chatsite.errors import BadCommand, BadRestore
 from chatsite.files.folder import safe_name
 from chatsite.files.intake import ReceivedFile

@@ -11,7 +11,7 @@ from django.conf import settings as configured
 from django.http import HttpRequest, HttpResponse, JsonResponse
 
 from chatsite.conversations.files.export_format import SavedSettings
-from chatsite.conversations.ownership import Owner
+from chatsite.conversations.owners import Owner
 from chatsite.conversations.path.queries import agent_of, receipt_of
 from chatsite.conversations.summaries.queries import summary_versions
 from chatsite.errors import BadCommand, ChatsiteError, NotFound
