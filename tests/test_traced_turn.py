@@ -10,9 +10,9 @@ import pytest
 
 from tests.running import ROOT
 
-# Measured 62 and 520. Whoever needs more looks first for a step that can go.
-MOST_FILES = 63
-MOST_CHANGES = 545
+# Measured 64 and 525. Whoever needs more looks first for a step that can go.
+MOST_FILES = 65
+MOST_CHANGES = 550
 
 
 @pytest.mark.slow
