@@ -334,7 +334,7 @@ async def test_an_error_has_an_end(dialect: Dialect, status: str, code: str) -> 
 
 async def test_of_a_body_that_is_read_whole_not_everything_is_taken() -> None:
     with Endless(lambda: itertools.repeat(b"x" * 65_536), head="HTTP/1.1 200 OK\r\n") as server:
-        async with transport.client(server.base_url, connect=1) as client:
+        async with transport.ServerClient(server.base_url, connect=1) as client:
             with pytest.raises(httpx2.RemoteProtocolError, match="BodyTooLong"):
                 await client.get(server.base_url)
 

@@ -39,7 +39,7 @@ def whole(body: bytes, *, status: str = "200 OK", more: str = "") -> bytes:
 async def asked(
     answer: Answering, do: Callable[[httpx2.AsyncClient, str], Awaitable[httpx2.Response]]
 ) -> httpx2.Response:
-    async with serving(answer) as url, transport.client(url, connect=1) as client:
+    async with serving(answer) as url, transport.ServerClient(url, connect=1) as client:
         return await do(client, url)
 
 
@@ -129,7 +129,7 @@ async def test_a_time_out_of_the_request_holds() -> None:
         left.set()
 
     server = await asyncio.start_server(silent, "127.0.0.1", 0)
-    async with server, transport.client("http://127.0.0.1", connect=1) as client:
+    async with server, transport.ServerClient("http://127.0.0.1", connect=1) as client:
         port = server.sockets[0].getsockname()[1]
         with pytest.raises(httpx2.ReadTimeout):
             await client.get(f"http://127.0.0.1:{port}/", timeout=httpx2.Timeout(0.1))

@@ -8,9 +8,7 @@ import json
 from collections.abc import Collection
 from functools import cached_property
 from types import ModuleType
-from typing import Generic, Protocol, TypeVar
-
-import httpx2
+from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
 from chatsite.errors import ProviderError
 from chatsite.history import estimate, tokens_of
@@ -25,6 +23,10 @@ from chatsite.wording import say
 
 # What Anthropic's interface calls them.
 _ELSEWHERE = {"stop": "stop_sequences", "reasoning_effort": "output_config"}
+
+
+if TYPE_CHECKING:
+    from chatsite.providers.http.transport import ServerClient
 
 
 class Closable(Protocol):
@@ -114,9 +116,9 @@ class ServerProvider(Generic[Client]):
     def _make(self) -> Client:
         from chatsite.providers.http import transport
 
-        return self._connect(transport.client(self._address, connect=self._timeouts.connect))
+        return self._connect(transport.ServerClient(self._address, connect=self._timeouts.connect))
 
-    def _connect(self, http: httpx2.AsyncClient) -> Client:
+    def _connect(self, http: ServerClient) -> Client:
         raise NotImplementedError
 
     # ---- what refusals teach -----------------------------------------------------------------

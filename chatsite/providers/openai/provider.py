@@ -10,12 +10,13 @@ The SDK has the key, the files and the typed errors; `sender` sends the request,
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Collection, Mapping
+from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import httpx2
 from pydantic_core import to_json
+from yarl import URL
 
 from chatsite.providers.base.files import forget_uploads
 from chatsite.providers.base.provider import Chunk, Model, Request, SentParameters
@@ -36,42 +37,44 @@ from chatsite.providers.tokens.tokenizers import Estimate, O200k
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
 
+    from chatsite.providers.http.transport import ServerClient
+
 
 class Sender:
-    """One server's chat completions. The SDK's client keeps the files, and `http` the connections.
+    """One server's chat completions. The SDK's client keeps the files, and `http` the connections:
+    requests go straight over its transport.
 
     The client's own key is sent and no other: the SDK can also read an administrator's from the
     environment.
     """
 
-    def __init__(self, client: AsyncOpenAI, http: httpx2.AsyncClient, base_url: str) -> None:
+    def __init__(self, client: AsyncOpenAI, http: ServerClient, base_url: str) -> None:
         self.client = client
         self._http = http
         self._url = httpx2.URL(f"{base_url.rstrip('/')}/chat/completions")
-        self._timeouts = {"timeout": http.timeout.as_dict()}
-        self._headers: httpx2.Headers | None = None
+        self._raw_url = URL(str(self._url), encoded=True)
+        self._headers: Sequence[tuple[str, str]] = ()
 
     async def send(self, body: Mapping[str, Any]) -> httpx2.Response:
         """Send the request, and return the response before its body is read. Raises the SDK's
         errors, as its `post` does."""
         import openai
 
-        if self._headers is None:
-            self._headers = self._collected_headers()
-        request = httpx2.Request(
-            "POST",
-            self._url,
-            headers=self._headers,
-            content=to_json(body),
-            extensions=self._timeouts,
-        )
+        self._headers = self._headers or self._collect_headers()
         try:
-            response = await self._http.send(request, stream=True)
+            response = await self._http.transport.send(
+                "POST",
+                self._raw_url,
+                headers=self._headers,
+                content=to_json(body),
+                connect=self._http.timeout.connect,
+            )
         except httpx2.TimeoutException as error:
-            raise openai.APITimeoutError(request=request) from error
+            raise openai.APITimeoutError(request=self._failed_request()) from error
         except httpx2.RequestError as error:
-            raise openai.APIConnectionError(request=request) from error
+            raise openai.APIConnectionError(request=self._failed_request()) from error
         if not response.is_success:
+            response.request = self._failed_request()
             await response.aread()
             raise self.client._make_status_error_from_response(response)
         return response
@@ -79,12 +82,16 @@ class Sender:
     async def close(self) -> None:
         await self.client.close()
 
-    def _collected_headers(self) -> httpx2.Headers:
-        """Collected with the first request: they name the event loop."""
+    def _failed_request(self) -> httpx2.Request:
+        """Make the request that the SDK's errors name."""
+        return httpx2.Request("POST", self._url)
+
+    def _collect_headers(self) -> Sequence[tuple[str, str]]:
+        """Collect the headers, with the first request: they name the event loop."""
         headers = httpx2.Headers(self._http.headers)
         own = {**self.client.default_headers, **self.client.auth_headers}
         headers.update({name: value for name, value in own.items() if isinstance(value, str)})
-        return headers
+        return [(name.decode(), value.decode()) for name, value in headers.raw]
 
 
 # What a request can't do without.
@@ -154,7 +161,7 @@ class OpenAIProvider(ServerProvider[Sender]):
             body |= {} if request.may_call else {"tool_choice": "none"}
         return _without({**body, **settings}, self.left_out(request))
 
-    def _connect(self, http: httpx2.AsyncClient) -> Sender:
+    def _connect(self, http: ServerClient) -> Sender:
         import openai
 
         made = openai.AsyncOpenAI(
