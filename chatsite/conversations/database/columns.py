@@ -18,8 +18,6 @@ from typing import Any, Generic, TypeVar
 from django.db import DEFAULT_DB_ALIAS, connections, models
 from django.db.models.base import ModelState
 
-from chatsite.conversations.models import Message
-
 M = TypeVar("M", bound=models.Model)
 # Fields whose values every database takes unchanged.
 _UNCONVERTED = (models.CharField, models.TextField, models.IntegerField, models.BooleanField)
@@ -28,14 +26,20 @@ _Convert = Callable[[Any, Any, Any], Any]
 # Converts a value of the field to a value of the database: (value, connection, is it prepared).
 _Prepare = Callable[[Any, Any, bool], Any]
 _Make = Callable[[], Any]
-_ID = Message._meta.pk
 # Everywhere below `connections[DEFAULT_DB_ALIAS]` is looked up once per statement: the proxy
 # `django.db.connection` looks it up at every access, which was a tenth of a turn's beginning.
 
 
 def key(id: uuid.UUID | str) -> Any:
     """An id in the database's form, for a condition."""
-    return _ID.get_db_prep_value(id, connections[DEFAULT_DB_ALIAS])
+    value = id if isinstance(id, uuid.UUID) else uuid.UUID(id)
+    return value if _has_ids() else value.hex
+
+
+@cache
+def _has_ids() -> bool:
+    """Whether the database has a type for ids of its own; SQLite keeps them as text."""
+    return bool(connections[DEFAULT_DB_ALIAS].features.has_native_uuid_field)
 
 
 def moment(when: datetime) -> Any:
@@ -50,23 +54,22 @@ def placeholders(values: Sequence[object]) -> str:
 
 def fetch(sql: str, *values: Any) -> list[tuple[Any, ...]]:
     """Run a SELECT: its rows, in the database's form."""
-    with connections[DEFAULT_DB_ALIAS].cursor() as cursor:
-        cursor.execute(sql, values)
-        rows: list[tuple[Any, ...]] = cursor.fetchall()
-        return rows
+    cursor = connections[DEFAULT_DB_ALIAS].cursor()
+    cursor.execute(sql, values)
+    rows: list[tuple[Any, ...]] = cursor.fetchall()
+    return rows
 
 
 def execute(sql: str, *values: Any) -> int:
     """Run an UPDATE: how many rows it changed."""
-    with connections[DEFAULT_DB_ALIAS].cursor() as cursor:
-        cursor.execute(sql, values)
-        return int(cursor.rowcount)
+    cursor = connections[DEFAULT_DB_ALIAS].cursor()
+    cursor.execute(sql, values)
+    return int(cursor.rowcount)
 
 
 def execute_many(sql: str, rows: Sequence[Sequence[Any]]) -> None:
     """Run the same INSERT or UPDATE once for each row of values."""
-    with connections[DEFAULT_DB_ALIAS].cursor() as cursor:
-        cursor.executemany(sql, rows)
+    connections[DEFAULT_DB_ALIAS].cursor().executemany(sql, rows)
 
 
 def for_update(table: str) -> str:
