@@ -26,32 +26,32 @@ FLAGS = {"is_active": "active", "is_staff": "staff", "is_superuser": "superuser"
 DONE = {1: "added", 2: "changed", 3: "deleted"}
 
 
-def quoted(text: object) -> str:
+def quote(text: object) -> str:
     """Quote what somebody typed: on one line, in ASCII, cut."""
     return json.dumps(str(text)[:LONGEST])
 
 
 def where(request: HttpRequest | None) -> str:
     """Return the client's address; that of a proxy's client where the settings name the proxy."""
-    return quoted(request.META.get("REMOTE_ADDR") or "unknown") if request else "this machine"
+    return quote(request.META.get("REMOTE_ADDR") or "unknown") if request else "this machine"
 
 
 def log_sign_in(request: HttpRequest, user: User, **signal: Any) -> None:
     staff = ", staff" if user.is_staff else ""
     logger.info(
-        "Signed in: account %s%s from %s", quoted(user.get_username()), staff, where(request)
+        "Signed in: account %s%s from %s", quote(user.get_username()), staff, where(request)
     )
 
 
 def log_sign_out(request: HttpRequest, user: User | None, **signal: Any) -> None:
     if user is not None:
-        logger.info("Signed out: account %s from %s", quoted(user.get_username()), where(request))
+        logger.info("Signed out: account %s from %s", quote(user.get_username()), where(request))
 
 
 def log_failed_sign_in(
     credentials: Mapping[str, Any], request: HttpRequest | None = None, **signal: Any
 ) -> None:
-    name = quoted(credentials.get("username", ""))
+    name = quote(credentials.get("username", ""))
     logger.warning("Sign-in failed: account %s from %s", name, where(request))
 
 
@@ -72,21 +72,21 @@ def log_account_change(
             if stored[flag] != getattr(instance, flag)
         ]
     if changes:
-        _log_when_stored("Account %s: %s", quoted(instance.get_username()), ", ".join(changes))
+        _log_when_stored("Account %s: %s", quote(instance.get_username()), ", ".join(changes))
 
 
 def log_account_deletion(instance: User, **signal: Any) -> None:
-    _log_when_stored("Account %s: deleted", quoted(instance.get_username()))
+    _log_when_stored("Account %s: deleted", quote(instance.get_username()))
 
 
 def log_administration(instance: LogEntry, **signal: Any) -> None:
     """Log what somebody did in the administration: names of fields, none of their values."""
     _log_when_stored(
         "Administration: %s %s %s %s. %s",
-        quoted(instance.user.get_username()),
+        quote(instance.user.get_username()),
         DONE.get(instance.action_flag, "did something to"),
         instance.content_type or "something",
-        quoted(instance.object_repr),
+        quote(instance.object_repr),
         instance.get_change_message(),
     )
 
@@ -111,7 +111,7 @@ class Gate:
         try:
             _count(request, site_of(request).sign_ins.begin, username)
         except TooMany as error:
-            name, seconds = quoted(username), error.seconds
+            name, seconds = quote(username), error.seconds
             logger.warning("Sign-in delayed: %s from %s, %s s", name, where(request), seconds)
             raise
 

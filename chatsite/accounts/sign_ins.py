@@ -30,16 +30,16 @@ class SignIns:
         """Count a password before it is checked. Raises TooMany; nothing is counted then."""
         account, pair = _keys(name, address)
         if seconds := self._limiter.wait(GUESSES, person=pair):
-            raise _delayed(seconds)
-        known = (account, address) in self._known
-        seconds = 0.0 if known else self._limiter.wait(ACCOUNT_GUESSES, person=account)
+            raise _too_many_guesses(seconds)
+        signed_in_before = (account, address) in self._known
+        seconds = 0.0 if signed_in_before else self._limiter.wait(ACCOUNT_GUESSES, person=account)
         if not seconds:
             seconds = self._limiter.wait(PASSWORDS, address=address)
-            if seconds and not known:
+            if seconds and not signed_in_before:
                 self._limiter.give_back(ACCOUNT_GUESSES, person=account)
         if seconds:
             self._limiter.give_back(GUESSES, person=pair)
-            raise _delayed(seconds)
+            raise _too_many_guesses(seconds)
 
     def succeeded(self, name: str, address: str) -> None:
         """Give a right password back, and the wrong ones before it."""
@@ -54,7 +54,7 @@ class SignIns:
     def begin_new(self, address: str) -> None:
         """Count a password before it is hashed for a new account. Raises TooMany."""
         if seconds := self._limiter.wait(PASSWORDS, address=address):
-            raise _wait(say("Too many accounts were asked for. None was made."), seconds)
+            raise _too_many(say("Too many accounts were asked for. None was made."), seconds)
 
 
 def _keys(name: str, address: str) -> tuple[str, str]:
@@ -63,11 +63,11 @@ def _keys(name: str, address: str) -> tuple[str, str]:
     return account, f"{account} at {address}"
 
 
-def _delayed(seconds: float) -> TooMany:
-    return _wait(say("There were too many wrong passwords. This one wasn't checked."), seconds)
+def _too_many_guesses(seconds: float) -> TooMany:
+    return _too_many(say("There were too many wrong passwords. This one wasn't checked."), seconds)
 
 
-def _wait(what: str, seconds: float) -> TooMany:
+def _too_many(what: str, seconds: float) -> TooMany:
     whole = math.ceil(seconds)
     again = say_count("Try again in {count} second.", "Try again in {count} seconds.", whole)
     return TooMany(f"{what} {again}", seconds=whole)

@@ -64,6 +64,7 @@ def save_counts(*, conversation: str, counts: Mapping[str, TokenCount]) -> Piece
 
 @writing
 def rename_conversation(*, owner: Owner, conversation: str, title: str) -> ConversationView:
+    """Store another title, cut to 200 characters. Raises NotFound."""
     row = owned_conversation(owner, conversation)
     row.title = title[:200]
     row.save(update_fields=["title"])
@@ -90,6 +91,7 @@ def delete_conversation(*, owner: Owner, conversation: str) -> None:
 
 @writing
 def undelete_conversation(*, owner: Owner, conversation: str) -> ConversationView:
+    """Show a deleted conversation again. Raises NotFound where it was purged."""
     row = owned_conversation(owner, conversation, deleted=True)
     if row.importing:
         raise NotFound(say("There is no such conversation."))

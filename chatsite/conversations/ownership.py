@@ -6,6 +6,7 @@ import time
 import uuid
 
 from django.db.models import QuerySet
+from django.core.exceptions import ValidationError
 
 from chatsite.conversations.database.columns import fetch, for_update, key
 from chatsite.conversations.database.statements import (
@@ -84,18 +85,12 @@ def owned_messages(owner: Owner) -> QuerySet[Message]:
 
 
 def owned_turn(owner: Owner, id: str) -> Turn:
+    """Return the turn with its conversation. Raises NotFound, also for what is no turn's id."""
+    turns = Turn.objects.select_related("conversation").filter(owner.filter("conversation__"))
     try:
-        key = uuid.UUID(id)
-    except ValueError:
+        return turns.get(id=id, conversation__deleted=None)
+    except (Turn.DoesNotExist, ValidationError):
         raise NotFound(say("There is no such answer.")) from None
-    turn = (
-        Turn.objects.select_related("conversation")
-        .filter(owner.filter("conversation__"), id=key, conversation__deleted=None)
-        .first()
-    )
-    if turn is None:
-        raise NotFound(say("There is no such answer."))
-    return turn
 
 
 # An upload of 50 MB may take two hours. In memory: what is under way ends with the server.

@@ -75,7 +75,7 @@ class Book:
             faults.append(f"sizes add up to {total}, live ids are {len(self.ids)}")
         return tuple(faults)
 
-    def answered(self, key: str, ids: Sequence[int]) -> Book:
+    def with_answer(self, key: str, ids: Sequence[int]) -> Book:
         """Return the book with an answer appended: the cells of `ids` under `key`, joined with the
         last span where that has the key already (it holds the reply's head)."""
         if not ids:

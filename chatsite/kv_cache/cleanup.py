@@ -37,7 +37,7 @@ Keeps = Callable[[Sequence[CleanableTurn], int], Sequence[CleanableTurn]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CleanupStrategy:
-    """`words` is the label of the strategy's button; `keeps` chooses the turns that stay."""
+    """Describes a strategy. `words` is the label of its button; `keeps` chooses what stays."""
 
     words: str
     keeps: Keeps

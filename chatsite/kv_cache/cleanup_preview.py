@@ -115,10 +115,10 @@ class CleanupPreview:
         for one that there isn't, Refused where there is no cache, and what `offers` does."""
         if problem := unknown_strategy(strategy):
             raise BadCommand(problem)
-        found = await self.offers(request)
-        if found.note:
-            raise Refused(found.note)
-        return next(offer.turns for offer in found.offers if offer.name == strategy)
+        offered = await self.offers(request)
+        if offered.note:
+            raise Refused(offered.note)
+        return next(offer.turns for offer in offered.offers if offer.name == strategy)
 
 
 def _older_turns(transcript: Transcript, decision: Decision) -> Iterator[_OlderTurn]:

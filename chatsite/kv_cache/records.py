@@ -89,7 +89,7 @@ class CacheBooks:
         rows = self.rows
         if place != "slot":
             places = self.saved.places if self.saved and place == "saved" else {}
-            rows = tuple(_moved_to(row, places.get(row.id)) for row in rows)
+            rows = tuple(_move_to(row, places.get(row.id)) for row in rows)
         head = say("instructions and example turns") if self.head > 1 else say("instructions")
         return tuple(_segments(rows, used, head))
 
@@ -101,7 +101,7 @@ def message_totals(rows: Iterable[CachedMessage]) -> dict[str, int]:
     return {"turns": turns, "messages": len(counted), "tokens": sum(row.tokens for row in counted)}
 
 
-def _moved_to(row: CachedMessage, place: tuple[int, int] | None) -> CachedMessage:
+def _move_to(row: CachedMessage, place: tuple[int, int] | None) -> CachedMessage:
     """Return the message with other cells than its columns say, or with none."""
     start, size = place or (-1, row.size)
     status = LOADED if row.status == LOADED else MARKED if place else UNLOADED

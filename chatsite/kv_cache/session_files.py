@@ -29,7 +29,7 @@ class SessionFolder:
         # Written or verified since the server started, so a power cut can't have damaged them.
         self._sound: set[str] = set()
 
-    def checked(self, name: str) -> tuple[int, str]:
+    def size_and_checksum(self, name: str) -> tuple[int, str]:
         """Return size and checksum. Raises OSError.
 
         The checksum finds damage, not attacks, which would need access to the folder: CRC-32 takes
@@ -62,7 +62,7 @@ class SessionFolder:
         if session.file in self._sound:
             return
         try:
-            measured = self.checked(session.file)
+            measured = self.size_and_checksum(session.file)
         except OSError as error:
             raise UnusableFile(f"it can't be read ({error.strerror})") from None
         if measured != (session.size, session.digest):

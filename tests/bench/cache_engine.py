@@ -152,7 +152,7 @@ async def after_a_restart(place: EngineFolder, found: Times, *, times: int) -> N
     """Restore the last saved file as a newly started engine and server do, which check its content
     first. The file is still in the system's page cache, as after `kill -9`."""
     path = place.folder / "kv"
-    size, digest = SessionFolder(path).checked(found.file)
+    size, digest = SessionFolder(path).size_and_checksum(found.file)
     session = Session(
         key="bench",
         fingerprint=str(place.running.kv),

@@ -7,7 +7,7 @@ import pytest
 from chatsite.conversations.lifecycle import clear_conversation
 from chatsite.conversations.turn.end import end_turn
 from chatsite.conversations.versions import deletions
-from chatsite.conversations.versions.edits import Said, edit_message, version_text
+from chatsite.conversations.versions.edits import ExchangePart, edit_message, version_text
 from chatsite.conversations.versions.versions import show_version
 from chatsite.errors import NotFound
 from tests.conversations.builders import (
@@ -48,7 +48,7 @@ def test_answers_to_one_question_have_that_question_and_their_own_text_and_turn(
     end(begun, "Better.")
     assert both(first) == ("question 2", "answer 2")
     found = version_text.here(owner=ADA, message=begun.answer)
-    assert found.answer == Said(id=begun.answer, turn=begun.turn, text="Better.")
+    assert found.answer == ExchangePart(id=begun.answer, turn=begun.turn, text="Better.")
     assert found.question and found.question.id == message_id(chat, 3)
 
 

@@ -30,7 +30,7 @@ def test_the_book_adds_up_after_any_steps(taken: list[tuple[object, ...]]) -> No
     for step in taken:
         match step:
             case ("answered", str(key), list(ids)):
-                book = book.answered(key, ids)
+                book = book.with_answer(key, ids)
                 cells += [(id, key) for id in ids]
             case ("cut", int(count)):
                 book = book.cut_to(count)
@@ -55,14 +55,14 @@ def check_starts(book: Book) -> None:
 
 
 def test_an_answer_extends_the_span_of_its_first_tokens() -> None:
-    book = Book((1, 2, 3), (Span("q", 2), Span("a", 1))).answered("a", [4, 5])
+    book = Book((1, 2, 3), (Span("q", 2), Span("a", 1))).with_answer("a", [4, 5])
     assert book == Book((1, 2, 3, 4, 5), (Span("q", 2), Span("a", 3)))
     assert book.places == {"q": Place(0, 2), "a": Place(2, 3)}
 
 
 def test_an_empty_answer_changes_nothing() -> None:
     book = Book((1,), (Span("q", 1),))
-    assert book.answered("a", []) is book
+    assert book.with_answer("a", []) is book
 
 
 def test_a_key_that_occurs_twice_has_the_place_of_the_first() -> None:

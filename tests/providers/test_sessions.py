@@ -225,7 +225,7 @@ async def test_a_book_that_differs_from_the_slot_is_never_saved(
     running: RunningEngine, folder: Path, keeper: MemoryRows, book: Book
 ) -> None:
     kept = sessions(folder, keeper)
-    for wrong in (book.cut_to(3), book.answered("m", book.ids), Book(book.ids, ()), Book()):
+    for wrong in (book.cut_to(3), book.with_answer("m", book.ids), Book(book.ids, ()), Book()):
         assert not await kept.save(running, 0, "c", conversation="c", book=wrong)
     assert not names(folder) and not await keeper.list_sessions()
 

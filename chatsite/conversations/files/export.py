@@ -66,7 +66,7 @@ def write_export(whole: WholePath, *, cleanup: str = "") -> bytes:
         asked=dict(receipt.get("asked", {})),
         forget_above=whole.forget_above,
         messages=[
-            _saved(entry, book, places, bookmarked=entry.seq in whole.bookmarked)
+            _to_saved(entry, book, places, bookmarked=entry.seq in whole.bookmarked)
             for entry, book in zip(whole.entries, books, strict=True)
         ],
     )
@@ -101,7 +101,7 @@ def _book(size: int, start: int, status: int) -> SavedBook:
     return SavedBook.model_validate({"size": size, "start": start, "status": status})
 
 
-def _saved(
+def _to_saved(
     entry: Entry, book: SavedBook, places: Mapping[int, int], *, bookmarked: bool
 ) -> SavedMessage:
     message = entry.message

@@ -70,7 +70,7 @@ class SavedCall(BaseModel):
     model_config = _NOTHING_MORE
     id: Text
     name: Text
-    arguments: Json = Field(default_factory=dict)
+    arguments: Json = {}
 
 
 class SavedAttachment(BaseModel):
@@ -121,10 +121,8 @@ class SavedMessage(BaseModel):
     role: Role
     content: Text | None = None
     reasoning: Text | None = None
-    attachments: Annotated[list[SavedAttachment], Field(max_length=MAX_ATTACHMENTS)] = Field(
-        default_factory=list
-    )
-    calls: Annotated[list[SavedCall], Field(max_length=MAX_CALLS)] = Field(default_factory=list)
+    attachments: Annotated[list[SavedAttachment], Field(max_length=MAX_ATTACHMENTS)] = []
+    calls: Annotated[list[SavedCall], Field(max_length=MAX_CALLS)] = []
     call_id: Annotated[Text, Field(max_length=200)] | None = None
     metadata: Text = ""
     source: Source = "web"
@@ -133,10 +131,8 @@ class SavedMessage(BaseModel):
     excluded: bool = False
     bookmarked: bool = False
     unanswered: bool = False
-    quoted: Annotated[list[Annotated[int, Field(ge=0)]], Field(max_length=MAX_QUOTED)] = Field(
-        default_factory=list
-    )
-    kv: SavedBook = Field(default_factory=SavedBook)
+    quoted: Annotated[list[Annotated[int, Field(ge=0)]], Field(max_length=MAX_QUOTED)] = []
+    kv: SavedBook = SavedBook()
 
 
 class SavedSettings(BaseModel):
@@ -178,10 +174,8 @@ class SavedConversation(BaseModel):
     title: Text
     created: str = ""
     settings: SavedSettings | None = None
-    history: Annotated[dict[ShortText, ShortText], Field(max_length=MAX_CHOSEN)] = Field(
-        default_factory=dict
-    )
-    asked: Json = Field(default_factory=dict)
+    history: Annotated[dict[ShortText, ShortText], Field(max_length=MAX_CHOSEN)] = {}
+    asked: Json = {}
     forget_above: Annotated[int, Field(ge=0)] = 0
     messages: Annotated[list[SavedMessage], Field(max_length=MAX_MESSAGES)]
 
@@ -232,14 +226,14 @@ def _require_ours(content: bytes) -> None:
 
 def _require_format(format: str, version: int) -> None:
     if format != FORMAT or version not in READ:
-        known = f"{', '.join(map(str, READ[:-1]))} and {READ[-1]}"
+        versions = f"{', '.join(map(str, READ[:-1]))} and {READ[-1]}"
         raise not_imported(
             say(
                 "This file's format is {format!r} {version}; {ours!r} {known} can be imported.",
                 format=format[:80],
                 version=version,
                 ours=FORMAT,
-                known=known,
+                known=versions,
             )
         )
 

@@ -142,7 +142,7 @@ def copy_uploads(owner: Owner, ids: Sequence[str], row: Conversation) -> dict[st
     return their new ids by the old ones, without those that aren't stored any more. The bytes are
     shared, and stay until the last one goes."""
     copied = {}
-    for upload in _theirs(owner).filter(id__in=[uuid.UUID(id) for id in ids]):
+    for upload in _owned_uploads(owner).filter(id__in=[uuid.UUID(id) for id in ids]):
         old, upload.id = str(upload.id), uuid.uuid4()
         upload.conversation, upload.created = row, timezone.now()
         if upload_folder().share(old, str(upload.id)):
@@ -154,7 +154,7 @@ def copy_uploads(owner: Owner, ids: Sequence[str], row: Conversation) -> dict[st
 @writing
 def discard_upload(owner: Owner, *, id: str) -> None:
     """Delete a file that wasn't sent. Raises NotFound, Refused for one that was sent."""
-    row = _theirs(owner).filter(id=uuid.UUID(id)).first()
+    row = _owned_uploads(owner).filter(id=uuid.UUID(id)).first()
     if row is None:
         raise NotFound(say(GONE))
     if row.conversation_id is not None:
@@ -182,7 +182,7 @@ def attachments_of(
     wanted = [uuid.UUID(id) for id in dict.fromkeys(ids)]
     if not wanted:
         return ()
-    rows = {row.id: row for row in _listed(_theirs(owner).filter(id__in=wanted))}
+    rows = {row.id: row for row in _without_text(_owned_uploads(owner).filter(id__in=wanted))}
     if len(rows) < len(wanted):
         raise NotFound(
             say("One of the files isn't stored any more. Your text is kept; attach the file again.")
@@ -231,7 +231,7 @@ def move_uploads(*, guest: str, user: int, most: int) -> int:
 @reading
 def find_upload(owner: Owner, *, id: str) -> tuple[Attachment, Path]:
     """Return a file with the path of its bytes. Raises NotFound."""
-    row = _listed(_theirs(owner).filter(id=uuid.UUID(id))).first()
+    row = _without_text(_owned_uploads(owner).filter(id=uuid.UUID(id))).first()
     if row is None or not upload_folder().path(id).is_file():
         raise NotFound(say(GONE))
     return _attachment(row, characters=row.characters), upload_folder().path(id)
@@ -251,7 +251,7 @@ def upload_content(owner: Owner, *, id: str) -> tuple[bytes, str]:
 @reading
 def upload_text(owner: Owner, *, id: str) -> str:
     """Return the text of a file, "" where none can be extracted. Raises NotFound."""
-    text = _theirs(owner).filter(id=uuid.UUID(id)).values_list("text", flat=True).first()
+    text = _owned_uploads(owner).filter(id=uuid.UUID(id)).values_list("text", flat=True).first()
     if text is None:
         raise NotFound(say(GONE))
     return text
@@ -260,7 +260,7 @@ def upload_text(owner: Owner, *, id: str) -> str:
 @reading
 def provider_reference(owner: Owner, *, id: str, at: str) -> str | None:
     """Return the file's id at the provider account `at`, None where it isn't stored there."""
-    upload = _theirs(owner).filter(id=uuid.UUID(id))
+    upload = _owned_uploads(owner).filter(id=uuid.UUID(id))
     references = FileReference.objects.filter(upload__in=upload, at=at)
     return references.values_list("reference", flat=True).first()
 
@@ -268,7 +268,7 @@ def provider_reference(owner: Owner, *, id: str, at: str) -> str | None:
 @writing
 def save_reference(owner: Owner, *, id: str, at: str, reference: str | None) -> None:
     """Store the file's id at the provider account `at`; None deletes it. Raises NotFound."""
-    row = _theirs(owner).only("id").filter(id=uuid.UUID(id)).first()
+    row = _owned_uploads(owner).only("id").filter(id=uuid.UUID(id)).first()
     if row is None:
         raise NotFound(say(GONE))
     if reference is None:
@@ -281,12 +281,12 @@ def save_reference(owner: Owner, *, id: str, at: str, reference: str | None) -> 
         )
 
 
-def _theirs(owner: Owner) -> QuerySet[Upload]:
+def _owned_uploads(owner: Owner) -> QuerySet[Upload]:
     """Select the owner's files, except those of deleted conversations."""
     return Upload.objects.filter(owner.filter(), conversation__deleted=None)
 
 
-def _listed(rows: QuerySet[Upload]) -> QuerySet[Any]:
+def _without_text(rows: QuerySet[Upload]) -> QuerySet[Any]:
     """Read the length of each text instead of the text, which may be long."""
     return rows.annotate(characters=Length("text")).defer("text")
 

@@ -73,7 +73,7 @@ PIECE_CHARACTERS = 200_000
 
 
 class ImportHeader(BaseModel):
-    """What a file says besides its `count` messages, which have `characters` together."""
+    """Holds what a file says besides its `count` messages, which have `characters` together."""
 
     agent: str
     title: str

@@ -50,7 +50,7 @@ def search_text(*, owner: Owner, text: str, before: int | None = None) -> Search
     rows = Message.objects.filter(words_row__in=numbers[:FEW])
     messages = list(_to_show(rows).order_by("-words_row"))
     if not many:
-        messages = _weighed(query, messages)
+        messages = _sort_by_weight(query, messages)
     titles = _titles(owner, query) if before is None else []
     return SearchPage(
         hits=tuple(
@@ -91,7 +91,7 @@ def _to_show(rows: QuerySet[Message]) -> QuerySet[Message]:
     return rows.select_related("conversation").annotate(beginning=beginning).only(*columns, *theirs)
 
 
-def _weighed(query: TextQuery, messages: Sequence[Message]) -> list[Message]:
+def _sort_by_weight(query: TextQuery, messages: Sequence[Message]) -> list[Message]:
     """Sort the heaviest first; of those alike the newest, as they are given."""
     lengths = [len(_beginning(one)) for one in messages]
     average = sum(lengths) / len(lengths) if lengths else 0.0

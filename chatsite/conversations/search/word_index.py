@@ -152,15 +152,15 @@ def index_words() -> Pieces[bool]:
     """Add the next titles and messages, at most `ROWS` of each, and return whether more may
     wait."""
     titles, waiting = fetch(UNSEARCHED_TITLES, ROWS), fetch(UNSEARCHED_MESSAGES, ROWS)
-    messages = _some(waiting)
-    execute_many(SAVE_TITLE_NUMBER, _numbered("title", titles))
-    execute_many(SAVE_MESSAGE_NUMBER, _numbered("message", messages))
+    messages = _first_piece(waiting)
+    execute_many(SAVE_TITLE_NUMBER, _assign_numbers("title", titles))
+    execute_many(SAVE_MESSAGE_NUMBER, _assign_numbers("message", messages))
     yield
     merge_words()
     return len(titles) == ROWS or len(waiting) == ROWS or len(messages) < len(waiting)
 
 
-def _some(rows: Sequence[_Row]) -> Sequence[_Row]:
+def _first_piece(rows: Sequence[_Row]) -> Sequence[_Row]:
     """Return as many rows as one piece may take, and at least one."""
     characters = 0
     for count, (_, _, _, length) in enumerate(rows):
@@ -171,7 +171,7 @@ def _some(rows: Sequence[_Row]) -> Sequence[_Row]:
 
 
 def _next_numbers(kind: Kind, owners: Sequence[Owner]) -> dict[Owner, int]:
-    """The next number of each owner, asked in one statement."""
+    """Return the next number of each owner, asked in one statement."""
     if not owners:
         return {}
     ranges = [numbers_of(owner, kind) for owner in owners]
@@ -184,7 +184,7 @@ def _next_numbers(kind: Kind, owners: Sequence[Owner]) -> dict[Owner, int]:
     }
 
 
-def _numbered(kind: Kind, rows: Iterable[_Row]) -> list[tuple[int, str]]:
+def _assign_numbers(kind: Kind, rows: Iterable[_Row]) -> list[tuple[int, str]]:
     """Give each row the next number of its owner."""
     owned = [(id, Owner(user=user, guest=guest)) for id, user, guest, _ in rows]
     next_of = _next_numbers(kind, list(dict.fromkeys(owner for _, owner in owned)))

@@ -141,6 +141,7 @@ def still_holds(
 
 @reading
 def summary_versions(*, owner: Owner, conversation: str) -> SummaryVersions:
+    """List the newest `LISTED` versions. Raises NotFound."""
     row = owned_conversation(owner, conversation)
     current = holding_summaries(row).first()
     start = remembered_from(row).first()

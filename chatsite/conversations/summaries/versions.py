@@ -137,7 +137,8 @@ def mark_stale(row: Conversation, seq: int) -> int:
 
 
 def erase_texts(row: Conversation, seq: int, *, before: datetime) -> int:
-    """Also empty every text that was made from the message `seq`, which was hidden at `before`.
+    """Mark as stale, and empty, every text made from the message `seq`, hidden at `before`. Returns
+    how many there were.
 
     Call this before the message's row is deleted.
     """

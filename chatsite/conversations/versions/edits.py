@@ -62,48 +62,48 @@ def edit_message(
     calls tools and where the owner's quota is full, BadCommand for an empty text, TurnRunning while
     an answer is written.
     """
-    row, found = changeable(owner, message)
-    if found.role not in ("user", "assistant") or found.calls:
+    row, stored = changeable(owner, message)
+    if stored.role not in ("user", "assistant") or stored.calls:
         raise Refused(say("This part of an answer belongs to a tool call, and can't be changed."))
-    if not text.strip() and not found.attachments:
+    if not text.strip() and not stored.attachments:
         raise BadCommand(say("The text is empty. Delete the message if nothing of it should stay."))
-    before = found.content or ""
-    added = len(text) if found.role == "assistant" else max(len(text) - len(before), 0)
+    before = stored.content or ""
+    added = len(text) if stored.role == "assistant" else max(len(text) - len(before), 0)
     require_words(owner, added)
-    summaries.mark_stale(row, found.seq)
-    drop_quotes(row, found)
-    if found.role == "assistant":
-        _keep_version(row, found)
-    row.characters = max(row.characters - characters_of(message_of(found)), 0)
-    found.content, found.reasoning, found.edited = text, None, timezone.now()
+    summaries.mark_stale(row, stored.seq)
+    drop_quotes(row, stored)
+    if stored.role == "assistant":
+        _keep_version(row, stored)
+    row.characters = max(row.characters - characters_of(message_of(stored)), 0)
+    stored.content, stored.reasoning, stored.edited = text, None, timezone.now()
     # The provider's metadata and the cells of the engine's cache belong to the old text.
-    found.metadata = ""
-    found.kv_size, found.kv_start_position = -1, -1
+    stored.metadata = ""
+    stored.kv_size, stored.kv_start_position = -1, -1
     # An unloaded turn stays unloaded.
-    found.kv_status = LOADED if found.kv_status == LOADED else UNLOADED
-    count = tokens or estimated_tokens(message_of(found))
-    if found.on_path:
-        row.path_tokens += count.count - found.tokens
-    found.tokens, found.tokenizer, found.basis = count.count, count.tokenizer, count.basis
-    found.save()
-    row.characters += characters_of(message_of(found))
+    stored.kv_status = LOADED if stored.kv_status == LOADED else UNLOADED
+    count = tokens or estimated_tokens(message_of(stored))
+    if stored.on_path:
+        row.path_tokens += count.count - stored.tokens
+    stored.tokens, stored.tokenizer, stored.basis = count.count, count.tokenizer, count.basis
+    stored.save()
+    row.characters += characters_of(message_of(stored))
     if row.title == title_from(before):
         row.title = title_from(text)
     forget_path(row)
     row.last_turn = None  # the next request begins differently, and isn't compared with it
     row.save()
     changed = MessagesChanged(
-        messages=path_views([found]) if found.on_path else (),
+        messages=path_views([stored]) if stored.on_path else (),
         gone=(),
         forget_above=row.forget_above,
     )
     return TextChange(conversation=str(row.id), changed=changed)
 
 
-def _keep_version(row: Conversation, found: Message) -> None:
+def _keep_version(row: Conversation, stored: Message) -> None:
     """Store the message as it was in another row, off the path. The message keeps its own row and
     its place, so that what is below it stays below it."""
-    former = Message.objects.get(id=found.id)
+    former = Message.objects.get(id=stored.id)
     former.id, former._state.adding = uuid.uuid4(), True
     former.seq, former.on_path, former.words_row = row.next_seq, False, None
     former.kv_size, former.kv_start_position, former.kv_status = -1, -1, LOADED
@@ -147,7 +147,7 @@ def drop_quotes(row: Conversation, message: Message) -> None:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Said(Record):
+class ExchangePart(Record):
     """Holds a question, or all that an answer says. `id` is that of its first message, `turn` the
     last one that wrote it, None for what no turn wrote; `files` are the names of those attached."""
 
@@ -161,8 +161,8 @@ class Said(Record):
 class VersionText(Record):
     """Holds the texts of one version; None where nobody asked, or nothing was answered."""
 
-    question: Said | None
-    answer: Said | None
+    question: ExchangePart | None
+    answer: ExchangePart | None
 
 
 @reading
@@ -207,11 +207,11 @@ def _exchange_of(row: Conversation, message: Message) -> list[uuid.UUID]:
     return [*reversed(above), message.id, *(one.id for one in below)]
 
 
-def _join(messages: Sequence[Message]) -> Said | None:
+def _join(messages: Sequence[Message]) -> ExchangePart | None:
     if not messages:
         return None
     turns = [str(one.turn_id) for one in messages if one.turn_id]
-    return Said(
+    return ExchangePart(
         id=str(messages[0].id),
         turn=turns[-1] if turns else None,
         text="\n\n".join(one.content for one in messages if one.content),

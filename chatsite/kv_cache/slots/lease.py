@@ -22,7 +22,7 @@ _POLL_SECONDS = 0.02
 
 @dataclass(slots=True)
 class Lease:
-    """A conversation's use of a slot: for one request, or in the `background`.
+    """Holds a slot for a conversation: for one request, or in the `background`.
 
     `pending` is the prompt that was sent to the engine and isn't answered whole yet. `forgotten`:
     what the slot holds must not be used again.
@@ -214,7 +214,7 @@ class Lease:
             self.pending = None
             return
         ids = await self.completion.ids(self.running.client) or []
-        book = prompt.answered(self.answer, ids).cut_to(cells)
+        book = prompt.with_answer(self.answer, ids).cut_to(cells)
         if faults := (*book.faults(), *self._report_faults(prompt)):
             log.error("the books of slot %s don't hold: %s", self.slot, "; ".join(faults))
             self.pending = None

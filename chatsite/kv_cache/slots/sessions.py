@@ -154,7 +154,7 @@ class Sessions:
         """Write the file, and return its session. Raises UnusableFile where its content is
         wrong."""
         report = await running.client.save(slot, name)
-        size, digest = await asyncio.to_thread(self._folder.checked, name)
+        size, digest = await asyncio.to_thread(self._folder.size_and_checksum, name)
         if report.cells != len(book):
             raise UnusableFile(f"the slot holds {report.cells}")
         if size != report.size:
