@@ -34,7 +34,6 @@ import chatsite.live.commands
 import chatsite.mail.incoming.contents
 import chatsite.mail.incoming.quotes.quoted
 import chatsite.mail.mailbox
-import chatsite.mail.outgoing.replies
 import chatsite.providers.base.thoughts
 import chatsite.providers.echo
 import chatsite.providers.reachable
