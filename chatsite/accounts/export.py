@@ -18,7 +18,7 @@ from django.http import Http404, HttpRequest, StreamingHttpResponse
 from django.utils.text import slugify
 from django.views.decorators.http import require_GET
 
-from chatsite.accounts.queries import conversations_of, files_of, messages_aside
+from chatsite.accounts.removal import conversations_of, files_of, messages_aside
 from chatsite.conversations.files.export import write_export
 from chatsite.conversations.files.uploads import find_upload
 from chatsite.conversations.owners import Owner

@@ -18,7 +18,7 @@ from django.contrib.auth.models import User
 from django.db import transaction
 from django.db.models.signals import post_delete, post_save
 
-from chatsite.accounts.queries import Rights
+from chatsite.accounts.removal import Rights
 
 
 def follow_accounts(changed: Callable[[], None]) -> Callable[[], None]:

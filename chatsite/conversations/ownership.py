@@ -5,8 +5,8 @@ from __future__ import annotations
 import time
 import uuid
 
-from django.db.models import QuerySet
 from django.core.exceptions import ValidationError
+from django.db.models import QuerySet
 
 from chatsite.conversations.database.columns import fetch, for_update, key
 from chatsite.conversations.database.statements import (

@@ -14,7 +14,7 @@ from channels.consumer import get_handler_name
 from channels.generic.websocket import AsyncWebsocketConsumer
 from pydantic_core import to_json
 
-from chatsite.accounts.queries import Rights
+from chatsite.accounts.removal import Rights
 from chatsite.channels.channel import Reader
 from chatsite.conversations.owners import Owner
 from chatsite.errors import BadCommand, ChatsiteError, PromptTooLarge, TooMany

@@ -17,24 +17,22 @@ from yarl import URL
 
 from chatsite.messages import MAX_ATTACHMENT_BYTES
 from chatsite.talk.contents import (
+    OF_A_FILE,
+    AnswerTooLong,
     Page,
+    TalkTrouble,
+    broken,
     data,
     entries,
     is_with_room,
     last_given,
+    no_talk,
+    require_file,
+    require_success,
     steps,
     within,
 )
 from chatsite.talk.records import RoomFile
-from chatsite.talk.refusals import (
-    OF_A_FILE,
-    AnswerTooLong,
-    TalkTrouble,
-    broken,
-    no_talk,
-    require_file,
-    require_success,
-)
 from chatsite.talk.text.messages import number, thread_of
 
 POLL_SECONDS = 30

@@ -9,12 +9,12 @@ from typing import TypeVar
 
 from chatsite.channels.channel import Answer, Question, Trouble
 from chatsite.talk.api import TalkApi
+from chatsite.talk.contents import TalkTrouble
 from chatsite.talk.models import TalkMessage
 from chatsite.talk.placing import Placing, enter_room, take_files
 from chatsite.talk.posting import Posting
 from chatsite.talk.reader import ACCOUNT, Health, RoomReader
 from chatsite.talk.records import RoomArrival, stored_id
-from chatsite.talk.refusals import TalkTrouble
 from chatsite.talk.room_path import (
     WaitingMessage,
     finish_question,

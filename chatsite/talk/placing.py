@@ -16,9 +16,9 @@ from chatsite.files.folder import safe_name
 from chatsite.files.intake import too_large
 from chatsite.messages import MAX_ATTACHMENT_BYTES, Attachment
 from chatsite.talk.api import TalkApi
+from chatsite.talk.contents import TalkTrouble
 from chatsite.talk.models import TalkMessage
 from chatsite.talk.records import RoomFile
-from chatsite.talk.refusals import TalkTrouble
 from chatsite.talk.room_path import (
     changed_messages,
     finish_change,

@@ -8,8 +8,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from chatsite.talk.api import TalkApi
+from chatsite.talk.contents import TalkTrouble
 from chatsite.talk.reader import RoomReader
-from chatsite.talk.refusals import TalkTrouble
 from chatsite.talk.room_cache import posted
 from chatsite.talk.surroundings import EnteredRoom, Surroundings
 from chatsite.talk.text.messages import Reference

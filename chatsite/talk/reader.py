@@ -9,9 +9,8 @@ from collections.abc import Callable, Mapping
 
 from chatsite.channels.supervisor import Backoff
 from chatsite.talk.api import PAGE, TalkApi
-from chatsite.talk.contents import Page, within
+from chatsite.talk.contents import Page, TalkTrouble, within
 from chatsite.talk.records import RoomArrival, RoomMessage, RoomReaction, stored_id
-from chatsite.talk.refusals import TalkTrouble
 from chatsite.talk.room_cache import take_messages, unfinished
 from chatsite.talk.rooms import begin_room
 from chatsite.talk.surroundings import EnteredRoom, Surroundings

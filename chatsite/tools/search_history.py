@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Protocol
 
-from chatsite.history.lexical.passages import passages
+from chatsite.history.lexical.index import passages
 from chatsite.history.lexical.words import spelled, terms
 from chatsite.tools.tool import ToolContext, ToolError
 

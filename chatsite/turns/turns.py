@@ -13,9 +13,8 @@ from chatsite.conversations.owners import Owner
 from chatsite.conversations.path.queries import agent_of
 from chatsite.conversations.records import StartedTurn
 from chatsite.conversations.turn.begin import begin_turn
-from chatsite.conversations.turn.edit import begin_edit
 from chatsite.conversations.turn.end import end_interrupted
-from chatsite.conversations.turn.retry import begin_retry
+from chatsite.conversations.turn.retry import begin_edit, begin_retry
 from chatsite.errors import BadCommand, TurnRunning
 from chatsite.events import TurnStarted
 from chatsite.messages import Message, Source

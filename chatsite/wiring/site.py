@@ -11,7 +11,7 @@ from typing import IO
 from django.conf import settings
 
 from chatsite import storage
-from chatsite.accounts.queries import rights_of
+from chatsite.accounts.removal import rights_of
 from chatsite.accounts.sign_ins import SignIns
 from chatsite.accounts.watch import AccountWatch, Sockets, follow_accounts
 from chatsite.agents.catalogue import Catalogue

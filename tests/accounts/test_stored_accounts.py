@@ -11,12 +11,14 @@ from django.contrib.auth.models import User
 from django.contrib.sessions.models import Session
 from django.utils import timezone
 
-from chatsite.accounts.queries import Rights, conversations_of, rights_of
 from chatsite.accounts.removal import (
     PIECE,
+    Rights,
+    conversations_of,
     release_piece,
     remove_account,
     remove_lost_sessions,
+    rights_of,
 )
 from chatsite.conversations.lifecycle import delete_conversation, purge
 from chatsite.conversations.models import Conversation, Message

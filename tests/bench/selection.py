@@ -6,8 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from chatsite.history.lexical.index import Index, Line
-from chatsite.history.lexical.passages import worth
+from chatsite.history.lexical.index import Index, Line, worth
 from chatsite.history.lexical.ranking import SearchQuestion, question_in_chat, rank_messages
 from chatsite.history.path.added_messages import LABEL_TOKENS
 from chatsite.messages import Message

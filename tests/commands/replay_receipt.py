@@ -14,7 +14,7 @@ from chatsite.conversations.turn.receipts import request_parts, turn_owner
 from chatsite.errors import ChatsiteError
 from chatsite.history.receipts.replay import StoredRequest
 from chatsite.turns.answer.sent_requests import RebuiltRequest, rebuild_request
-from chatsite.turns.context.stored_files import StoredFiles
+from chatsite.turns.context.file_forms import StoredFiles
 from chatsite.wiring.site import Site
 
 NOT_A_RECEIPT = (

@@ -12,7 +12,7 @@ from typing import Any
 from chatsite.conversations.records import LoadedPath
 from chatsite.errors import PromptTooLarge
 from chatsite.history import BACKGROUND, Entry, NotLoaded, Settings, Transcript, Users, reach
-from chatsite.history.receipts.figures import DecisionFigures, ToolGroups
+from chatsite.history.receipts.replay import DecisionFigures, ToolGroups
 from chatsite.kv_cache.books import LOADED, UNLOADED
 from chatsite.providers.base.provider import Price, reusable
 from chatsite.turns.context.decider import Decider

@@ -19,9 +19,8 @@ from chatsite.conversations.owners import Owner
 from chatsite.conversations.path import queries
 from chatsite.conversations.records import FinishedTurn, StartedTurn
 from chatsite.conversations.turn.begin import begin_turn
-from chatsite.conversations.turn.edit import begin_edit
 from chatsite.conversations.turn.end import end_turn
-from chatsite.conversations.turn.retry import begin_retry
+from chatsite.conversations.turn.retry import begin_edit, begin_retry
 from chatsite.conversations.turn.rounds import begin_calls
 from chatsite.conversations.versions import deletions
 from chatsite.history import Everything

@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from chatsite.accounts import queries as accounts
+from chatsite.accounts import removal as accounts
 from chatsite.conversations.models import Message, Summary
 from chatsite.conversations.path import loading, queries
 from chatsite.conversations.path.marks import forget_above_message, pin_message

@@ -21,7 +21,7 @@ from chatsite.errors import ProviderError
 from chatsite.kv_cache.slots.cache import WAITING
 from chatsite.messages import Message, ToolCall
 from chatsite.providers.base.provider import Chunk, Finished, PromptRead, Request, TextPiece
-from chatsite.providers.embedded.completion import CompletionReader
+from chatsite.providers.embedded.client import CompletionReader
 from chatsite.providers.embedded.engine import Engine, RunningEngine, find_bundled_model
 from chatsite.providers.embedded.provider import TRAINED_SYSTEM, EmbeddedProvider
 from chatsite.providers.tokens.tokenizers import Estimate

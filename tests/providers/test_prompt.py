@@ -6,8 +6,7 @@ from collections.abc import Callable, Sequence
 import pytest
 
 from chatsite.messages import Message, ToolCall
-from chatsite.providers.embedded.client import EngineClient, EngineRefused
-from chatsite.providers.embedded.completion import CompletionReader
+from chatsite.providers.embedded.client import CompletionReader, EngineClient, EngineRefused
 from chatsite.providers.embedded.prompt import TokenCache, spoken_text
 from chatsite.providers.embedded.template import Frame, NotAdditive, discover_frame
 

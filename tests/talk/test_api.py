@@ -12,9 +12,8 @@ from aiohttp.test_utils import TestServer
 
 from chatsite.messages import MAX_ATTACHMENT_BYTES
 from chatsite.talk.api import TalkApi
-from chatsite.talk.contents import LARGEST_ANSWER, Page
+from chatsite.talk.contents import LARGEST_ANSWER, MOST_PATIENCE, PATIENCE, Page, TalkTrouble
 from chatsite.talk.records import RoomFile
-from chatsite.talk.refusals import MOST_PATIENCE, PATIENCE, TalkTrouble
 from tests.fakes.talk_server import BOT, PASSWORD, FakeTalk
 from tests.talk.harness import TOKEN
 

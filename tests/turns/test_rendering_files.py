@@ -17,13 +17,13 @@ from chatsite.providers.base.media import SENT_BYTES, SENT_SIDE
 from chatsite.providers.base.provider import Medium, Model
 from chatsite.storage import reading
 from chatsite.turns.context.file_forms import (
+    StoredFiles,
     best_forms,
     draft_file_notes,
     file_notes,
     forms_of,
     render_files,
 )
-from chatsite.turns.context.stored_files import StoredFiles
 from tests.conversations.builders import ADA, BOB
 from tests.conversations.upload_builders import Keep, folder, keep
 from tests.pseudo_language import is_said, pseudo_language

@@ -20,7 +20,7 @@ from collections.abc import Iterator, Mapping
 
 from chatsite.errors import Refused
 from chatsite.history.lexical import index as index_module
-from chatsite.history.lexical import passages, words
+from chatsite.history.lexical import words
 from chatsite.history.lexical.index import Index
 
 # Passages in a part, about: 2,000 of 40 words take 0.2 MB, which the writing thread stores in 5 ms.
@@ -33,7 +33,7 @@ _HEAD = struct.Struct("<III")
 def _rules() -> bytes:
     """Changes with the code that makes an index, the Unicode tables and the order of bytes."""
     digest = hashlib.sha256(f"{unicodedata.unidata_version} {sys.byteorder}".encode())
-    for module in (sys.modules[__name__], index_module, passages, words):
+    for module in (sys.modules[__name__], index_module, words):
         digest.update(inspect.getsource(module).encode())
     return digest.digest()[:16]
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 
 from chatsite.history.evidence import Hit
-from chatsite.history.lexical.passages import worth
+from chatsite.history.lexical.index import worth
 from chatsite.history.path.added_messages import (
     BLOCK_TOKENS,
     Quotes,

@@ -13,7 +13,7 @@ from chatsite.kv_cache import books as kv
 from chatsite.kv_cache.books import EMPTY, Book, CacheUse, Origin, Reuse
 from chatsite.kv_cache.slots.sessions import Sessions
 from chatsite.kv_cache.slots.slots import WORTH_RESTORING, SlotContents
-from chatsite.providers.embedded.completion import CompletionReader
+from chatsite.providers.embedded.client import CompletionReader
 from chatsite.providers.embedded.engine import SLOTS, RunningEngine
 
 log = logging.getLogger("chatsite.engine")

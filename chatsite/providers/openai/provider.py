@@ -23,12 +23,13 @@ from chatsite.providers.base.provider import Chunk, Model, Request, SentParamete
 from chatsite.providers.http.refusals import A_TOOL, BOUNDS
 from chatsite.providers.http.server_provider import ServerProvider
 from chatsite.providers.http.streaming import relay
-from chatsite.providers.openai.files import SentFiles, collect_files
 from chatsite.providers.openai.reader import ChatReader
 from chatsite.providers.openai.wire import (
     EFFORT,
+    SentFiles,
     bound_reply,
     choose_parameters,
+    collect_files,
     wire_messages,
     wire_tools,
 )

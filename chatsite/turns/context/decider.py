@@ -32,8 +32,8 @@ from chatsite.kv_cache.cleanup import Cleanup, make_room, resolve_cleanup
 from chatsite.messages import Message
 from chatsite.providers.base.provider import Tokenizer
 from chatsite.turns.agents.resolved_agent import ResolvedAgent
+from chatsite.turns.context.file_forms import StoredFiles
 from chatsite.turns.context.loaded_path import with_entries
-from chatsite.turns.context.stored_files import StoredFiles
 from chatsite.turns.context.token_counts import CountCache, TokenCounter
 from chatsite.turns.context.turn_context import DRAFT, TurnContext
 

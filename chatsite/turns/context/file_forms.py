@@ -8,12 +8,39 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
+from chatsite.conversations.files.uploads import (
+    provider_reference,
+    save_reference,
+    upload_content,
+    upload_text,
+)
+from chatsite.conversations.owners import Owner
 from chatsite.errors import NotFound
 from chatsite.messages import Attachment, Message
-from chatsite.providers.base.files import Files
+from chatsite.providers.base.files import FileContent, Files
 from chatsite.providers.base.media import LARGEST_TOGETHER, FileForm, choose_form, sent_bytes
 from chatsite.providers.base.provider import Model
 from chatsite.wording import later, say
+
+
+@dataclass(frozen=True, slots=True)
+class StoredFiles:
+    """`providers.base.provider.Files` of one owner: no request reaches another owner's file."""
+
+    owner: Owner
+
+    async def content(self, attachment: Attachment) -> FileContent:
+        return FileContent(*await upload_content(self.owner, id=attachment.id))
+
+    async def text(self, attachment: Attachment) -> str:
+        return await upload_text(self.owner, id=attachment.id)
+
+    async def reference(self, attachment: Attachment, *, at: str) -> str | None:
+        return await provider_reference(self.owner, id=attachment.id, at=at)
+
+    async def remember(self, attachment: Attachment, *, at: str, reference: str | None) -> None:
+        await save_reference(self.owner, id=attachment.id, at=at, reference=reference)
+
 
 FENCES = re.compile("`{3,}")
 # What a person reads of files of which the name alone is sent, or the text: of one, and of several.

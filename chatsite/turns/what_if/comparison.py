@@ -11,7 +11,7 @@ from chatsite.conversations.records import LoadedPath, PastTurn
 from chatsite.conversations.turn.receipts import past_turn
 from chatsite.errors import PromptTooLarge
 from chatsite.history import Everything, Settings
-from chatsite.history.receipts.figures import ToolGroups
+from chatsite.history.receipts.replay import ToolGroups
 from chatsite.history.settings.offers import Alternative, SettingSources, alternatives, as_then
 from chatsite.providers.base.provider import PUBLISHED, Price, reusable
 from chatsite.providers.tokens.sentence_vectors import SentenceVectors

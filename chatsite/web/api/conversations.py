@@ -29,7 +29,7 @@ from chatsite.errors import BadCommand, NotFound
 from chatsite.events import Cleared, Deleted, Renamed
 from chatsite.history import show_receipt
 from chatsite.turns.answer.sent_requests import rebuild_request
-from chatsite.turns.context.stored_files import StoredFiles
+from chatsite.turns.context.file_forms import StoredFiles
 from chatsite.web.api.history import cleanup_strategy
 from chatsite.web.api.requests import json_fields, storable, takes
 from chatsite.web.people import is_staff, read_for, reading_owner, request_owner, site_of

@@ -10,8 +10,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from chatsite.history.evidence import Hit
-from chatsite.history.lexical.index import Index, Line
-from chatsite.history.lexical.passages import LONG, passages
+from chatsite.history.lexical.index import LONG, Index, Line, passages
 from chatsite.history.lexical.ranking import (
     SearchQuestion,
     question_in_chat,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chatsite.history.lexical.passages import FREE, worth
+from chatsite.history.lexical.index import FREE, worth
 
 scores = st.floats(min_value=-20, max_value=40)
 costs = st.integers(min_value=0, max_value=200_000)

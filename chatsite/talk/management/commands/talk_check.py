@@ -14,8 +14,7 @@ from django.core.management.base import BaseCommand, CommandError
 from chatsite.agents.catalogue import Catalogue
 from chatsite.agents.template import Template
 from chatsite.talk.api import TalkApi
-from chatsite.talk.contents import entries
-from chatsite.talk.refusals import TalkTrouble
+from chatsite.talk.contents import TalkTrouble, entries
 from chatsite.talk.rooms_file import RoomEntry, RoomsFile
 from chatsite.talk.wiring import rooms_file, talk_api
 
