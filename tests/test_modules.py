@@ -19,7 +19,7 @@ PROGRAM = ROOT / "chatsite"
 MODULES = sorted(path for path in PROGRAM.rglob("*.py") if "migrations" not in path.parts)
 PURE = (
     *("wording", "alphabets", "encoding", "messages", "errors", "views", "events", "history"),
-    *("kv", "limits", "mail_account"),
+    *("limits", "agents/template", "kv_cache/books", "mail/account"),
 )
 # What reaches the clock, the disk, the network or the environment.
 IMPURE = {"os", "pathlib", "time", "random", "socket", "subprocess", "threading", "asyncio"}
@@ -45,9 +45,16 @@ def name_of(path: Path) -> str:
 
 
 def pure_modules() -> list[Path]:
-    return [
-        path for path in MODULES if part_of(path) in PURE or path == PROGRAM / "agents/template.py"
-    ]
+    """Each module that `PURE` names by itself or by its folder."""
+    found = []
+    for name in PURE:
+        place = PROGRAM / name
+        named = [
+            path for path in MODULES if path == place.with_suffix(".py") or place in path.parents
+        ]
+        assert named, f"{name} is no module and no folder"
+        found += named
+    return found
 
 
 def imported(tree: ast.Module) -> Iterator[str]:
@@ -68,17 +75,12 @@ def test_pure_parts_import_the_standard_library_only() -> None:
 
 def test_pure_parts_import_without_any_third_party_package() -> None:
     """In an interpreter without site-packages, environment and user folder."""
-    names = [name_of(path) for path in pure_modules() if part_of(path) != "agents"]
-    # chatsite.agents itself may do more than its template: the module is loaded by its path.
     program = f"""
-import importlib, importlib.util, sys
+import importlib, sys
 sys.path.insert(0, {str(ROOT)!r})
-for name in {names!r}:
+for name in {[name_of(path) for path in pure_modules()]!r}:
     importlib.import_module(name)
-spec = importlib.util.spec_from_file_location("template", {str(PROGRAM / "agents/template.py")!r})
-module = sys.modules["template"] = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(module)
-known = set(sys.stdlib_module_names) | {{"chatsite", "template", "__main__"}}
+known = set(sys.stdlib_module_names) | {{"chatsite", "__main__"}}
 print(sorted({{name.split(".")[0] for name in sys.modules}} - known))
 """
     done = subprocess.run(

@@ -51,6 +51,11 @@ class TestTheTable:
     def test_unlisted_models_are_not_guessed(self, server: str, model: str) -> None:
         assert known_facts(server, model) is None
 
+    def test_every_server_elsewhere_has_a_default_model(self) -> None:
+        """It isn't asked for its models: without a default nobody could choose it."""
+        for server in SERVERS.values():
+            assert server.local or server.default_model, server.name
+
     def test_every_default_model_is_in_it(self) -> None:
         for server in SERVERS.values():
             for model in (server.default_model, server.small_model):

@@ -140,7 +140,7 @@ export class Panel {
     this.view = "answer";
     this.failure = "";
     this.wanted = null;
-    this.asked = turn === this.state?.receipt?.turn ? null : turn;
+    this.asked = turn;
     this.#draw();
     this.element.focus();
   }
@@ -172,6 +172,8 @@ export class Panel {
   #draw() {
     const { state } = this;
     if (!state) return;
+    // A link may ask for a turn before the last receipt is there: only now it proves the same.
+    if (this.asked === state.receipt?.turn) this.asked = null;
     const decision = this.#shown(state);
     this.next.setAttribute("aria-pressed", String(this.view === "next"));
     this.answer.setAttribute("aria-pressed", String(this.view === "answer"));
