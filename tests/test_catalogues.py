@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import shutil
 import subprocess
@@ -33,6 +34,22 @@ def test_the_catalogues_have_the_texts_of_the_code(tmp_path: Path) -> None:
     for name in ("django.po", "djangojs.po"):
         made = (tmp_path / CATALOGUES / name).read_text()
         assert (ROOT / CATALOGUES / name).read_text() == made, f"{name}: run `make words`"
+
+
+def test_no_text_stands_inside_an_f_string() -> None:
+    """`make words` doesn't find it there: it would stay English in every language."""
+    inside = {
+        f"{path.relative_to(ROOT)}:{call.lineno}"
+        for path in (ROOT / "chatsite").rglob("*.py")
+        for text in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(text, ast.JoinedStr)
+        for call in ast.walk(text)
+        if isinstance(call, ast.Call)
+        and isinstance(call.func, ast.Name)
+        and call.func.id in {"say", "say_count", "later"}
+        and isinstance(call.args[0], ast.Constant)
+    }
+    assert inside == set()
 
 
 @pytest.mark.parametrize("accepted", ["", "en-GB,en;q=0.9", "de-DE,de;q=0.8", "*", "\x00;;q=x"])

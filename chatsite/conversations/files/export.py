@@ -1,4 +1,7 @@
-"""Writes a conversation to a file and reads it back. `History` checks it; nothing is repaired."""
+"""Writes a conversation to a file and reads it back; also as Markdown or plain text for people.
+
+`History` checks a file; nothing is repaired.
+"""
 
 from __future__ import annotations
 

@@ -19,6 +19,7 @@ from chatsite.providers.http.error_events import find_status
 from chatsite.providers.http.refusals import is_of_a_time, is_too_long, refuses
 from chatsite.wording import later, say
 
+_TRY_AGAIN = later("Try again.")
 _KEEPS = later("What you wrote is kept.")
 _SAID = later("The part received is kept. Continue it, or try again.")
 _SOON = later("Try again in a moment.")
@@ -195,7 +196,7 @@ def malformed(detail: str, *, received: bool = True) -> ProviderError:
 
 
 def _broken(sentence: str, code: str, detail: str, received: bool) -> ProviderError:
-    kept = say(_SAID) if received else f"{say(_KEEPS)} {say('Try again.')}"
+    kept = say(_SAID) if received else f"{say(_KEEPS)} {say(_TRY_AGAIN)}"
     return ProviderError(f"{sentence} {kept}", code=code, retryable=True, detail=detail)
 
 

@@ -174,8 +174,8 @@ class TurnProgress:
         return {**self.receipt, **self.report()} if self.receipt is not None else None
 
     def report(self) -> dict[str, Any]:
-        """What the answer adds to its receipt. Numbers of the prompt are those of the last
-        request, the cost is that of all."""
+        """Give what the answer adds to its receipt. Token counts are those of the last request, the
+        cost is that of all."""
         usage = self.finished.usage if self.finished else None
         first = self.rounds[0].first_token_ms if self.rounds else None
         reported = _reported(usage or Usage()) | {
