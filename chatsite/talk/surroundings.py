@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from chatsite.channels.channel import OpenRoom
 from chatsite.conversations.owners import Owner
@@ -55,17 +55,21 @@ class EnteredRoom:
     `asking` is the number of the message that is being answered, `turn` its turn once that is
     known; `about` are the ids of who asked it and of whom it names; `stopped` is the one that was
     stopped before its answer was begun. `unsure`: a post may have arrived of which nothing is
-    known.
+    known. `room` is made once: the settings of turns are cached by it.
     """
 
     entry: RoomEntry
     row: TalkRoom
+    room: Room = field(init=False)
     one_to_one: bool = False
     asking: int = 0
     about: frozenset[str] = frozenset()
     turn: str = ""
     stopped: int = 0
     unsure: bool = False
+
+    def __post_init__(self) -> None:
+        self.room = Room(name=self.entry.name, settings=self.entry.settings)
 
     @property
     def owner(self) -> Owner:
@@ -74,10 +78,6 @@ class EnteredRoom:
     @property
     def conversation(self) -> str:
         return str(self.row.conversation)
-
-    @property
-    def room(self) -> Room:
-        return Room(name=self.entry.name, settings=self.entry.settings)
 
     def request(self) -> PageRequest:
         return PageRequest(

@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import pytest
 
 from chatsite.errors import BadSetting
+from chatsite.talk.models import TalkRoom
 from chatsite.talk.rooms_file import RoomEntry, RoomsFile, read_rooms_file
+from chatsite.talk.surroundings import EnteredRoom
 
 CANARY = "canary-of-the-talk-file"
 ENVIRONMENT = {"TALK_PASSWORD": CANARY, "EMPTY": " ", "LINES": "a\nb"}
@@ -106,3 +109,12 @@ def test_a_list_of_rooms_and_a_missing_file_are_refused_in_one_sentence(tmp_path
         read(tmp_path, [])
     with pytest.raises(BadSetting, match="can't be read: no such file"):
         read_rooms_file(tmp_path / "none.json", environment={})
+
+
+def test_all_questions_of_a_room_name_the_same_room() -> None:
+    """The settings of turns are cached by it."""
+    entered = EnteredRoom(
+        entry=RoomEntry(token="f5kq8zr2", name="Harbour works", agent="demo"),
+        row=TalkRoom(account_id=7, conversation=uuid4()),
+    )
+    assert entered.request().room is entered.request().room
