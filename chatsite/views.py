@@ -15,9 +15,13 @@ State = Literal["running", "complete", "stopped", "failed", "interrupted"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConversationView(Record):
-    """One conversation in a list or at the top of the page. Times are ISO 8601, UTC. `model` is the
-    one chosen for it in the page, as `provider:name`; "": the agent's own. `history` is what was
-    chosen of the policy and its settings, by the names of a link's parameters."""
+    """One conversation in a list or at the top of the page.
+
+    Times are ISO 8601, UTC; lists are ordered by `updated`, when the conversation was last used: a
+    turn began or ended, it was cleared, copied or imported. `model` is the one chosen for it in the
+    page, as `provider:name`; "": the agent's own. `history` is what was chosen of the policy and
+    its settings, by the names of a link's parameters.
+    """
 
     id: str
     agent: str
