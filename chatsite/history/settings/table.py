@@ -1,8 +1,8 @@
 """The table of the history settings: a row is all that there is to say of a setting.
 
 To add a setting, add a row and what it does. A policy, or what every policy does, reads its value
-from a field of the same name: `Terms` and `TriageTerms` in `history/policies/base.py`, `PathTerms`
-in `history/path/turn_verdicts.py`. Environment, links, templates, rooms, receipts, exported files,
+from a field of the same name: `Terms` in `history/policies/base.py`, `PathTerms` in
+`history/path/marks.py`. Environment, links, templates, rooms, receipts, exported files,
 panel and documents follow from the row.
 """
 

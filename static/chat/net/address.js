@@ -17,7 +17,8 @@ export const fileAddress = (id) => `${FILES}/${encodeURIComponent(id)}`;
 export const queryString = () => location.search.slice(1);
 
 /** History parameters belong to the page whose link had them, so links to others leave them out. */
-const HISTORY = ["historyPolicy", "historyLength", "historyTokens", "historySelector"];
+const historyNames = () =>
+  [...new URLSearchParams(location.search).keys()].filter((name) => name.startsWith("history"));
 
 /**
  * Shows in the page's own address whether the debug panel is open.
@@ -36,7 +37,7 @@ export function setDebug(open) {
  */
 export function linkWith(parameters) {
   const url = new URL(location.href);
-  for (const name of HISTORY) url.searchParams.delete(name);
+  for (const name of historyNames()) url.searchParams.delete(name);
   for (const [name, value] of Object.entries(parameters)) url.searchParams.set(name, value);
   return url.href;
 }
@@ -44,10 +45,7 @@ export function linkWith(parameters) {
 /** Removes every history parameter, so that the next source decides. */
 export const clearHistoryParameters = () => history.replaceState(history.state, "", linkWith({}));
 
-export const hasHistoryParameters = () => {
-  const parameters = new URLSearchParams(location.search);
-  return HISTORY.some((name) => parameters.has(name));
-};
+export const hasHistoryParameters = () => historyNames().length > 0;
 
 /**
  * The address of a conversation, or of a new chat with an agent; debug=true is kept.

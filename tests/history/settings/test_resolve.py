@@ -363,3 +363,8 @@ def test_the_names_of_url_parameters_and_variables() -> None:
     own = {row.environment[0] for row in ROWS.values()}
     assert len(set(ENVIRONMENT_NAMES)) == len(ENVIRONMENT_NAMES)
     assert set(ENVIRONMENT_NAMES) == aliases | beside | own
+
+
+def test_every_parameter_of_a_link_begins_with_history() -> None:
+    """By that the page leaves them out of links to other chats (`net/address.js`)."""
+    assert [name for name in URL_NAMES if not name.startswith("history")] == []

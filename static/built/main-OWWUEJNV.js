@@ -1,0 +1,1 @@
+import"./chunk-W5426UFB.js";

@@ -1,1 +1,0 @@
-import"./chunk-IGW7NKXU.js";
