@@ -142,7 +142,7 @@ def kill_check(server: Server) -> None:
     until = time.monotonic() + 60
     while time.monotonic() < until:
         for child in psutil.Process(server.process.pid).children(recursive=True):
-            if "imports.check" in " ".join(child.cmdline()):
+            if "imports.reader" in " ".join(child.cmdline()):
                 child.kill()
                 return
         time.sleep(0.01)
