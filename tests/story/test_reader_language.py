@@ -29,6 +29,7 @@ QUERIES = (
 )
 WORDS = "They talked about the tides at the old harbour, hour by hour. " * 6
 TIME = re.compile(r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d(:\d\d)?|\d+ ms")
+LATER = re.compile(r"\\n\\nUser: Go on\..*?(?=\\n\\nSummarise)")
 UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f-]{27}")
 
 
@@ -67,9 +68,10 @@ async def uploaded(ada: Person) -> str:
 
 
 def comparable(body: Any) -> str:
-    """A request without what differs from run to run: ids, and the times that are quoted."""
+    """A request without what differs from run to run: ids, the times that are quoted, and the turn
+    before the last summary, which is part of it only if the summary comes after that turn."""
     shown = {name: body.get(name) for name in ("messages", "tools", "model")}
-    return TIME.sub("TIME", UUID.sub("ID", str(shown)))
+    return LATER.sub("", TIME.sub("TIME", UUID.sub("ID", str(shown))))
 
 
 async def test_the_same_requests_are_made_for_readers_of_every_language(tmp_path: Path) -> None:
