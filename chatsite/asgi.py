@@ -78,9 +78,6 @@ async def start(state: dict[str, Any]) -> Site:
     # and every answer waits for as long (60 to 130 ms).
     gc.collect()
     gc.freeze()
-    # A turn makes some thousand objects, few of them in cycles: looked for every 700 new objects,
-    # as is usual, those took a fortieth of a turn's time.
-    gc.set_threshold(10_000, 10, 10)
     return site
 
 
