@@ -45,6 +45,8 @@ from tests.providers.endless import (
     tool,
 )
 
+pytestmark = pytest.mark.slow
+
 Pieces = Callable[[], Iterable[bytes]]
 Dialect = Callable[[Endless, float], OpenAIProvider | AnthropicProvider]
 X = HALF_A_MILLION

@@ -15,6 +15,8 @@ from tests.fakes.talk_server import BOT, PASSWORD, FakeTalk
 from tests.talk.harness import TOKEN, Running, entry
 from tests.turns.conftest import World
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def log(caplog: pytest.LogCaptureFixture) -> Iterator[pytest.LogCaptureFixture]:

@@ -20,6 +20,8 @@ from tests.person import Person
 from tests.running import Server
 from tests.web.browser_requests import ask_from_page
 
+pytestmark = pytest.mark.slow
+
 FORM = "application/x-www-form-urlencoded"
 PARTS = "multipart/form-data; boundary=B"
 SOCKET = (
