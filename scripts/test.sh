@@ -35,7 +35,8 @@ step() {
 status=0
 [ "${1-}" = "thorough" ] || sh scripts/test_js.sh || status=$?
 if [ "${1-}" = "quick" ]; then
-    HYPOTHESIS_PROFILE=quick "$py" -m pytest -n 2 --dist worksteal --ignore=tests/browser --ignore=tests/story \
+    # Three on two cores: a third of the time is waiting.
+    HYPOTHESIS_PROFILE=quick "$py" -m pytest -n 3 --dist worksteal --ignore=tests/browser --ignore=tests/story \
         -m "not browser and not engine and not slow and not thorough" || status=$?
     exit "$status"
 fi
