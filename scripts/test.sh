@@ -1,8 +1,9 @@
 #!/bin/sh
-# Runs the page's own unit tests, then the suite in three steps: the tests that only compute, then those with a
-# browser, on two processes each, neighbours together so that a file's tests share a server; then the real engine,
-# alone: beside anything else on two cores its threads wait for each other and it takes three times as long. Each step
-# collects the folders that hold its tests, since collecting takes seconds. With CI=true no test may be skipped.
+# Runs the page's own unit tests, then the suite in three steps: the tests that need no browser, on three processes,
+# since they wait for a third of their time; those with a browser, on two, a file's tests together since they share a
+# server; then the real engine, alone: beside anything else on two cores its threads wait for each other and it takes
+# three times as long. Each step collects the folders that hold its tests, since collecting takes seconds. With CI=true
+# no test may be skipped.
 #
 # A test that fails beside others runs once more, alone. One that passes then depends on the machine's load: the run
 # names it and goes on, since it says nothing about the change; a test that fails again ends its step.
@@ -58,7 +59,7 @@ if [ "${1-}" = "thorough" ]; then
     exit "$status"
 fi
 
-step -n 2 --dist worksteal --ignore=tests/browser -m "not browser and not engine and not thorough" || status=$?
+step -n 3 --dist worksteal --ignore=tests/browser -m "not browser and not engine and not thorough" || status=$?
 [ ! -x "$CHROMIUM" ] || step -n 2 --dist loadfile tests/browser -m "not engine and not thorough" || status=$?
 step tests/browser tests/providers tests/story -m "$engine" || status=$?
 exit "$status"
