@@ -22,7 +22,8 @@ PLAIN = [
     ("a" * 120_000 + "@", SLOW),
     (table(2_000, 2_000), SLOW),
     ("- a\n" * 10_001, MANY),
-    ("x" * 250_000, LONG),
+    ("x" * 1_000_000, LONG),
+    ("words " * 40_000, LONG),
 ]
 # Formatted somehow, and quickly; most of them were slow in some version of some parser.
 FORMATTED = [

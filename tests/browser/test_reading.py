@@ -85,7 +85,7 @@ def test_older_messages_come_as_one_scrolls_up_and_nothing_jumps(chat: Chat) -> 
 
 
 def test_a_message_far_up_stays_in_the_middle_of_the_window(chat: Chat) -> None:
-    path = stored(chat, 400)
+    path = stored(chat, 600)
     chat.open(f"{path}#message-7")
     row = chat.page.locator('article[data-seq="7"]')
     expect(row).to_be_in_viewport(ratio=1)
@@ -93,7 +93,7 @@ def test_a_message_far_up_stays_in_the_middle_of_the_window(chat: Chat) -> None:
     assert 200 < before < 700
     # Searching in the page finds what isn't drawn yet, and screen readers read it.
     assert chat.page.evaluate("getSelection().removeAllRanges() ?? window.find('Message 90.')")
-    far = chat.page.locator('article[data-seq="390"]').aria_snapshot()
+    far = chat.page.locator('article[data-seq="590"]').aria_snapshot()
     assert "one anchor" in far and "python" in far
 
 

@@ -54,22 +54,23 @@ def placeholders(values: Sequence[object]) -> str:
 
 def fetch(sql: str, *values: Any) -> list[tuple[Any, ...]]:
     """Run a SELECT: its rows, in the database's form."""
-    cursor = connections[DEFAULT_DB_ALIAS].cursor()
-    cursor.execute(sql, values)
-    rows: list[tuple[Any, ...]] = cursor.fetchall()
-    return rows
+    with connections[DEFAULT_DB_ALIAS].cursor() as cursor:
+        cursor.execute(sql, values)
+        rows: list[tuple[Any, ...]] = cursor.fetchall()
+        return rows
 
 
 def execute(sql: str, *values: Any) -> int:
     """Run an UPDATE: how many rows it changed."""
-    cursor = connections[DEFAULT_DB_ALIAS].cursor()
-    cursor.execute(sql, values)
-    return int(cursor.rowcount)
+    with connections[DEFAULT_DB_ALIAS].cursor() as cursor:
+        cursor.execute(sql, values)
+        return int(cursor.rowcount)
 
 
 def execute_many(sql: str, rows: Sequence[Sequence[Any]]) -> None:
     """Run the same INSERT or UPDATE once for each row of values."""
-    connections[DEFAULT_DB_ALIAS].cursor().executemany(sql, rows)
+    with connections[DEFAULT_DB_ALIAS].cursor() as cursor:
+        cursor.executemany(sql, rows)
 
 
 def for_update(table: str) -> str:

@@ -20,7 +20,7 @@ from chatsite.conversations.database.statements import (
     TURNS,
 )
 from chatsite.conversations.files import uploads
-from chatsite.conversations.files.uploads import characters_of, require_disk, require_words
+from chatsite.conversations.files.uploads import characters_of, require_words
 from chatsite.conversations.models import Conversation, Message, Turn
 from chatsite.conversations.owners import Owner
 from chatsite.conversations.ownership import free_or_owned
@@ -36,9 +36,6 @@ from chatsite.messages import Message as DomainMessage
 from chatsite.storage import writing
 from chatsite.wording import later, say
 
-# Adding up what somebody has stored takes longer the more that is. So the quota is looked at where
-# a conversation begins, for a longer message, and once in so many turns; a long answer looks, too.
-SHORT, QUOTA_TURNS = 1_000, 16
 RUNNING = later("An answer is still being written here. Your text is kept.")
 
 
@@ -76,10 +73,7 @@ def begin_turn(
     if user.reply_to is not None:
         _require_replied(row, user.reply_to)
     characters = characters_of(user)
-    if new or characters > SHORT or row.turns % QUOTA_TURNS == 0:
-        require_words(owner, characters)
-    else:
-        require_disk()
+    require_words(owner, characters)
     row.characters += characters
     turn = new_turn(row, client_id, now=timezone.now(), model=model)
     messages, answer_seq = _place_messages(row, turn, greeting, user, answer)
