@@ -1,9 +1,8 @@
 """Reads a template: checks the document in `template.json` and returns the Template.
 
+A wrong type is an error with its place in the file. Keys without effect are kept and reported:
 `manage.py check` and the agent's card name them, so that nobody believes that an agent looks
 something up, or follows its steps, because its template says so.
-
-Keys without effect are kept and reported; a wrong type is an error with its place in the file.
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""Writes the text of a file beside it while reading. Runs in the child process only."""
+"""Writes the text of a file beside it while reading, in the child process only; finds out in which
+encoding a text is."""
 
 from __future__ import annotations
 

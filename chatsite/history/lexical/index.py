@@ -1,9 +1,5 @@
 """The words of one conversation, ready for search: the index grows at its end, without rebuilds.
 
-Room is scarce: whoever fills it by score alone spends it on a few long answers, and finds less
-with 1,000 tokens than with 500. Filling a sack by likelihood a token is the order by score less
-the logarithm of the cost, because a score is about the logarithm of a likelihood.
-
 Each passage is stored with its own words. The words around it, which matter as much, are spread
 from there when a question is asked (`scoring`): stored, they would take thirteen times the room.
 """
@@ -65,7 +61,12 @@ FREE = 80
 
 
 def worth(score: float, cost: int) -> float:
-    """`score` less the price of `cost`, the tokens that the quote would take."""
+    """Reduce `score` by the price of `cost`, the tokens that the quote would take.
+
+    Room is scarce: whoever fills it by score alone spends it on a few long answers, and finds less
+    with 1,000 tokens than with 500. Filling a sack by likelihood a token is the order by score less
+    the logarithm of the cost, because a score is about the logarithm of a likelihood.
+    """
     return score - WEIGHT * log2(max(cost, FREE) / FREE)
 
 

@@ -1,6 +1,6 @@
 """Reads the text of an HTML mail, and which pictures it shows.
 
-Mail programs name these elements in the same way in all languages.
+Mail programs name the elements around a quote in the same way in all languages.
 """
 
 from __future__ import annotations
