@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any
+from typing import Any, cast
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 from uvicorn.protocols.utils import ClientDisconnected
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
+from websockets.exceptions import InvalidState
 from websockets.frames import Frame
 
 from chatsite.limits.limiter import Limiter, address_key
 from chatsite.limits.table import CONTROL_FRAMES
 from chatsite.web.server.connections import HeldConnections, held_connections
+from chatsite.web.server.deflate import DeflateFactory, ForgetfulDeflate
 
 # The slowest phone sends its headers in two packets.
 HEADERS_SECONDS = 15.0
@@ -153,6 +155,7 @@ class BoundedHttp(_WatchedProtocol, HttpToolsProtocol):
 
 # Parsed before a flood can be noticed: 700 pings of 6 bytes, which take 4 ms.
 PARSED_AT_ONCE = 4_096
+_EXTENSIONS = [DeflateFactory()]
 NOT_TEXT, TOO_MANY_FRAMES = 1007, 1008
 
 
@@ -165,11 +168,15 @@ class LingeringWebSocket(_WatchedProtocol, WebSocketsSansIOProtocol):
 
     One read of the socket can hold 40,000 frames. So the bytes are parsed in pieces, and none while
     the application has frames left to read.
+
+    The frames that are sent in one round of the event loop are one write.
     """
 
     def __init__(self, config: Any, server_state: Any, app_state: Any) -> None:
         super().__init__(config, server_state, app_state)
+        self.conn.available_extensions = _EXTENSIONS
         self._held = held_connections(server_state, config)
+        self._writing = False
         self._unparsed = bytearray()
         self._failed = False
         self._limiter: Limiter = self.app_state["site"].limiter
@@ -243,7 +250,27 @@ class LingeringWebSocket(_WatchedProtocol, WebSocketsSansIOProtocol):
         """Sends nothing after a close: an answer to what arrived before comes too late."""
         if self.handshake_complete and self.close_sent:
             raise ClientDisconnected
-        await super().send(message)
+        if message["type"] != "websocket.send" or not self.handshake_complete:
+            await super().send(message)
+            return
+        await self.writable.wait()
+        try:
+            self.conn.send_text(message["text"].encode())
+        except InvalidState:
+            raise ClientDisconnected from None
+        if not self._writing:
+            self._writing = True
+            self.loop.call_soon(self._write)
+
+    def _write(self) -> None:
+        self._writing = False
+        if not self.disconnected:
+            self.transport.write(b"".join(self.conn.data_to_send()))
+
+    def send_keepalive_ping(self) -> None:
+        for agreed in self.conn.extensions:
+            cast(ForgetfulDeflate, agreed).forget()
+        super().send_keepalive_ping()
 
     def handle_parser_exception(self) -> None:
         close = self.conn.close_sent
