@@ -11,9 +11,11 @@ class ConversationsConfig(AppConfig):
     def ready(self) -> None:
         # Models can't be imported before the apps are ready.
         from chatsite.conversations import models
+        from chatsite.conversations.database import owner_totals
         from chatsite.conversations.files import uploads
         from chatsite.conversations.search import word_index
 
         post_delete.connect(uploads.remove_bytes, sender=models.Upload)
         connection_created.connect(word_index.register)
         post_migrate.connect(word_index.create_index, sender=self)
+        post_migrate.connect(owner_totals.create_triggers, sender=self)

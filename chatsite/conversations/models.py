@@ -95,6 +95,18 @@ class Conversation(models.Model):
         return f"{self.agent} {self.id}"
 
 
+class OwnerTotal(models.Model):
+    """Stores how many `characters` the conversations of one `owner` have, by `Owner.key`; written
+    by triggers alone (`database.owner_totals`)."""
+
+    owner = models.CharField(max_length=80, primary_key=True)
+    characters = models.BigIntegerField()
+
+    def __str__(self) -> str:
+        """Leave the owner out: a guest's key is all that it takes to be them."""
+        return f"{self.characters} characters"
+
+
 class Clock(models.Model):
     """Stores, in one row, when a server last looked at its clock."""
 

@@ -12,6 +12,7 @@ from django.contrib.auth import get_user_model
 from django.utils import timezone
 
 from chatsite.conversations import lifecycle as maintenance
+from chatsite.conversations.files import uploads
 from chatsite.conversations.lifecycle import clear_conversation, delete_conversation
 from chatsite.conversations.owners import Owner
 from chatsite.errors import Refused
@@ -66,5 +67,6 @@ def test_what_was_purged_makes_room_again_and_what_is_only_cleared_does_not() ->
 def test_a_full_disk_takes_no_messages(monkeypatch: pytest.MonkeyPatch) -> None:
     usage = SimpleNamespace(free=KEPT_FREE - 1)
     monkeypatch.setattr(shutil, "disk_usage", lambda path: usage)
+    monkeypatch.setattr(uploads, "free_space", uploads.free_space.__wrapped__)
     with pytest.raises(Refused, match="disk is nearly full"):
         begin(new_id(), "Hello")

@@ -284,7 +284,7 @@ class TestTheIndex:
 
     def test_the_triggers_are_there_after_all_migrations(self) -> None:
         found = {name for (name,) in fetch("SELECT name FROM sqlite_master WHERE type = 'trigger'")}
-        assert found == {
+        assert {name for name in found if "_words_" in name} == {
             f"conversations_{table}_words_{when}"
             for table in ("conversation", "message")
             for when in ("changed", "removed")

@@ -76,12 +76,12 @@ def migrations(file: Path) -> list[str]:
 @pytest.mark.thorough
 def test_an_upgrade_that_fails_half_way_keeps_the_copy_of_its_beginning(folder: Path) -> None:
     later = (
-        "SELECT name FROM sqlite_master WHERE type = 'table'"
-        " AND (name LIKE '%s_mail%' OR name LIKE '%s_clock')"
+        "SELECT type, name FROM sqlite_master WHERE type IN ('trigger', 'table')"
+        " AND (name LIKE '%s_mail%' OR name LIKE '%s_clock' OR name LIKE '%s_ownertotal%')"
+        " ORDER BY type DESC"
     )
     with closing(sqlite3.connect(folder / DATABASE)) as database:
-        tables = [name for (name,) in database.execute(later)]
-    drop = [f"DROP TABLE {name}" for name in tables]
+        drop = [f"DROP {kind} {name}" for kind, name in database.execute(later)]
     # 0020 makes its tables, and 0021 fails.
     change(folder, BEFORE_MAIL, *drop, "CREATE TABLE new__conversations_mail (x)")
     for _ in range(3):

@@ -40,13 +40,6 @@ PATH_TOTALS = Columns(
     *("path_messages", "path_background"),
 )
 
-# ---- quotas ----------------------------------------------------------------------------------
-_CHARACTERS = f"SELECT COALESCE(SUM(characters), 0) FROM {CONVERSATIONS.table} WHERE "
-# Account.
-CHARACTERS_OF_ACCOUNT = f"{_CHARACTERS} user_id = %s"
-# Guest.
-CHARACTERS_OF_GUEST = f"{_CHARACTERS} user_id IS NULL AND guest = %s"
-
 # ---- another branch is shown -----------------------------------------------------------------
 # Conversation, false, and the seq above: id, parent, seq, and whether it isn't deleted. As ids of
 # the database: 100,000 take 0.1 s, and a second with Django's values.

@@ -6,9 +6,10 @@ A file is found through its owner, and no longer once its conversation is delete
 from __future__ import annotations
 
 import shutil
+import time
 import uuid
 from collections.abc import Sequence
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +19,7 @@ from django.db.models import Q, QuerySet, Sum
 from django.db.models.functions import Length
 from django.utils import timezone
 
-from chatsite.conversations.database.columns import fetch
-from chatsite.conversations.database.statements import CHARACTERS_OF_ACCOUNT, CHARACTERS_OF_GUEST
+from chatsite.conversations.database.owner_totals import total_of
 from chatsite.conversations.models import Conversation, FileReference, Upload
 from chatsite.conversations.models import Message as MessageRow
 from chatsite.conversations.owners import Owner
@@ -33,6 +33,7 @@ from chatsite.wording import later, say
 MILLION = 1_000_000
 # Anybody can make any number of guests.
 GUESTS_SHARE = 4
+DISK_SECONDS = 3
 
 
 def characters_of(message: Message) -> int:
@@ -49,9 +50,8 @@ def characters_of_texts(message: Message | MessageRow) -> int:
 
 def require_words(owner: Owner, characters: int) -> None:
     """Raise Refused where so many more characters exceed the owner's quota, or where the disk is
-    nearly full. Sums a column of the owner's conversations: 6 ms for 20,000 of them."""
-    free = shutil.disk_usage(settings.VAR_DIR).free
-    if free < KEPT_FREE:
+    nearly full."""
+    if free_space(int(time.monotonic() / DISK_SECONDS)) < KEPT_FREE:
         raise Refused(
             say(
                 "This server's disk is nearly full, so that it takes no messages now. Your text is "
@@ -60,10 +60,7 @@ def require_words(owner: Owner, characters: int) -> None:
             code="disk_full",
         )
     quota = settings.WORDS_QUOTA_MILLION * MILLION // (GUESTS_SHARE if owner.guest else 1)
-    if owner.user is not None:
-        ((used,),) = fetch(CHARACTERS_OF_ACCOUNT, owner.user)
-    else:
-        ((used,),) = fetch(CHARACTERS_OF_GUEST, owner.guest)
+    used = total_of(owner)
     if used + characters > quota:
         raise Refused(
             say(
@@ -75,6 +72,12 @@ def require_words(owner: Owner, characters: int) -> None:
             ),
             code="words_full",
         )
+
+
+@lru_cache(maxsize=1)
+def free_space(moment: int) -> int:
+    """Bytes, looked up once in each `moment` of DISK_SECONDS: a turn writes a few kilobytes."""
+    return shutil.disk_usage(settings.VAR_DIR).free
 
 
 GONE = later("This file isn't stored any more.")
