@@ -11,8 +11,8 @@ import json
 import uuid
 from collections import namedtuple
 from collections.abc import Callable, Iterable, Sequence
-from datetime import datetime
-from functools import cache, cached_property
+from datetime import UTC, datetime
+from functools import cache, cached_property, lru_cache
 from typing import Any, Generic, TypeVar
 
 from django.db import DEFAULT_DB_ALIAS, connections, models
@@ -54,23 +54,45 @@ def placeholders(values: Sequence[object]) -> str:
 
 def fetch(sql: str, *values: Any) -> list[tuple[Any, ...]]:
     """Run a SELECT: its rows, in the database's form."""
-    with connections[DEFAULT_DB_ALIAS].cursor() as cursor:
+    database, cursor, sql = _cursor_for(sql)
+    with database.wrap_database_errors:
         cursor.execute(sql, values)
         rows: list[tuple[Any, ...]] = cursor.fetchall()
-        return rows
+    return rows
 
 
 def execute(sql: str, *values: Any) -> int:
     """Run an UPDATE: how many rows it changed."""
-    with connections[DEFAULT_DB_ALIAS].cursor() as cursor:
+    database, cursor, sql = _cursor_for(sql)
+    with database.wrap_database_errors:
         cursor.execute(sql, values)
-        return int(cursor.rowcount)
+    return int(cursor.rowcount)
 
 
 def execute_many(sql: str, rows: Sequence[Sequence[Any]]) -> None:
     """Run the same INSERT or UPDATE once for each row of values."""
-    with connections[DEFAULT_DB_ALIAS].cursor() as cursor:
+    database, cursor, sql = _cursor_for(sql)
+    with database.wrap_database_errors:
         cursor.executemany(sql, rows)
+
+
+def _cursor_for(sql: str) -> tuple[Any, Any, str]:
+    """The connection, a cursor of the driver's own, and the statement in the driver's form.
+    Django's cursor, which takes as long for most statements as SQLite does, is for whoever
+    watches them."""
+    database = connections[DEFAULT_DB_ALIAS]
+    if database.queries_logged or database.execute_wrappers:
+        return database, database.cursor(), sql
+    database.ensure_connection()
+    database.validate_no_broken_transaction()
+    if database.vendor == "sqlite":
+        sql = _with_question_marks(sql)
+    return database, database.connection.cursor(), sql
+
+
+@lru_cache(maxsize=1_000)  # a statement with a list of values has a form for each length
+def _with_question_marks(sql: str) -> str:
+    return sql.replace("%s", "?")
 
 
 def for_update(table: str) -> str:
@@ -102,6 +124,11 @@ def to_json(value: object) -> Any:
 def _json(value: str, *others: object) -> Any:
     """Most lists are empty, and a path of 20 turns has 80 of them: those aren't parsed."""
     return [] if value == "[]" else json.loads(value)
+
+
+def _in_utc(value: datetime, *others: object) -> datetime:
+    """SQLite has times without a zone, all in UTC: Django looks that up for each."""
+    return value.replace(tzinfo=UTC)
 
 
 def new_row(model: type[M], **values: Any) -> M:
@@ -183,6 +210,8 @@ class Columns(Generic[M]):
             own = database.ops.get_db_converters(column) + field.get_db_converters(database)
             if isinstance(field, models.JSONField):
                 own = [_json]
+            elif isinstance(field, models.DateTimeField) and database.vendor == "sqlite":
+                own = [_in_utc]
             if own:
                 found.append((place, own, column))
         return found
