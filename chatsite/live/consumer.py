@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import replace
 from typing import Any
@@ -18,7 +18,7 @@ from chatsite.accounts.removal import Rights
 from chatsite.channels.channel import Reader
 from chatsite.conversations.owners import Owner
 from chatsite.errors import BadCommand, ChatsiteError, PromptTooLarge, TooMany
-from chatsite.events import Event, Preview, Refusal, Reply, TurnStarted
+from chatsite.events import Event, HistoryChosen, Preview, Refusal, Reply, TurnStarted
 from chatsite.limits.limiter import address_of
 from chatsite.live.commands import (
     Again,
@@ -67,6 +67,8 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
         self.owner: Owner | None = None
         self.leaving = ExitStack()
         self.following: asyncio.Task[None] | None = None
+        self.opened = ""
+        self.choice: Mapping[str, str] | None = None
         self.previewing: asyncio.Task[None] | None = None
         await self.accept()
         user, session = self.scope["user"], self.scope["session"]
@@ -190,7 +192,7 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
         client_id = str(command.client_id)
         if isinstance(command, Send):
             return await self.site.turns.send(
-                replace(request, history=command.history),
+                replace(request, history=self._known_choice(command)),
                 client_id=client_id,
                 text=command.text,
                 reply_to=str(command.reply_to) if command.reply_to else None,
@@ -214,6 +216,12 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
             once=isinstance(command, Again) and command.once,
         )
 
+    def _known_choice(self, command: Send) -> Mapping[str, str]:
+        """The choice that is kept with the conversation, as far as this page knows; before it has
+        begun, the page's own."""
+        same = self.opened == str(command.conversation)
+        return self.choice if same and self.choice is not None else command.history
+
     def _page_request(
         self, command: PageCommand, agent: str, *, model: str = "", reads: bool = False
     ) -> PageRequest:
@@ -233,10 +241,12 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
 
     async def _open(self, request: PageRequest) -> None:
         snapshot, reader = await self.site.snapshots.open(request)
+        self.opened = request.conversation
         if self.following is not None:
             self.following.cancel()
         await self._send_event(snapshot)
         self.model = snapshot.conversation.model if snapshot.conversation else ""
+        self.choice = snapshot.conversation.history if snapshot.conversation else None
         self.following = asyncio.create_task(self._follow(request, reader))
 
     async def _follow(self, request: PageRequest, reader: FeedReader) -> None:
@@ -245,7 +255,9 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
             while True:
                 event = await reader.read()
                 if isinstance(event, TurnStarted):
-                    self.model = event.conversation.model
+                    self.model, self.choice = event.conversation.model, event.conversation.history
+                elif isinstance(event, HistoryChosen):
+                    self.choice = event.history
                 await self._send_event(event)
         except ReaderLost:
             await self.close(TRY_AGAIN)

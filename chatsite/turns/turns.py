@@ -12,10 +12,10 @@ from typing import Literal
 from chatsite.conversations.owners import Owner
 from chatsite.conversations.path.queries import agent_of
 from chatsite.conversations.records import StartedTurn
-from chatsite.conversations.turn.begin import begin_turn
+from chatsite.conversations.turn.begin import AnotherChoice, begin_turn
 from chatsite.conversations.turn.end import end_interrupted
 from chatsite.conversations.turn.retry import begin_edit, begin_retry
-from chatsite.errors import BadCommand, TurnRunning
+from chatsite.errors import BadCommand, PromptTooLarge, TurnRunning
 from chatsite.events import TurnStarted
 from chatsite.messages import Message, Source
 from chatsite.turns.answer.checkpoints import CheckpointSaver
@@ -115,7 +115,7 @@ class Turns:
             user = await self._user_message(request, text, attachments, reply_to, written)
             return await self._store_message(context, client_id, user)
 
-        return await self._start(request, client_id, store)
+        return await self._start(request, client_id, store, knows_choice=True)
 
     async def edit(
         self,
@@ -205,7 +205,9 @@ class Turns:
             raise BadCommand(say("There is nothing to send: the message is empty.")) from None
         return user
 
-    async def _start(self, request: PageRequest, client_id: str, store: Store) -> TurnStarted:
+    async def _start(
+        self, request: PageRequest, client_id: str, store: Store, *, knows_choice: bool = False
+    ) -> TurnStarted:
         while (known := self.running.get(request.conversation)) is not None:
             await self._require_own(request.owner, request.conversation, known)
             if known.owner != request.owner.key and known.writer is None:
@@ -217,7 +219,7 @@ class Turns:
             return replace(await asyncio.shield(known.started), resent=True)
         running = self.running.admit(request.conversation, request.owner.key, client_id)
         try:
-            started = await self._begin(request, running, store)
+            started = await self._begin(request, running, store, knows_choice=knows_choice)
         except BaseException as error:
             self.running.forget(request.conversation, running)
             if not running.started.done():
@@ -235,10 +237,11 @@ class Turns:
         if running is None or running.owner != owner.key:
             await agent_of(owner=owner, conversation=conversation)
 
-    async def _begin(self, request: PageRequest, running: RunningTurn, store: Store) -> TurnStarted:
+    async def _begin(
+        self, request: PageRequest, running: RunningTurn, store: Store, *, knows_choice: bool
+    ) -> TurnStarted:
         await self.hooks.ready(request)
-        context = await self.drafts.context(request)
-        stored = await self._stored(context, store)
+        context, stored = await self._stored(request, store, knows_choice=knows_choice)
         event = _event_of(stored, running.client_id)
         if stored.resent:
             self.running.forget(request.conversation, running)
@@ -252,7 +255,24 @@ class Turns:
         running.task = asyncio.create_task(self._write(running.writer, running))
         return event
 
-    async def _stored(self, context: TurnContext, store: Store) -> StartedTurn:
+    async def _stored(
+        self, request: PageRequest, store: Store, *, knows_choice: bool
+    ) -> tuple[TurnContext, StartedTurn]:
+        """`knows_choice`: the request has the kept choice as its page knows it. Only where storage
+        finds another one is it read first, which is one more way to a thread and back."""
+        while True:
+            if knows_choice:
+                context = self.contexts.of(request)
+            else:
+                context = await self.drafts.context(request)
+            try:
+                return context, await self._stored_once(context, store)
+            except (AnotherChoice, PromptTooLarge) as error:
+                if isinstance(error, PromptTooLarge) and not knows_choice:
+                    raise
+                knows_choice = False
+
+    async def _stored_once(self, context: TurnContext, store: Store) -> StartedTurn:
         try:
             return await store(context)
         except TurnRunning:

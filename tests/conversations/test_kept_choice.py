@@ -10,6 +10,7 @@ from chatsite.conversations.lifecycle import (
     delete_conversation,
 )
 from chatsite.conversations.path.queries import kept_choice
+from chatsite.conversations.turn.begin import AnotherChoice
 from chatsite.errors import NotFound
 from tests.conversations.builders import ADA, BOB, begin, end, new_id, retry, row
 
@@ -24,7 +25,9 @@ def test_a_new_conversation_keeps_the_choice_of_its_first_message_alone() -> Non
     assert started.conversation.history == CHOICE
     assert kept_choice.here(owner=ADA, conversation=chat) == CHOICE
     end(started)
-    end(begin(chat, history={"historyPolicy": "all"}))
+    with pytest.raises(AnotherChoice):
+        begin(chat, history={"historyPolicy": "all"})
+    end(begin(chat, history=CHOICE))
     assert kept_choice.here(owner=ADA, conversation=chat) == CHOICE
 
 

@@ -10,7 +10,7 @@ from types import MappingProxyType
 from django.utils import timezone
 
 from chatsite.conversations.database.columns import key, new_row
-from chatsite.conversations.database.rows import conversation_view
+from chatsite.conversations.database.rows import choice_of, conversation_view
 from chatsite.conversations.database.statements import (
     CONVERSATION_TOTALS,
     CONVERSATIONS,
@@ -39,6 +39,10 @@ from chatsite.wording import later, say
 RUNNING = later("An answer is still being written here. Your text is kept.")
 
 
+class AnotherChoice(Exception):
+    """The conversation keeps another choice of the policy than its turn was prepared with."""
+
+
 @writing
 def begin_turn(
     *,
@@ -57,11 +61,11 @@ def begin_turn(
 
     The conversation is created with its first turn; `greeting` is stored before it where the path
     is empty. `answer` is the id of the coming answer; `model` is the page's choice, "" for the
-    agent's own; `history` is what was chosen of the policy before the chat began, stored with a new
-    conversation alone. The same transaction reads what `reach` needs, unless that is long. Raises
-    NotFound for another owner's conversation, BadCommand for another agent's, Refused where the
-    message replied to isn't on the path, a file is missing or the owner's quota is full,
-    TurnRunning while an answer is written.
+    agent's own; `history` is the choice of the policy that the turn was prepared with, stored with
+    a new conversation. The same transaction reads what `reach` needs, unless that is long. Raises
+    NotFound for another owner's conversation, BadCommand for another agent's, AnotherChoice,
+    Refused where the message replied to isn't on the path, a file is missing or the owner's quota
+    is full, TurnRunning while an answer is written.
     """
     row = _conversation_for_turn(owner, conversation, agent, user)
     new = row._state.adding
@@ -70,6 +74,8 @@ def begin_turn(
     known = known_turn(row, client_id)
     if known is not None:
         return resent_turn(row, known)
+    if choice_of(row) != history:
+        raise AnotherChoice
     if user.reply_to is not None:
         _require_replied(row, user.reply_to)
     characters = characters_of(user)

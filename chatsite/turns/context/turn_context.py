@@ -44,9 +44,9 @@ class PageRequest:
     `query` is the page's query string; `url_allowed`: its history settings may apply. `model` is
     the one chosen in the page, as `provider:name`, "" for the agent's own; `staff` may choose
     models that others may not. `history` is what was chosen in the page of the policy and its
-    settings: `Drafts.context` puts the choice kept with a conversation that has begun there, or
-    `once`, which is chosen for one answer alone and comes before the link, too. `room` is the Talk
-    room that the conversation is held in.
+    settings, as the page knows it; `Drafts.context` puts the choice kept with a conversation that
+    has begun there, or `once`, which is chosen for one answer alone and comes before the link, too.
+    `room` is the Talk room that the conversation is held in.
     """
 
     owner: Owner
