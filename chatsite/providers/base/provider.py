@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Literal, Protocol
 
 from chatsite.kv_cache.books import CacheUse
 from chatsite.messages import Basis, Message, TokenCount
 from chatsite.providers.base.files import NO_FILES, Files
-from chatsite.wording import say, say_count
+from chatsite.wording import TRANSLATE, say, say_count
 
 # ---- a model: its window, what it takes, and what its tokens cost ---------------------------
 # What a model may take besides text. "pdf": as a file of its own, pages and all.
@@ -286,8 +287,14 @@ def not_sent(names: Sequence[str], one: str, many: str, **values: object) -> tup
     names."""
     if not names:
         return ()
+    language = TRANSLATE.get().language()
+    return (_not_sent(tuple(names), one, many, language, **values),)
+
+
+@lru_cache(maxsize=256)  # every turn and preview of an agent asks for the same, twice
+def _not_sent(names: Sequence[str], one: str, many: str, language: str, **values: object) -> str:
     shown = [_IN_TEMPLATES.get(name, name) for name in names]
     every = shown[0]
     if len(shown) > 1:
         every = say("{first} and {second}", first=", ".join(shown[:-1]), second=shown[-1])
-    return (say_count(one, many, len(shown), names=every, **values),)
+    return say_count(one, many, len(shown), names=every, **values)

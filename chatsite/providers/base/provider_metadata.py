@@ -18,6 +18,8 @@ from chatsite.providers.base.received import PART, Allowance, repair_json, size_
 _FIELDS = ("reasoning_content", "reasoning")
 # Fields of a block that arrive in pieces; of other fields the last value counts.
 _GROWING = ("text", "summary")
+# What `MetadataCollector.to_json` writes.
+_SHAPES = {"model": str, "reasoning_details": list, "calls": dict} | dict.fromkeys(_FIELDS, str)
 # What Google documents for calls that Gemini didn't make; without a signature it refuses a request:
 # https://ai.google.dev/gemini-api/docs/thought-signatures
 _NOT_SIGNED = {"google": {"thought_signature": "skip_thought_signature_validator"}}
@@ -103,6 +105,8 @@ def returned_fields(message: Message, *, server: str, model: str, in_round: bool
     Signed parts are sent only to the model that signed them. `in_round`: the message belongs to a
     turn with tools; DeepSeek refuses such a request without reasoning, which may be empty.
     """
+    if not (message.metadata or message.calls or in_round):
+        return {}  # nearly every answer
     kept = _known(_own(message.metadata, server))
     if kept.pop("model", None) != model:
         kept.pop("reasoning_details", None)
@@ -132,9 +136,10 @@ def stored_reasoning(metadata: str) -> list[str]:
 
 
 def _known(kept: Mapping[str, Any]) -> dict[str, Any]:
-    """Only what `MetadataCollector.to_json` writes: it becomes a part of the message."""
-    shapes = {"model": str, "reasoning_details": list, "calls": dict} | dict.fromkeys(_FIELDS, str)
-    return {name: kept[name] for name, shape in shapes.items() if isinstance(kept.get(name), shape)}
+    """Only what was written here: it becomes a part of the message."""
+    return {
+        name: kept[name] for name, shape in _SHAPES.items() if isinstance(kept.get(name), shape)
+    }
 
 
 def _own(metadata: str, server: str) -> dict[str, Any]:

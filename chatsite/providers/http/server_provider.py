@@ -99,9 +99,10 @@ class ServerProvider(Generic[Client]):
 
     async def open(self) -> Client:
         """Return the client. It is made once, in a thread: loading an SDK takes a second."""
-        async with self._loading:
-            if self._client is None:
-                self._client = await asyncio.to_thread(self._make)
+        if self._client is None:
+            async with self._loading:
+                if self._client is None:
+                    self._client = await asyncio.to_thread(self._make)
         return self._client
 
     async def warm(self) -> None:
