@@ -6,6 +6,7 @@ conversation's characters or its owner is in a dozen places; these triggers miss
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from django.db import connection
@@ -41,19 +42,22 @@ def create_triggers(**_: Any) -> None:
         cursor.execute(_FILL)
 
 
-def _triggers() -> tuple[str, ...]:
-    return (
-        f"CREATE TRIGGER IF NOT EXISTS {_name('added')} AFTER INSERT ON {_CONVERSATIONS} BEGIN {_ADD} END",
-        f"CREATE TRIGGER IF NOT EXISTS {_name('changed')} AFTER UPDATE OF characters, user_id, guest "
-        f"ON {_CONVERSATIONS} WHEN old.characters <> new.characters "
-        f"OR old.user_id IS NOT new.user_id OR old.guest <> new.guest BEGIN {_TAKE} {_ADD} END",
-        f"CREATE TRIGGER IF NOT EXISTS {_name('removed')} AFTER DELETE ON {_CONVERSATIONS} BEGIN {_TAKE} "
-        f"DELETE FROM {_TOTALS} WHERE owner = {_key('old.')} AND characters = 0; END",
+def _triggers() -> Iterator[str]:
+    changed = (
+        "old.characters <> new.characters OR old.user_id IS NOT new.user_id "
+        "OR old.guest <> new.guest"
     )
-
-
-def _name(what: str) -> str:
-    return f"{_TOTALS}_{what}"
+    forget = f"DELETE FROM {_TOTALS} WHERE owner = {_key('old.')} AND characters = 0;"
+    for name, when, work in (
+        ("added", f"INSERT ON {_CONVERSATIONS}", _ADD),
+        (
+            "changed",
+            f"UPDATE OF characters, user_id, guest ON {_CONVERSATIONS} WHEN {changed}",
+            f"{_TAKE} {_ADD}",
+        ),
+        ("removed", f"DELETE ON {_CONVERSATIONS}", f"{_TAKE} {forget}"),
+    ):
+        yield f"CREATE TRIGGER IF NOT EXISTS {_TOTALS}_{name} AFTER {when} BEGIN {work} END"
 
 
 def _key(row: str) -> str:
