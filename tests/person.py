@@ -30,11 +30,13 @@ def kind_of(cookie: str) -> Kind:
 
 class Person:
     """One session. `async with Person(url) as ada:`, then `ada.page()` opens sockets. `address` is
-    one of this machine's own (127.0.0.0/8) to come from, for a server that counts by address."""
+    one of this machine's own (127.0.0.0/8) to come from, for a server that counts by address.
+    `compress` is aiohttp's for sockets: 15 offers compression as a browser does."""
 
-    def __init__(self, url: str, *, address: str = "") -> None:
+    def __init__(self, url: str, *, address: str = "", compress: int = 0) -> None:
         self.url = url
         self.address = address
+        self.compress = compress
 
     async def __aenter__(self) -> Person:
         self.http = aiohttp.ClientSession(
@@ -118,7 +120,9 @@ class Person:
 
     async def page(self, conversation: str | None = None, **options: str) -> Page:
         """Open a conversation (a new one without an id) as a page does."""
-        socket = await self.http.ws_connect(f"{self.url}/ws", headers={"Origin": self.url})
+        socket = await self.http.ws_connect(
+            f"{self.url}/ws", headers={"Origin": self.url}, compress=self.compress
+        )
         page = Page(socket, conversation or str(uuid.uuid4()), **options)
         page.snapshot = await page.open()
         return page

@@ -27,6 +27,7 @@ from tests.bench import (
     listing,
     long_talks,
     memory,
+    owners,
     pages,
     ranking,
     reading,
@@ -34,7 +35,7 @@ from tests.bench import (
     relay,
     searching,
     starts,
-    versions,
+    wire,
 )
 from tests.bench.dialogues import SOURCES
 from tests.bench.figures import Options, Row, machine, summary
@@ -46,10 +47,12 @@ BENCHES: Mapping[str, Bench] = {
     "decisions": decisions.run,
     "first_token": first_token.run,
     "relay": relay.run,
-    "crowd": crowd.run,
+    "owners": owners.run,
+    "wire": wire.run,
     "starts": starts.run,
-    "long_talks": long_talks.run,
     "pages": pages.run,
+    "crowd": crowd.run,
+    "long_talks": long_talks.run,
     "arrival": arrival.run,
     "reading": reading.run,
     "memory": memory.run,
@@ -61,13 +64,19 @@ BENCHES: Mapping[str, Bench] = {
     "ranking": ranking.run,
     "sent": as_sent.run,
     "served": at_server.run,
-    "versions": versions.run,
 }
+# What decides on a change of speed: every side in one run.
+VERSIONS = ("relay", "owners", "first_token", "wire", "starts", "pages")
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.bench", description=__doc__)
-    parser.add_argument("names", nargs="*", metavar="name", help=", ".join(BENCHES))
+    parser.add_argument(
+        "names",
+        nargs="*",
+        metavar="name",
+        help=", ".join(BENCHES) + f"; versions: {', '.join(VERSIONS)}",
+    )
     parser.add_argument("--quick", action="store_true", help="fewer repetitions")
     for name, source in SOURCES.items():
         parser.add_argument(
@@ -80,19 +89,30 @@ def main() -> int:
     parser.add_argument(
         "--before",
         type=Path,
-        help="a checkout of another version, measured beside this one by `versions` and `ranking`",
+        help="a checkout of another version, measured beside this one",
+    )
+    parser.add_argument(
+        "--chainlit",
+        type=Path,
+        metavar="PYTHON",
+        help="an interpreter that has Chainlit 2 and openai, to measure Chainlit, too",
     )
     arguments = parser.parse_args()
-    unknown = set(arguments.names) - set(BENCHES)
+    names = [
+        one for name in arguments.names for one in (VERSIONS if name == "versions" else (name,))
+    ]
+    unknown = set(names) - set(BENCHES)
     if unknown:
         parser.error(f"no such bench: {', '.join(sorted(unknown))}. There are {', '.join(BENCHES)}")
     raise_open_files()
     files = {name: path for name in SOURCES if (path := getattr(arguments, name))}
-    options = Options(quick=arguments.quick, data=files, before=arguments.before)
+    options = Options(
+        quick=arguments.quick, data=files, before=arguments.before, chainlit=arguments.chainlit
+    )
     print(f"{machine()}{'; quick' if options.quick else ''}")
     rows: list[Row] = []
     broken = False
-    for name in arguments.names or BENCHES:
+    for name in names or BENCHES:
         print(f"\n## {name}\n", flush=True)
         began = time.monotonic()
         try:

@@ -16,6 +16,8 @@ import aiohttp
 from tests.person import Page, Person
 
 PATIENCE = 120.0
+# With this aiohttp offers what Chromium does: `permessage-deflate; client_max_window_bits`.
+DEFLATE = 15
 _STAMP = re.compile(r"@(\d+)")
 
 
@@ -93,7 +95,7 @@ def page_asker(page: Page) -> Ask:
         if whole.startswith(text):  # the stored message holds the rest
             pieces += [(ended, whole[len(text) :])] if whole != text else []
             text = whole
-        return _timed_answer(sent_at, pieces, text)
+        return timed_answer(sent_at, pieces, text)
 
     return ask
 
@@ -105,7 +107,7 @@ def relay_asker(socket: aiohttp.ClientWebSocketResponse) -> Ask:
         pieces = []
         while "delta" in (event := json.loads((await socket.receive()).data)):
             pieces.append((time.monotonic(), event["delta"]))
-        return _timed_answer(sent_at, pieces)
+        return timed_answer(sent_at, pieces)
 
     return ask
 
@@ -125,12 +127,12 @@ def provider_asker(session: aiohttp.ClientSession, provider: str) -> Ask:
                     choice = json.loads(line[6:])["choices"][0]
                     if choice["delta"].get("content"):
                         pieces.append((time.monotonic(), choice["delta"]["content"]))
-        return _timed_answer(sent_at, pieces)
+        return timed_answer(sent_at, pieces)
 
     return ask
 
 
-def _timed_answer(
+def timed_answer(
     sent_at: float, pieces: list[tuple[float, str]], text: str | None = None
 ) -> TimedAnswer:
     whole = "".join(piece for _, piece in pieces) if text is None else text
@@ -138,26 +140,37 @@ def _timed_answer(
 
 
 @asynccontextmanager
-async def people_at(url: str, users: int, *, each: int = 1) -> AsyncIterator[list[Page]]:
+async def people_at(
+    url: str, users: int, *, each: int = 1, deflate: bool = True
+) -> AsyncIterator[list[Page]]:
     """Yields the pages of `users` guests, each with a session and `each` pages of their own."""
     async with AsyncExitStack() as stack:
-        people = [await stack.enter_async_context(Person(url)) for _ in range(users)]
-        yield [await person.page() for person in people for _ in range(each)]
+        offer = DEFLATE * deflate
+        people = await asyncio.gather(
+            *(stack.enter_async_context(Person(url, compress=offer)) for _ in range(users))
+        )
+        yield await asyncio.gather(*(person.page() for person in people for _ in range(each)))
 
 
 @asynccontextmanager
 async def relay_sockets(
-    url: str, count: int
+    url: str, count: int, *, deflate: bool = True
 ) -> AsyncIterator[list[aiohttp.ClientWebSocketResponse]]:
     async with unlimited_session() as session:
-        yield [await session.ws_connect(url) for _ in range(count)]
+        yield [await session.ws_connect(url, compress=DEFLATE * deflate) for _ in range(count)]
+
+
+@asynccontextmanager
+async def relay_people(url: str, count: int, *, deflate: bool = True) -> AsyncIterator[list[Ask]]:
+    async with relay_sockets(f"{url}/ws", count, deflate=deflate) as sockets:
+        yield [relay_asker(socket) for socket in sockets]
 
 
 def unlimited_session() -> aiohttp.ClientSession:
     return aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0))
 
 
-async def all_ask(asks: list[Ask], prompt: str, *, seconds: float) -> list[TimedAnswer]:
+async def all_ask(asks: Sequence[Ask], prompt: str, *, seconds: float) -> list[TimedAnswer]:
     """Everybody asks once; the starts are spread evenly over `seconds`."""
 
     async def later(number: int, ask: Ask) -> TimedAnswer:

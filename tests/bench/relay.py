@@ -1,159 +1,97 @@
-"""Server CPU for each relayed token, against the bare relay, and the number of lost tokens."""
+"""Server CPU of a turn and of each relayed token, side by side, and the number of lost tokens."""
 
 from __future__ import annotations
 
-import statistics
-from dataclasses import dataclass
+import asyncio
+from collections import defaultdict
+from collections.abc import Sequence
 
-from tests.bench.figures import Options, Row, ratios, spread, table
-from tests.bench.people import (
-    Ask,
-    TimedAnswer,
-    all_ask,
-    page_asker,
-    people_at,
-    question,
-    relay_asker,
-    relay_sockets,
-)
-from tests.bench.processes import (
-    application,
-    bare_relay,
-    cpu_seconds,
-    fake_provider,
-    server_pid,
-)
+from tests.bench.figures import Options, Row, verdict
+from tests.bench.people import Ask, TimedAnswer, all_ask, question
+from tests.bench.processes import cpu_seconds, fake_provider
+from tests.bench.sides import BEFORE, CHAINLIT, NOW, RELAY, Side, compared, sides, turned
 
 USERS = 50
 TOKENS = 200
-# The highest ratio for a relayed token, and milliseconds of CPU for a turn of one token.
-RATIO = 1.35
-TURN = 6.0
+# Turns that everybody takes without a pause.
+TURNS = 6
+# The highest ratios: of a turn with one token to the version before, of a relayed token with its
+# turn to the bare relay.
+TURN, TOKEN = 0.55, 1.2
 
-
-@dataclass(frozen=True, slots=True)
-class Pass:
-    """One pass through one server: microseconds of its CPU for a token, and the answers."""
-
-    micros: float
-    answers: list[TimedAnswer]
-
-    @property
-    def frames(self) -> float:
-        return statistics.mean(len(answer.pieces) for answer in self.answers)
-
-    def wrong(self, tokens: int) -> int:
-        """Tokens lost or doubled, summed over the answers."""
-        return sum(answer.wrong(tokens) for answer in self.answers)
+Found = dict[str, list[float]]
 
 
 async def run(options: Options) -> list[Row]:
-    times = options.times(9, 3)
     print(
-        f"{USERS} users x {TOKENS} tokens at 50 a second, starts spread over one second; the two\n"
-        "servers take turns. CPU of the server process and its children, without the provider's\n"
-        "and the clients'. The application's includes beginning, deciding, storing and ending.\n"
+        f"Turns: {USERS} people take {TURNS} each with an answer of one token, without a pause.\n"
+        f"Tokens: {USERS} people get {TOKENS} each at 50 a second, starts spread over one second;\n"
+        "the CPU includes the turn's. Clients offer compression as Chromium does, or don't (plain)."
+        "\nCPU is the server process's and its children's, without the provider's and clients'.\n"
     )
-    with (
-        fake_provider() as provider,
-        bare_relay(provider) as (url, relay_pid),
-        application(provider) as server,
-    ):
-        pid = server_pid(server)
-        await _through_relay(url, relay_pid, 5)  # opens connections and fills caches
-        await _through_application(server.url, pid, 5)
-        theirs, ours, their_turns, turns = [], [], [], []
-        for _ in range(times):
-            theirs.append(await _through_relay(url, relay_pid, TOKENS))
-            ours.append(await _through_application(server.url, pid, TOKENS))
-            their_turns.append(await _through_relay(url, relay_pid, 1))
-            turns.append(await _through_application(server.url, pid, 1))
-    _tables(theirs, ours, turns)
-    return [*_rows(theirs, ours, turns), _turn_row(their_turns, turns)]
+    found: dict[str, Found] = {what: defaultdict(list) for what in ("turn", "token", "plain")}
+    wrong: dict[str, int] = defaultdict(int)
+    with fake_provider() as provider:
+        async with sides(options, provider) as all_sides:
+            for number in range(options.times(7, 3)):
+                for side in turned(all_sides, number):
+                    found["turn"][side.name].append(await _turns(side, wrong))
+            for what, passes in (("token", options.times(7, 1)), ("plain", options.times(3, 1))):
+                for number in range(passes):
+                    for side in turned(all_sides, number):
+                        if what == "token" or side.name != CHAINLIT:
+                            found[what][side.name].append(await _tokens(side, what, wrong))
+    return _rows(found, wrong)
 
 
-async def _through_relay(url: str, pid: int, tokens: int) -> Pass:
-    async with relay_sockets(url, USERS) as sockets:
-        return await _pass([relay_asker(socket) for socket in sockets], pid, tokens)
+async def _turns(side: Side, wrong: dict[str, int]) -> float:
+    """Milliseconds of CPU a turn."""
+
+    async def many(ask: Ask) -> list[TimedAnswer]:
+        return [await ask(question(tokens=1, rate=0, first=0.0)) for _ in range(TURNS)]
+
+    async with side.people(USERS) as asks:
+        before = cpu_seconds(side.pid)
+        answers = await asyncio.gather(*map(many, asks))
+        used = cpu_seconds(side.pid) - before
+    wrong[side.name] += _wrong([one for person in answers for one in person], 1)
+    return used * 1e3 / (USERS * TURNS)
 
 
-async def _through_application(url: str, pid: int, tokens: int) -> Pass:
-    """Each question begins the conversation of another guest."""
-    async with people_at(url, USERS) as pages:
-        return await _pass([page_asker(page) for page in pages], pid, tokens)
+async def _tokens(side: Side, what: str, wrong: dict[str, int]) -> float:
+    """Microseconds of CPU a token."""
+    async with side.people(USERS, deflate=what != "plain") as asks:
+        before = cpu_seconds(side.pid)
+        answers = await all_ask(asks, question(tokens=TOKENS), seconds=1.0)
+        used = cpu_seconds(side.pid) - before
+    wrong[side.name] += _wrong(answers, TOKENS)
+    return used * 1e6 / (USERS * TOKENS)
 
 
-async def _pass(asks: list[Ask], pid: int, tokens: int) -> Pass:
-    before = cpu_seconds(pid)
-    answers = await all_ask(asks, question(tokens=tokens), seconds=1.0)
-    used = cpu_seconds(pid) - before
-    return Pass(used * 1e6 / (len(asks) * tokens), answers)
+def _wrong(answers: Sequence[TimedAnswer], tokens: int) -> int:
+    return sum(one.wrong(tokens) for one in answers)
 
 
-def _tables(theirs: list[Pass], ours: list[Pass], short: list[Pass]) -> None:
-    head = (
-        "server",
-        "passes",
-        "CPU a token, us: median (min to max)",
-        "frames an answer",
-        "tokens lost or doubled",
-    )
-    sides = (("bare relay", theirs, TOKENS), ("application", ours, TOKENS))
-    lines = [
-        [
-            name,
-            str(len(passes)),
-            spread([one.micros for one in passes]),
-            f"{statistics.median(one.frames for one in passes):.0f}",
-            str(sum(one.wrong(tokens) for one in passes)),
+def _rows(found: dict[str, Found], wrong: dict[str, int]) -> list[Row]:
+    turn = f"server CPU a turn with one token, {USERS} people without a pause"
+    token = f"server CPU a relayed token with its turn, {USERS} users"
+    further = {
+        name: [
+            (token * TOKENS - turn * 1e3) / (TOKENS - 1)
+            for token, turn in zip(tokens, found["turn"][name], strict=False)
         ]
-        for name, passes, tokens in sides
-    ]
-    print(table(head, lines))
-    fixed = [one.micros / 1000 for one in short]
-    marginal = [
-        (long.micros * TOKENS - brief.micros) / (TOKENS - 1)
-        for long, brief in zip(ours, short, strict=True)
-    ]
-    print(
-        f"\nOf the application's: a whole turn with an answer of one token {spread(fixed)} ms,\n"
-        f"every further token {spread(marginal)} us."
-    )
-
-
-def _rows(theirs: list[Pass], ours: list[Pass], short: list[Pass]) -> list[Row]:
-    mine = [one.micros for one in ours]
-    base = [one.micros for one in theirs]
-    found = ratios(mine, base)
-    wrong = sum(one.wrong(TOKENS) for one in ours) + sum(one.wrong(1) for one in short)
+        for name, tokens in found["token"].items()
+    }
+    lost = {name: str(number) for name, number in wrong.items() if name != NOW}
     return [
-        Row(
-            what=f"server CPU a relayed token, {USERS} users",
-            baseline=f"{spread(base, digits=0)} us",
-            ours=f"{spread(mine, digits=0)} us",
-            ratio=spread(found, digits=2),
-            target=f"ratio at most {RATIO}: {_verdict(statistics.median(found) <= RATIO)}",
-        ),
+        compared(turn, found["turn"], unit="ms", digits=2, against=BEFORE, most=TURN),
+        compared(token, found["token"], unit="us", against=RELAY, most=TOKEN),
+        compared(f"{token}, plain", found["plain"], unit="us", against=RELAY, most=TOKEN),
+        compared("server CPU a further token", further, unit="us", against=RELAY),
         Row(
             what="tokens lost or doubled",
-            baseline=str(sum(one.wrong(TOKENS) for one in theirs)),
-            ours=str(wrong),
-            target="0",
+            baseline="; ".join(f"{name} {number}" for name, number in lost.items()),
+            ours=str(wrong[NOW]),
+            target=verdict("0", wrong[NOW] == 0),
         ),
     ]
-
-
-def _turn_row(theirs: list[Pass], ours: list[Pass]) -> Row:
-    mine = [one.micros / 1000 for one in ours]
-    base = [one.micros / 1000 for one in theirs]
-    return Row(
-        what=f"server CPU a turn with an answer of one token, {USERS} users",
-        baseline=f"{spread(base)} ms",
-        ours=f"{spread(mine)} ms",
-        ratio=spread(ratios(mine, base)),
-        target=f"at most {TURN:.0f} ms: {_verdict(statistics.median(mine) <= TURN)}",
-    )
-
-
-def _verdict(holds: bool) -> str:
-    return "holds" if holds else "MISSED"

@@ -77,13 +77,12 @@ def main() -> None:
     listener = socket.socket()
     listener.bind(("127.0.0.1", 0))
     listener.listen(1024)
-    # The flags of `manage.py serve`.
+    # The flags of `manage.py serve`; it compresses for who offers it, as uvicorn does unasked.
     config = uvicorn.Config(
         app,
         lifespan="on",
         ws="websockets-sansio",
         ws_max_size=64 * 1024,
-        ws_per_message_deflate=False,
         access_log=False,
         log_level="warning",
     )

@@ -11,14 +11,14 @@ from collections.abc import Iterator
 class SlowLine:
     """Forwards connections to a local port and delays both directions by half a round trip.
 
-    `received` counts the bytes that the browser got, headers included. Opening a connection isn't
-    delayed: only what is sent over it.
+    `received` counts the bytes that the browser got, headers included, `sent` those that it sent.
+    Opening a connection isn't delayed: only what is sent over it.
     """
 
     def __init__(self, port: int, *, round_trip: float) -> None:
         self.target = port
         self.one_way = round_trip / 2
-        self.received = 0
+        self.received = self.sent = 0
         self.port = 0
 
     async def serve(self) -> asyncio.Server:
@@ -30,8 +30,8 @@ class SlowLine:
         up_reader, up_writer = await asyncio.open_connection("127.0.0.1", self.target)
         try:
             await asyncio.gather(
-                self._pipe(reader, up_writer, count=False),
-                self._pipe(up_reader, writer, count=True),
+                self._pipe(reader, up_writer, answers=False),
+                self._pipe(up_reader, writer, answers=True),
             )
         except (OSError, asyncio.CancelledError):  # one side has hung up, or the line ends
             pass
@@ -40,7 +40,7 @@ class SlowLine:
                 one.close()
 
     async def _pipe(
-        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, *, count: bool
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, *, answers: bool
     ) -> None:
         """Everything arrives `one_way` seconds after it was sent, at any rate."""
         loop = asyncio.get_running_loop()
@@ -60,8 +60,10 @@ class SlowLine:
             data = b"-"
             while data:
                 data = await reader.read(64 * 1024)
-                if count:
+                if answers:
                     self.received += len(data)
+                else:
+                    self.sent += len(data)
                 under_way.put_nowait((loop.time() + self.one_way, data))
             await delivering
         finally:
