@@ -6,13 +6,12 @@ import asyncio
 import sqlite3
 import statistics
 import time
-from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager, closing
+from contextlib import AsyncExitStack, closing
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from tests.bench.figures import Options, Row, percentile, ratios, spread, verdict
-from tests.bench.people import Ask, page_asker, question
+from tests.bench.people import DEFLATE, page_asker, question
 from tests.bench.processes import cpu_seconds, fake_provider
 from tests.bench.sides import BEFORE, CHAINLIT, NOW, RELAY, Side, sides, turned
 from tests.person import Person
@@ -23,6 +22,9 @@ TURNS, CHANGES, FIRST = 25, 4, 20
 # The highest ratio of the CPU.
 MOST = 1.05
 INDEXED_SECONDS = 120.0
+
+# A person, and the conversation that the turns are taken in.
+Owner = tuple[Person, str]
 
 
 @dataclass(slots=True)
@@ -38,43 +40,45 @@ async def run(options: Options) -> list[Row]:
         f"Two people of one server, of whom one has {FEW} conversations and one {MANY:,} with two\n"
         f"messages each. They take {TURNS} turns with one token in turns, {CHANGES} times a pass.\n"
     )
-    found: dict[str, dict[int, Times]] = {}
     with fake_provider() as provider:
         async with (
             sides(options, provider, without=(RELAY, CHAINLIT)) as versions,
             AsyncExitStack() as stack,
         ):
-            people: dict[str, dict[int, Ask]] = {}
-            for side in versions:
-                people[side.name] = {
-                    count: await stack.enter_async_context(_owner(side, count))
-                    for count in (FEW, MANY)
-                }
-                found[side.name] = {FEW: Times(), MANY: Times()}
+            owners = await asyncio.gather(*(_owners(stack, side) for side in versions))
+            people = {side.name: them for side, them in zip(versions, owners, strict=True)}
+            found = {side.name: {FEW: Times(), MANY: Times()} for side in versions}
             for number in range(options.times(7, 3)):
                 for side in turned(versions, number):
                     await _pass(side, people[side.name], found[side.name])
     return _rows(found)
 
 
-@asynccontextmanager
-async def _owner(side: Side, conversations: int) -> AsyncIterator[Ask]:
-    """A person with so many of them, who asks in the newest."""
+async def _owners(stack: AsyncExitStack, side: Side) -> dict[int, Owner]:
+    """People with so many conversations."""
     assert side.server is not None
-    async with Person(side.url) as person:
+    owners = {}
+    for count in (FEW, MANY):
+        person = await stack.enter_async_context(Person(side.url, compress=DEFLATE))
         page = await person.page()
         await page.say(question(tokens=50, rate=0, first=0.0))
-        await asyncio.to_thread(_copy, side.server.folder, page.conversation, conversations - 1)
-        ask = page_asker(page)
+        await asyncio.to_thread(_copy, side.server.folder, page.conversation, count - 1)
         for _ in range(FIRST):
-            await ask(question(tokens=1, rate=0, first=0.0))
-        yield ask
+            await page.say(question(tokens=1, rate=0, first=0.0))
+        await page.close()
+        owners[count] = person, page.conversation
+    await asyncio.to_thread(_wait_until_indexed, side.server.folder)
+    return owners
 
 
-async def _pass(side: Side, people: dict[int, Ask], times: dict[int, Times]) -> None:
-    used = dict.fromkeys(people, 0.0)
+async def _pass(side: Side, owners: dict[int, Owner], times: dict[int, Times]) -> None:
+    asks = {
+        count: page_asker(await person.page(conversation))
+        for count, (person, conversation) in owners.items()
+    }
+    used = dict.fromkeys(asks, 0.0)
     for _ in range(CHANGES):
-        for count, ask in people.items():
+        for count, ask in asks.items():
             before = cpu_seconds(side.pid)
             for _ in range(TURNS):
                 answer = await ask(question(tokens=1, rate=0, first=0.0))
@@ -86,9 +90,8 @@ async def _pass(side: Side, people: dict[int, Ask], times: dict[int, Times]) -> 
 
 # ---- rows ---------------------------------------------------------------------------------------
 def _copy(folder: Path, conversation: str, count: int) -> None:
-    """Store so many copies of a conversation with its messages, in any version's tables, and wait
-    until the server has indexed their words."""
-    with closing(sqlite3.connect(folder / "chatsite.sqlite3", timeout=30)) as database:
+    """Store so many copies of a conversation with its messages, in any version's tables."""
+    with closing(_database(folder)) as database:
         database.execute("CREATE TEMP TABLE copies AS WITH RECURSIVE numbers(n) AS (SELECT 1 UNION "
                          "ALL SELECT n + 1 FROM numbers WHERE n < ?) SELECT "
                          "LOWER(HEX(RANDOMBLOB(16))) AS copy FROM numbers", [count])  # fmt: skip
@@ -105,16 +108,21 @@ def _copy(folder: Path, conversation: str, count: int) -> None:
                 [conversation.replace("-", "")],
             )
         database.commit()
-        _wait_until_indexed(database)
 
 
-def _wait_until_indexed(database: sqlite3.Connection) -> None:
+def _wait_until_indexed(folder: Path) -> None:
+    """Until the server has indexed the words, so that it measures turns alone."""
     deadline = time.monotonic() + INDEXED_SECONDS
     query = "SELECT EXISTS (SELECT 1 FROM conversations_message WHERE words_row IS NULL)"
-    while database.execute(query).fetchone()[0]:
-        if time.monotonic() > deadline:
-            raise RuntimeError("the words aren't indexed yet")
-        time.sleep(0.5)
+    with closing(_database(folder)) as database:
+        while database.execute(query).fetchone()[0]:
+            if time.monotonic() > deadline:
+                raise RuntimeError("the words aren't indexed yet")
+            time.sleep(0.5)
+
+
+def _database(folder: Path) -> sqlite3.Connection:
+    return sqlite3.connect(folder / "chatsite.sqlite3", timeout=30)
 
 
 # ---- output -------------------------------------------------------------------------------------

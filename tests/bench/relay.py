@@ -36,7 +36,10 @@ async def run(options: Options) -> list[Row]:
             for number in range(options.times(7, 3)):
                 for side in turned(all_sides, number):
                     found["turn"][side.name].append(await _turns(side, wrong))
-            for what, passes in (("token", options.times(7, 1)), ("plain", options.times(3, 1))):
+            for what, passes in (
+                ("token", options.times(7, 1)),
+                ("plain", 0 if options.quick else 3),
+            ):
                 for number in range(passes):
                     for side in turned(all_sides, number):
                         if what == "token" or side.name != CHAINLIT:
@@ -83,10 +86,15 @@ def _rows(found: dict[str, Found], wrong: dict[str, int]) -> list[Row]:
         for name, tokens in found["token"].items()
     }
     lost = {name: str(number) for name, number in wrong.items() if name != NOW}
-    return [
+    rows = [
         compared(turn, found["turn"], unit="ms", digits=2, against=BEFORE, most=TURN),
         compared(token, found["token"], unit="us", against=RELAY, most=TOKEN),
-        compared(f"{token}, plain", found["plain"], unit="us", against=RELAY, most=TOKEN),
+    ]
+    if found["plain"]:
+        plain = compared(f"{token}, plain", found["plain"], unit="us", against=RELAY, most=TOKEN)
+        rows.append(plain)
+    return [
+        *rows,
         compared("server CPU a further token", further, unit="us", against=RELAY),
         Row(
             what="tokens lost or doubled",

@@ -64,7 +64,7 @@ async def sides(
             found.append(Side(CHAINLIT, url, chainlit_people, pid))
         for side in found:
             async with side.people(WARM_PEOPLE) as asks:
-                await all_ask(asks, question(tokens=20), seconds=0.5)
+                await all_ask(asks, question(tokens=20, rate=0, first=0.0), seconds=0.0)
         yield found
 
 

@@ -15,7 +15,7 @@ USERS = 400
 SECONDS = 2.0
 # Twice as fast as people read. At 50 a second the clients alone take both cores.
 RATE = 20
-TOKENS = 80
+TOKENS = 60
 # Milliseconds that may be added to the first token of nearly everybody.
 ADDED = 150.0
 DIRECT = "direct"
