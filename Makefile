@@ -59,9 +59,9 @@ properties: ## check the history properties with 100,000 examples each
 	@$(INSTALL) app dev
 	HYPOTHESIS_PROFILE=thorough $(PY) -m pytest -n auto --dist worksteal tests/history
 
-bench: ## measure against a stated baseline
+bench: ## measure against a stated baseline; BENCH="versions --before PATH" measures beside another
 	@$(INSTALL) app dev engine embeddings bench
-	$(PY) -m tests.bench
+	$(PY) -m tests.bench $(BENCH)
 
 audit: ## ask for known weaknesses of every pinned package; AUDIT=... goes to pip-audit
 	@$(INSTALL) app dev

@@ -7,6 +7,7 @@ import sys
 
 import pytest
 
+from tests.bench.__main__ import BENCHES, VERSIONS
 from tests.running import ROOT
 
 
@@ -18,3 +19,18 @@ def test_every_bench_can_be_loaded_without_settings() -> None:
     )
     assert helped.returncode == 0, helped.stderr
     assert "--before" in helped.stdout
+    assert "--chainlit" in helped.stdout
+
+
+@pytest.mark.slow
+@pytest.mark.thorough
+def test_the_sides_of_a_comparison_start_and_answer() -> None:
+    """This version and the bare relay; a bench ends with 1 where a token is lost or doubled."""
+    command = [sys.executable, "-m", "tests.bench", "wire", "--quick"]
+    ran = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    assert "bare relay" in ran.stdout
+
+
+def test_what_decides_on_a_change_of_speed_is_measured() -> None:
+    assert set(VERSIONS) <= set(BENCHES)
