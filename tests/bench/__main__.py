@@ -20,7 +20,6 @@ from chatsite.process_limits import raise_open_files
 from tests.bench import (
     arrival,
     cache,
-    crowd,
     decisions,
     first_token,
     growth,
@@ -51,7 +50,6 @@ BENCHES: Mapping[str, Bench] = {
     "wire": wire.run,
     "starts": starts.run,
     "pages": pages.run,
-    "crowd": crowd.run,
     "long_talks": long_talks.run,
     "arrival": arrival.run,
     "reading": reading.run,

@@ -7,9 +7,10 @@ isn't named is left out. All run at the same time, and every pass goes round the
 from __future__ import annotations
 
 import statistics
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
+from typing import Protocol
 
 from tests.bench.chainlit_people import chainlit_people
 from tests.bench.figures import Options, Row, ratios, spread, verdict
@@ -20,23 +21,32 @@ from tests.running import ROOT, Server
 NOW, BEFORE, RELAY, CHAINLIT = "now", "before", "bare relay", "Chainlit"
 WARM_PEOPLE = 20
 
-# The asks of so many new people at an address; `deflate` offers compression as Chromium does.
-People = Callable[..., AbstractAsyncContextManager[Sequence[Ask]]]
+
+class PeopleAt(Protocol):
+    """Yields the asks of `count` new people; `deflate` offers compression as Chromium does."""
+
+    def __call__(
+        self, url: str, count: int, *, deflate: bool = True
+    ) -> AbstractAsyncContextManager[Sequence[Ask]]: ...
 
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """One running server; `server` where it is a version of the application."""
+    """One running server: a version of the application, or the process of another."""
 
     name: str
     url: str
-    people_at: People
-    first_pid: int
-    server: Server | None = None
+    people_at: PeopleAt
+    process: Server | int
+
+    @property
+    def server(self) -> Server | None:
+        return self.process if isinstance(self.process, Server) else None
 
     @property
     def pid(self) -> int:
-        return server_pid(self.server) if self.server else self.first_pid
+        """Another one after a restart."""
+        return server_pid(self.process) if isinstance(self.process, Server) else self.process
 
     def people(
         self, count: int, *, url: str = "", deflate: bool = True
@@ -53,9 +63,9 @@ async def sides(
         found = []
         roots = {NOW: ROOT} | ({BEFORE: options.before.resolve()} if options.before else {})
         for name, root in roots.items():
-            # More than the crowds of all benches, since people of one pass may still be ending.
+            # `starts` asks for more answers at once than a server allows unasked.
             one = stack.enter_context(application(provider, root=root, MAX_ANSWERS="1000"))
-            found.append(Side(name, one.url, application_people, 0, one))
+            found.append(Side(name, one.url, application_people, one))
         if RELAY not in without:
             socket, pid = stack.enter_context(bare_relay(provider))
             found.append(Side(RELAY, socket.removesuffix("/ws"), relay_people, pid))
