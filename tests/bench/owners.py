@@ -72,19 +72,20 @@ async def _owners(stack: AsyncExitStack, side: Side) -> dict[int, Owner]:
 
 
 async def _pass(side: Side, owners: dict[int, Owner], times: dict[int, Times]) -> None:
-    asks = {
-        count: page_asker(await person.page(conversation))
-        for count, (person, conversation) in owners.items()
+    pages = {
+        count: await person.page(conversation) for count, (person, conversation) in owners.items()
     }
-    used = dict.fromkeys(asks, 0.0)
+    used = dict.fromkeys(pages, 0.0)
     for _ in range(CHANGES):
-        for count, ask in asks.items():
+        for count, page in pages.items():
+            ask = page_asker(page)
             before = cpu_seconds(side.pid)
             for _ in range(TURNS):
                 answer = await ask(question(tokens=1, rate=0, first=0.0))
                 times[count].firsts.append(answer.first * 1000)
             used[count] += cpu_seconds(side.pid) - before
     for count, seconds in used.items():
+        await pages[count].close()  # an open one would be sent the turns of later passes
         times[count].cpu.append(seconds * 1000 / (TURNS * CHANGES))
 
 
