@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import defaultdict
 from collections.abc import Sequence
+from contextlib import AsyncExitStack
 
 from tests.bench.figures import Options, Row, verdict
 from tests.bench.people import Ask, TimedAnswer, all_ask, question
@@ -13,8 +14,9 @@ from tests.bench.sides import BEFORE, CHAINLIT, NOW, RELAY, Side, compared, side
 
 USERS = 50
 TOKENS = 200
-# Turns that everybody takes without a pause.
-TURNS = 6
+# Turns that everybody takes without a pause, so often in a pass.
+TURNS, CHANGES = 2, 4
+SETTLE_SECONDS = 1.0
 # The highest ratios: of a turn with one token to the version before, of a relayed token with its
 # turn to the bare relay.
 TURN, TOKEN = 0.55, 1.2
@@ -24,7 +26,8 @@ Found = dict[str, list[float]]
 
 async def run(options: Options) -> list[Row]:
     print(
-        f"Turns: {USERS} people take {TURNS} each with an answer of one token, without a pause.\n"
+        f"Turns: {USERS} people take {TURNS * CHANGES} each with an answer of one token, without a\n"
+        "pause; what a server does in the second after them counts, too.\n"
         f"Tokens: {USERS} people get {TOKENS} each at 50 a second, starts spread over one second;\n"
         "the CPU includes the turn's. Clients offer compression as Chromium does, or don't (plain)."
         "\nCPU is the server process's and its children's, without the provider's and clients'.\n"
@@ -33,9 +36,8 @@ async def run(options: Options) -> list[Row]:
     wrong: dict[str, int] = defaultdict(int)
     with fake_provider() as provider:
         async with sides(options, provider) as all_sides:
-            for number in range(options.times(7, 3)):
-                for side in turned(all_sides, number):
-                    found["turn"][side.name].append(await _turns(side, wrong))
+            for _ in range(options.times(7, 3)):
+                await _turns(all_sides, found["turn"], wrong)
             for what, passes in (
                 ("token", options.times(7, 1)),
                 ("plain", 0 if options.quick else 3),
@@ -47,18 +49,27 @@ async def run(options: Options) -> list[Row]:
     return _rows(found, wrong)
 
 
-async def _turns(side: Side, wrong: dict[str, int]) -> float:
-    """Milliseconds of CPU a turn."""
+async def _turns(all_sides: Sequence[Side], found: Found, wrong: dict[str, int]) -> None:
+    """Milliseconds of CPU a turn, with what a server puts off until after it. The sides take turns
+    after every second one of everybody, so that other work on the machine slows all alike."""
 
     async def many(ask: Ask) -> list[TimedAnswer]:
         return [await ask(question(tokens=1, rate=0, first=0.0)) for _ in range(TURNS)]
 
-    async with side.people(USERS) as asks:
-        before = cpu_seconds(side.pid)
-        answers = await asyncio.gather(*map(many, asks))
-        used = cpu_seconds(side.pid) - before
-    wrong[side.name] += _wrong([one for person in answers for one in person], 1)
-    return used * 1e3 / (USERS * TURNS)
+    async with AsyncExitStack() as stack:
+        people = {
+            side.name: await stack.enter_async_context(side.people(USERS)) for side in all_sides
+        }
+        await asyncio.sleep(SETTLE_SECONDS)
+        before = {side.name: cpu_seconds(side.pid) for side in all_sides}
+        for number in range(CHANGES):
+            for side in turned(all_sides, number):
+                answers = await asyncio.gather(*map(many, people[side.name]))
+                wrong[side.name] += sum(_wrong(person, 1) for person in answers)
+        await asyncio.sleep(SETTLE_SECONDS)
+        for side in all_sides:
+            used = cpu_seconds(side.pid) - before[side.name]
+            found[side.name].append(used * 1e3 / (USERS * TURNS * CHANGES))
 
 
 async def _tokens(side: Side, what: str, wrong: dict[str, int]) -> float:
