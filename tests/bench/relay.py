@@ -26,8 +26,8 @@ Found = dict[str, list[float]]
 
 async def run(options: Options) -> list[Row]:
     print(
-        f"Turns: {USERS} people take {TURNS * CHANGES} each with an answer of one token, without a\n"
-        "pause; what a server does in the second after them counts, too.\n"
+        f"Turns: {USERS} people take {TURNS * CHANGES} each with one token as the answer, without\n"
+        "a pause; what a server does in the second after them counts, too.\n"
         f"Tokens: {USERS} people get {TOKENS} each at 50 a second, starts spread over one second;\n"
         "the CPU includes the turn's. Clients offer compression as Chromium does, or don't (plain)."
         "\nCPU is the server process's and its children's, without the provider's and clients'.\n"
