@@ -155,16 +155,8 @@ class ModelTable:
         """None for an unknown model: its provider then states what it assumes."""
         if own := self.own.get(f"{server}:{model}"):
             return own
-        facts, reported = known_facts(server, model), self.reported(server, model)
-        if reported is None:
-            return facts
-        least = reported.least or ASSUMED_WINDOW
-        facts = facts or _of_its_maker(model) or ModelFacts(window=least, assumed=True)
-        if reported.window:
-            facts = replace(facts, window=reported.window, assumed=False)
-        if reported.takes is not None:
-            facts = replace(facts, takes=reported.takes)
-        return facts if reported.tools is None else replace(facts, tools=reported.tools)
+        reported = self.reported(server, model)
+        return known_facts(server, model) if reported is None else _known(server, model, reported)
 
 
 def claude_name(model: str) -> str:
@@ -172,6 +164,19 @@ def claude_name(model: str) -> str:
     (`us.anthropic.claude-opus-5-5`) and write versions with a dot."""
     place = model.find("claude")
     return model[place:].replace(".", "-") if place >= 0 else ""
+
+
+@lru_cache(maxsize=CACHED_MODELS)  # a turn asks ten times
+def _known(server: str, model: str, reported: ReportedModel) -> ModelFacts:
+    """The facts, with what its server reported before them."""
+    least = reported.least or ASSUMED_WINDOW
+    facts = known_facts(server, model) or _of_its_maker(model)
+    facts = facts or ModelFacts(window=least, assumed=True)
+    if reported.window:
+        facts = replace(facts, window=reported.window, assumed=False)
+    if reported.takes is not None:
+        facts = replace(facts, takes=reported.takes)
+    return facts if reported.tools is None else replace(facts, tools=reported.tools)
 
 
 @lru_cache(maxsize=CACHED_MODELS)

@@ -21,6 +21,7 @@ from chatsite.turns.answer.retries import CircuitBreaker
 from chatsite.turns.answer.server_cuts import (
     ReportedPrompt,
     ServerCut,
+    may_show,
     server_cut,
     unsure_of,
 )
@@ -137,14 +138,17 @@ class TurnProgress:
         """Note once a turn where the server silently dropped the beginning of the prompt. `last`
         is the receipt of the turn before."""
         model = self.context.agent.model
+        reported = self.rounds[-1].usage.prompt
         if model.provider in FALLBACKS or self.cut is not None:
+            return
+        if not may_show(sent=decision.tokens, reported=reported):
             return
         server = SERVERS.get(model.provider)
         tools = sum(part.tokens for part in decision.parts if part.name == "tools")
         self.cut = server_cut(
             sent=decision.tokens,
             sent_basis=weakest(part.basis for part in decision.parts),
-            reported=self.rounds[-1].usage.prompt,
+            reported=reported,
             before=self._reported_before(decision, last),
             leading=decision.leading,
             head=sum(tokens_of(message) for message in decision.request[: decision.head_messages]),

@@ -106,6 +106,11 @@ class ServerCut:
         }
 
 
+def may_show(*, sent: int, reported: int | None) -> bool:
+    """Whether so much was sent and reported that a cut could show."""
+    return reported is not None and sent >= _LEAST_SENT and reported >= _LEAST_REPORTED
+
+
 def server_cut(
     *,
     sent: int,
@@ -126,7 +131,7 @@ def server_cut(
     every conversation with this agent.
     """
     sent, leading = sent - unsure, max(min(leading, sent) - unsure, 0)
-    if reported is None or sent < _LEAST_SENT or reported < _LEAST_REPORTED:
+    if reported is None or not may_show(sent=sent, reported=reported):
         return None
     least, typical = _LEAST[sent_basis], _TYPICAL[sent_basis]
     bound, expected = sent * least, sent * typical

@@ -48,12 +48,13 @@ class CountCache:
     """Counts that no message stores; shared by all turns.
 
     `files` by id, form and tokenizer: a page asks at every pause in typing, and ten long files
-    take two seconds to count. `heads` by hash, tokenizer and basis: a turn asks twice.
+    take two seconds to count. `heads`, counted, by hash, tokenizer, basis and the tokens of its
+    tools: a turn asks three times.
     """
 
     def __init__(self) -> None:
         self.files: _Recent[tuple[str, str, str], TokenCount] = _Recent(2_000)
-        self.heads: _Recent[tuple[str, str, str], list[TokenCount]] = _Recent(100)
+        self.heads: _Recent[tuple[str, str, str, int], Head] = _Recent(100)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,12 +85,13 @@ class TokenCounter:
         """The agent's head with every message counted."""
         head = self.agent.head
         tokenizer = self.agent.provider.tokenizer(self.agent.model)
-        key = (head.hash, tokenizer.name, tokenizer.basis)
-        counts = self.cache.heads.use(key)
-        if counts is None:
+        key = (head.hash, tokenizer.name, tokenizer.basis, head.tools)
+        counted = self.cache.heads.use(key)
+        if counted is None:
             counts = await tokenizer.count(head.messages) if head.messages else []
-            self.cache.heads.keep(key, counts)
-        return head.counted(counts)
+            counted = head.counted(counts)
+            self.cache.heads.keep(key, counted)
+        return counted
 
     async def complete(self, transcript: Transcript) -> tuple[Transcript, dict[str, TokenCount]]:
         """With every message counted, and the counts that were made now, by message id."""
