@@ -1,4 +1,5 @@
-"""Limits of a process: a child's memory, its files' size and its lifetime; the server's open files.
+"""Limits of a process: a child's memory, its files' size and its lifetime; the server's open files
+and memory.
 
 Windows has none of these; there only the parent's own time limit applies.
 """
@@ -53,6 +54,17 @@ def raise_open_files() -> int:
     except (ImportError, ValueError, OSError):
         pass  # it stays as it is
     return open_files()
+
+
+def return_freed_memory() -> None:
+    """Give memory that was freed back to the system, where the C library keeps it and can do so
+    (glibc). 10 ms for 200 MB."""
+    try:
+        import ctypes
+
+        ctypes.CDLL(None).malloc_trim(0)
+    except (ImportError, OSError, AttributeError):
+        pass
 
 
 def adopt_orphans() -> None:

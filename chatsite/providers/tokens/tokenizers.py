@@ -12,6 +12,7 @@ import logging
 import math
 import os
 import re
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -108,6 +109,7 @@ class O200k:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
+        self._lock = threading.Lock()
         self._encoding: Encoding | None = None
 
     @classmethod
@@ -149,13 +151,18 @@ class O200k:
         return TokenCount(count=count + TOKENS_PER_MESSAGE, tokenizer=self.name, basis=self.basis)
 
     def _load(self) -> Encoding:
-        # Two threads may load at the same time; tiktoken's own registry then has the encoding.
-        if self._encoding is None:
-            os.environ["TIKTOKEN_CACHE_DIR"] = str(self._folder)
-            import tiktoken
+        with self._lock:
+            if self._encoding is None:
+                os.environ["TIKTOKEN_CACHE_DIR"] = str(self._folder)
+                from tiktoken import Encoding
+                from tiktoken_ext.openai_public import o200k_base
 
-            self._encoding = tiktoken.get_encoding(self.name)
-        return self._encoding
+                made = o200k_base()
+                self._encoding = Encoding(**made)
+                # The encoding has a copy of its own; this one, which only pickling reads, takes
+                # 26 MB.
+                made["mergeable_ranks"].clear()
+            return self._encoding
 
 
 class Estimate:
