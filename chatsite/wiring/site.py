@@ -254,6 +254,7 @@ class Site:
             # recall other messages than the next turn. Behind the models' tokenizer: read at the
             # same time, both leave holes in the memory that nobody fills, 20 MB.
             asyncio.get_running_loop().run_in_executor(None, self.vectors.warm)
+        self.recaller.warm_up()
         self.tool_servers.start()
         # Starts the engine where an agent needs it, which takes a few seconds.
         self.agents.all(staff=False)

@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from django.utils import timezone
 
 from chatsite.conversations.models import Conversation, SearchIndexPart
 from chatsite.conversations.path import added_messages as background
@@ -18,6 +19,7 @@ from chatsite.conversations.records import IndexLines, IndexProgress
 from chatsite.conversations.search import stored_indexes as search_index
 from chatsite.conversations.versions import deletions, edits
 from chatsite.history import Entry, Evidence, Users
+from chatsite.history.lexical.index import Line
 from chatsite.messages import Message
 from chatsite.turns.context.decider import DecisionInputs
 from chatsite.turns.evidence import recall as recalling
@@ -231,6 +233,51 @@ class TestOnDisk:
         assert again.reads.read == [2]
         assert (await again.ask("gannet")).reports["lexical"]["passages"] == 108
 
+    async def test_a_server_that_started_loads_the_newest_indexes_before_anybody_asks(
+        self, talk: Talk
+    ) -> None:
+        await saved(talk)
+        again = restarted(talk)
+        await warmed(again)
+        [(id, cached)] = again.recaller.indexes.items()
+        assert (id, len(cached.index), cached.lock.locked()) == (talk.id, 106, False)
+        await again.turns("A gannet on the pier")
+        assert (await again.hit_texts("What does my sister keep?"))[0] == FACT
+        assert again.reads.read == [2]
+
+    async def test_words_that_were_changed_since_an_index_was_loaded_ahead_are_not_found(
+        self, talk: Talk
+    ) -> None:
+        await saved(talk)
+        again = restarted(talk)
+        await warmed(again)
+        await talk.change(edits.edit_message.here, FACT, text="My brother keeps a tern.")
+        assert FACT not in await again.hit_texts("What does my sister keep?")
+        assert again.reads.read == [106]
+
+    async def test_indexes_loaded_ahead_leave_most_of_the_memory_to_others(
+        self, talk: Talk
+    ) -> None:
+        await saved(talk)
+        again = restarted(talk)
+        other = restarted(talk)
+        other.recaller.indexes.use(new_id()).index.extend([Line(seq=1, author="u", text=FACT)])
+        other.recaller.indexes.memory = 0
+        for each in (again, other):
+            await warmed(each)
+        assert talk.id in again.recaller.indexes
+        assert talk.id not in other.recaller.indexes
+
+    async def test_a_deleted_conversation_is_not_loaded_ahead(self, talk: Talk) -> None:
+        await saved(talk)
+        deleted = timezone.now()
+        await talk.world.run(
+            lambda: Conversation.objects.filter(id=talk.id).update(deleted=deleted)
+        )
+        again = restarted(talk)
+        await warmed(again)
+        assert not again.recaller.indexes
+
     async def test_changed_and_deleted_words_leave_the_disk_with_the_text(self, talk: Talk) -> None:
         await saved(talk)
         await talk.change(deletions.delete_message.here, FACT)
@@ -330,6 +377,11 @@ def restarted(talk: Talk) -> Talk:
     again = Talk(talk.world)
     again.id = talk.id
     return again
+
+
+async def warmed(talk: Talk) -> None:
+    talk.recaller.warm_up()
+    await asyncio.gather(*talk.recaller._tasks)
 
 
 async def parts_of(talk: Talk) -> list[tuple[int, int]]:

@@ -15,7 +15,7 @@ from chatsite.conversations.database.statements import (
 )
 from chatsite.conversations.models import Conversation, SearchIndexPart
 from chatsite.conversations.owners import Owner
-from chatsite.conversations.ownership import free_or_owned, messages_on_path, totals_of_owned
+from chatsite.conversations.ownership import messages_on_path, totals_of_owned
 from chatsite.conversations.path.loading import in_batches
 from chatsite.conversations.records import IndexLines, IndexPart, IndexProgress
 from chatsite.history import BACKGROUND
@@ -27,12 +27,20 @@ from chatsite.storage import reading, writing
 def load_index(*, owner: Owner, conversation: str) -> tuple[IndexPart, ...]:
     """Return the parts in their order; none where nothing is stored. Raises NotFound for another
     owner's."""
-    row = free_or_owned(owner, conversation)
+    row = totals_of_owned(owner, conversation)
     if row is None:
         return ()
     parts = SearchIndexPart.objects.filter(conversation=row).order_by("first")
     columns = (field.name for field in fields(IndexPart))
     return tuple(IndexPart(**part) for part in parts.values(*columns))
+
+
+@reading
+def newest_indexed(*, most: int) -> tuple[tuple[Owner, str], ...]:
+    """Owner and id of the conversations whose index is stored, those last used first."""
+    rows = Conversation.objects.filter(deleted=None, search_index__first=0).order_by("-updated")
+    found = rows.values_list("user_id", "guest", "id")[:most]
+    return tuple((Owner(user=user, guest=guest), str(id)) for user, guest, id in found)
 
 
 @writing

@@ -12,8 +12,7 @@ from typing import Any, Protocol
 from chatsite.conversations.owners import Owner
 from chatsite.conversations.records import IndexLines, IndexProgress
 from chatsite.conversations.search import stored_indexes as search_index
-from chatsite.conversations.search.stored_indexes import load_index, save_index_part
-from chatsite.errors import Refused
+from chatsite.conversations.search.stored_indexes import save_index_part
 from chatsite.history import Evidence
 from chatsite.history.evidence import Hit, Recall
 from chatsite.history.lexical.ranking import question_in_chat, recall_messages
@@ -29,6 +28,7 @@ from chatsite.history.policies.lexical import LEXICAL
 from chatsite.providers.tokens.sentence_vectors import SentenceVectors
 from chatsite.turns.context.decider import DecisionInputs
 from chatsite.turns.evidence.index_cache import CHUNK, CachedIndex, IndexCache
+from chatsite.turns.evidence.stored_index import load_stored, warm_up
 from chatsite.wording import later, say
 
 logger = logging.getLogger("chatsite.turns")
@@ -88,6 +88,10 @@ class Recaller:
         """Drop its index: a message in it was changed or deleted."""
         self.indexes.pop(conversation, None)
 
+    def warm_up(self) -> None:
+        """Begin to load what the newest conversations need; call this once, at the start."""
+        self._task(warm_up(self.indexes))
+
     async def drain(self) -> None:
         """End the tasks that still read messages."""
         tasks = list(self._tasks)
@@ -137,13 +141,7 @@ class Recaller:
         owner, id = inputs.context.owner, inputs.context.conversation
         now = await self._progress(cached, owner, id)
         if cached.text_changes is None and self._saves:
-            # Looked at before and after: what changes meanwhile makes the index void.
-            cached.text_changes = now.text_changes
-            parts = await load_index(owner=owner, conversation=id)
-            try:
-                await asyncio.to_thread(cached.load, parts)
-            except Refused as error:
-                logger.info("%s That of %s is made anew.", error, id)
+            await load_stored(cached, owner=owner, conversation=id, text_changes=now.text_changes)
             now = await self._progress(cached, owner, id)
         if cached.text_changes not in (None, now.text_changes):
             cached.cut(0)
