@@ -123,15 +123,15 @@ _SENTENCE_END = re.compile(r"(?<=[.!?\u0964\u061f])\s+|(?<=[\u3002\uff01\uff1f])
 _MONTHS = (
     "january february march april may june july august september october november december"
 ).split()
+# Of a text in small letters: where case doesn't count, this search takes three times as long.
 _TIME = re.compile(
     r"\b(?:yesterday|today|tonight|tomorrow|ago|recently|lately|earlier|soon|upcoming|"
     r"(?:mon|tues|wednes|thurs|fri|satur|sun)day|weekends?|"
     r"(?:last|next|this|past|previous|following|few|every|couple of) "
     r"(?:\w+ )?(?:night|day|week|weekend|month|year|spring|summer|autumn|fall|winter)s?|"
-    rf"{'|'.join(month.title() for month in _MONTHS)}|(?:19|20)\d\d|\d+(?:st|nd|rd|th)|"
+    rf"{'|'.join(_MONTHS)}|(?:19|20)\d\d|\d+(?:st|nd|rd|th)|"
     r"\d{1,2}(?::\d\d)? ?[ap]m|since|until|(?:a|an|one|two|three|four|five|\d+) "
-    r"(?:day|week|month|year)s?)\b",
-    re.IGNORECASE,
+    r"(?:day|week|month|year)s?)\b"
 )
 
 
@@ -147,7 +147,7 @@ def asks_when(question: str) -> bool:
 
 
 def tells_time(text: str) -> bool:
-    return _TIME.search(text) is not None
+    return _TIME.search(text.lower()) is not None
 
 
 def is_question(text: str) -> bool:
