@@ -47,6 +47,31 @@ def test_markdown_is_rendered_while_it_is_written(chat: Chat) -> None:
     expect(chat.answers.last.locator(".body .md p").last).to_have_text("That is all.")
 
 
+# What an answer being written holds whenever it changes: its text, and the elements made of it.
+PIECES = """() => {
+  globalThis.pieces = [];
+  const note = () => {
+    const words = document.querySelector("#col article.m.writing .md");
+    const text = words?.innerText.trim();
+    if (text) pieces.push([text, words.querySelectorAll("strong, script").length]);
+  };
+  new MutationObserver(note).observe(document.getElementById("col"),
+    { subtree: true, childList: true, characterData: true });
+}"""
+
+
+def test_the_first_words_are_there_as_they_were_written_and_then_formatted(chat: Chat) -> None:
+    """Whatever the first piece holds is a text, until a frame makes of it what it means."""
+    first = "**Bold**<script>globalThis.ran=1</script>"
+    chat.page.evaluate(PIECES)
+    body = chat.say(answer(f"{first} and more.", rate=20)).locator(".md")
+    pieces = chat.page.evaluate("globalThis.pieces")
+    assert pieces[0] == [first, 0]
+    assert ["Bold<script>globalThis.ran=1</script>", 1] in pieces
+    expect(body).to_have_text("Bold<script>globalThis.ran=1</script> and more.")
+    assert chat.page.evaluate("globalThis.ran") is None
+
+
 def test_code_is_coloured_and_can_be_copied_as_plain_text(chat: Chat) -> None:
     chat.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     block = chat.say(answer(CODE)).locator(".code")

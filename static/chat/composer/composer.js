@@ -261,13 +261,13 @@ export class Composer {
     const { draft, busy } = this;
     if (busy && !this.actions.queue(draft))
       return this.showNotice(say("Twenty messages wait already. This one stays in the box."));
+    if (!busy) this.actions.send(draft);
     this.waits = false;
     this.showNotice("");
     this.box.value = "";
     this.reply.take();
     this.tray.take();
     this.#typed();
-    if (!busy) this.actions.send(draft);
   }
 
   /** Says why the message isn't sent: nobody asked for it without its files. */

@@ -23,6 +23,14 @@ export class Previews {
     this.#next();
   }
 
+  /** A message was sent: its turn shouldn't share the server with a preview. */
+  giveWay() {
+    clearTimeout(this.timer);
+    this.timer = 0;
+    this.last = Date.now();
+    this.#next();
+  }
+
   /**
    * A request was answered or refused.
    * @param {string} ref

@@ -118,8 +118,12 @@ export class Session {
       after: lastSeq(this.state),
       at: new Date().toISOString(),
     };
-    this.#setState(addPending(this.state, pending));
-    if (this.state.opened) this.#sendPending(pending);
+    const drawn = addPending(this.state, pending);
+    drafts.storePending(drawn.conversationId, drawn.pending);
+    // Drawing it takes a few milliseconds, in which the server may begin already.
+    if (drawn.opened) this.#sendPending(pending);
+    this.previews.giveWay();
+    this.#setState(drawn);
   }
 
   /**

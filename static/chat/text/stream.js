@@ -1,6 +1,7 @@
 /**
- * Text that is still being written. A block is committed once another has begun after it; only
- * the last one is parsed and drawn again, so that a long answer costs no more than a short one.
+ * Text that is still being written. Its first words are there as they arrive, as they were written, and are formatted
+ * in the next frame. A block is committed once another has begun after it; only the last one is parsed and drawn again,
+ * so that a long answer costs no more than a short one.
  */
 
 import { h } from "../elements/dom.js";
@@ -32,6 +33,8 @@ export class Stream {
     this.rested = 0;
     this.waiting = false;
     this.over = false;
+    /** @type {Text|null} the first words, until they are formatted */
+    this.first = document.createTextNode("");
     /** @type {Text|null} all of the text, where it can't be formatted */
     this.plain = null;
     this.tail = h("div", { class: "tail" });
@@ -46,6 +49,7 @@ export class Stream {
     if (text === this.text) return;
     if (!text.startsWith(this.text)) this.#restart();
     this.text = text;
+    if (this.first) this.#showFirst(this.first);
     this.#schedule();
   }
 
@@ -61,6 +65,18 @@ export class Stream {
     else this.tail.append(h("span", { class: "rest" }, rest));
   }
 
+  /**
+   * Waiting for a frame would cost up to 17 ms, and parsing in the worker more.
+   * @param {Text} first
+   */
+  #showFirst(first) {
+    this.drawn = shownLength(this.text);
+    first.data = this.text.slice(0, this.drawn).trimStart();
+    if (first.isConnected || !first.data) return;
+    this.tail.replaceChildren(h("p", { class: "as-written" }, first));
+    this.#placeCursor();
+  }
+
   #schedule() {
     if (this.waiting) return;
     this.waiting = true;
@@ -74,6 +90,7 @@ export class Stream {
     this.committed = 0;
     this.blocks = [];
     this.drawn = 0;
+    this.first = document.createTextNode("");
     this.plain = null;
     this.tail.replaceChildren();
     this.body.replaceChildren(this.tail, this.cursor);
@@ -105,6 +122,7 @@ export class Stream {
    * @param {number} length how much of the text that is, with what was committed
    */
   #showOrDrawPlain(parsed, length) {
+    this.first = null;
     if (!("blocks" in parsed)) return this.#drawPlain(parsed.plain);
     try {
       this.#show(parsed.blocks);

@@ -1,0 +1,1 @@
+import"./chunk-YRMC7F27.js";

@@ -1,1 +1,0 @@
-import"./chunk-W5426UFB.js";
