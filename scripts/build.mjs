@@ -3,7 +3,8 @@
  * is 1 if the built files aren't those of the sources.
  *
  * The names of built files carry a hash of their content, so a browser keeps them for ever; `built.json` says which
- * source is served as which file, and with which chunks that it imports. Source maps are left out: with DEBUG=true the sources themselves are served.
+ * source is served as which file, and with which chunks that it imports. Source maps are left out: with DEBUG=true the
+ * sources themselves are served.
  */
 
 import { mkdir, readFile, readdir, rm, writeFile } from "node:fs/promises";
@@ -55,6 +56,9 @@ const GROUPS = [
     { entries: ["chat/main.css", "chat/style/pages.css"], options: {} },
 ];
 
+/** What is loaded later and may be named in a page all the same, where it is needed at once. */
+const LATER = ["chat/text/formatter.js"];
+
 const check = process.argv.includes("--check");
 const made = await makeFiles();
 if (check) await compare(made);
@@ -82,12 +86,17 @@ async function makeFiles() {
             logLevel: "warning",
         });
         for (const { path, text } of outputFiles) files.set(basename(path), text);
-        for (const [path, { entryPoint }] of Object.entries(metafile.outputs)) {
+        for (const [path, { entryPoint, inputs }] of Object.entries(metafile.outputs)) {
             const entry = relative("static", entryPoint ?? "");
-            if (entries.includes(entry))
-                served[entry] = [path, ...chunksOf(metafile, path)].map((one) =>
-                    relative("static", one),
-                );
+            if (![...entries, ...LATER].includes(entry)) continue;
+            const chunks = chunksOf(metafile, path);
+            // All of it is in a chunk, which what is loaded later imports: a file that only imports the chunk would be
+            // one more request.
+            const isEmpty = Object.keys(inputs).length === 0;
+            if (isEmpty) files.delete(basename(path));
+            served[entry] = (isEmpty ? chunks : [path, ...chunks]).map((one) =>
+                relative("static", one),
+            );
         }
     }
     return files.set("built.json", `${JSON.stringify(served, null, 2)}\n`);

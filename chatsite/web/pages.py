@@ -41,6 +41,8 @@ HIGHLIGHT = "vendor/highlightjs"
 KATEX = "vendor/katex/katex.min"
 WORKER = "chat/text/worker.js"
 MAIN = "chat/main.js"
+# The page loads it when somebody begins to write; with a conversation it is needed at once.
+FORMATTER = "chat/text/formatter.js"
 # Those that the page is told.
 ADDRESSES = (
     *("login", "logout", "signup", "account", "conversations", "search", "bookmarks", "diagram"),
@@ -81,7 +83,8 @@ async def chat(request: HttpRequest, conversation: UUID | None = None) -> HttpRe
     # Without its name: nothing of an address is repeated in a page that is compressed.
     page["unknown_agent"] = unknown and not conversation
     words = page_catalogue(get_language() or settings.LANGUAGE_CODE)
-    context = {"page": page, "words": words, "chunks": chunk_addresses(MAIN)}
+    chunks = chunk_addresses(MAIN) if conversation is None else chunk_addresses(MAIN, FORMATTER)
+    context = {"page": page, "words": words, "chunks": chunks}
     return render(request, "chat.html", context | {"csrf_cookie": settings.CSRF_COOKIE_NAME})
 
 

@@ -36,9 +36,7 @@ import { Account } from "./sidebar/account.js";
 import { Sidebar } from "./sidebar/sidebar.js";
 import { shorten } from "./state/format.js";
 import { findVerdict } from "./state/state.js";
-import { setWorker } from "./text/background.js";
-import { setHighlighter } from "./text/code.js";
-import { setMaths } from "./text/maths.js";
+import { loadFormatter, setFormatting } from "./text/formatting.js";
 import { SecondAnswer } from "./transcript/second-answer.js";
 import { Transcript } from "./transcript/transcript.js";
 import { say, sayCount } from "./words/say.js";
@@ -66,9 +64,8 @@ const page = readPage();
 /** @type {number|null} the message to be shown */
 let wanted = namedMessage();
 claimTab(page.owner);
-setMaths(page.static.maths);
-setHighlighter(page.static.highlight ?? {});
-setWorker(page.static.worker ?? "");
+setFormatting(page.static);
+if (page.conversation) void loadFormatter();
 
 const link = takeLink(page.unknown_agent);
 const linkLine = new LinkLine(link);
@@ -79,7 +76,11 @@ const composer = new Composer(page, {
   send: (draft) => session.send(draft),
   queue: (draft) => queue.add(draft),
   stop: () => session.stop(),
-  typed: () => session.requestPreview(),
+  typed: () => {
+    // It is there before the answer.
+    if (composer.draft.text) void loadFormatter();
+    session.requestPreview();
+  },
   fits: (text) => session.fits(text),
 });
 const queue = new Queue({
@@ -296,6 +297,7 @@ byId("new").addEventListener("click", (/** @type {MouseEvent} */ event) => {
 /** @param {{conversation?: string, agent: string}} target */
 function open(target) {
   frame.closeDrawer();
+  if (target.conversation) void loadFormatter();
   session.open(target);
   composer.focus();
 }

@@ -52,7 +52,7 @@ PIECES = """() => {
   globalThis.pieces = [];
   const note = () => {
     const words = document.querySelector("#col article.m.writing .md");
-    const text = words?.innerText.trim();
+    const text = words?.textContent.trim();
     if (text) pieces.push([text, words.querySelectorAll("strong, script").length]);
   };
   new MutationObserver(note).observe(document.getElementById("col"),
@@ -64,10 +64,10 @@ def test_the_first_words_are_there_as_they_were_written_and_then_formatted(chat:
     """Whatever the first piece holds is a text, until a frame makes of it what it means."""
     first = "**Bold**<script>globalThis.ran=1</script>"
     chat.page.evaluate(PIECES)
-    body = chat.say(answer(f"{first} and more.", rate=20)).locator(".md")
+    body = chat.say(answer(f"{first} and more.", rate=8)).locator(".md")
     pieces = chat.page.evaluate("globalThis.pieces")
-    assert pieces[0] == [first, 0]
-    assert ["Bold<script>globalThis.ran=1</script>", 1] in pieces
+    assert pieces[0][0].startswith(first) and pieces[0][1] == 0
+    assert ["Bold<script>globalThis.ran=1</script> and", 1] in pieces
     expect(body).to_have_text("Bold<script>globalThis.ran=1</script> and more.")
     assert chat.page.evaluate("globalThis.ran") is None
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from playwright.sync_api import Request, expect
+from playwright.sync_api import Request, Route, expect
 
+from tests.browser.chat import answer
 from tests.browser.conftest import Visit
 from tests.browser.watch import OFFLINE, Watch
 
-MOST_REQUESTS = 12
-MOST_BYTES = 120_000
+MOST_REQUESTS = 8
+MOST_BYTES = 100_000
 
 
 def received(request: Request) -> int:
@@ -27,6 +28,51 @@ def test_a_first_visit_takes_few_requests_and_few_bytes(visit: Visit) -> None:
     chat.page.wait_for_load_state("networkidle")
     assert len(requests) + len(sockets) <= MOST_REQUESTS, [one.url for one in requests]
     assert sum(map(received, requests)) <= MOST_BYTES
+
+
+FORMATTER = "**/built/formatter-*.js"
+
+
+def test_an_answer_stands_as_it_is_written_until_what_formats_it_is_loaded(visit: Visit) -> None:
+    chat = visit().open()
+    held: list[Route] = []
+    chat.page.route(FORMATTER, lambda route: held.append(route))
+    with chat.page.expect_request(FORMATTER):
+        chat.draft.press_sequentially("H")
+    first = "**Bold**<script>globalThis.ran=1</script> and"
+    chat.begin(answer(f"{first} more.", rate=20), shows=f"{first} more.")
+    expect(chat.receipt_buttons).to_have_count(1)
+    body = chat.answers.last.locator(".md")
+    expect(body).to_have_text(f"{first} more.")
+    expect(body.locator("strong, script")).to_have_count(0)
+    for route in held:
+        route.continue_()
+    expect(body.locator("strong")).to_have_text("Bold")
+    expect(body).to_have_text("Bold<script>globalThis.ran=1</script> and more.")
+    assert chat.page.evaluate("globalThis.ran") is None
+
+
+def test_an_answer_that_cannot_be_formatted_is_whole_and_says_why(
+    visit: Visit, watch: Watch
+) -> None:
+    watch.allow(OFFLINE)
+    chat = visit().open()
+    chat.page.route(FORMATTER, lambda route: route.abort())
+    body = chat.say(answer("So **bold** as ever.")).locator(".md")
+    expect(body).to_contain_text("what formats it couldn't be loaded. Reload the page")
+    expect(body).to_contain_text("So **bold** as ever.")
+    chat.page.unroute(FORMATTER)
+    chat.reload()
+    expect(chat.answers.last.locator("strong")).to_have_text("bold")
+
+
+def test_a_conversation_gets_what_formats_it_with_the_page(visit: Visit) -> None:
+    chat = visit().open()
+    chat.say(answer("So **bold** as ever."))
+    hint = chat.page.locator("link[rel=modulepreload][href*='/built/formatter-']")
+    expect(hint).to_have_count(0)
+    chat.reload()
+    expect(hint).to_have_count(1)
 
 
 def test_the_panel_is_loaded_when_it_is_opened_and_once(visit: Visit) -> None:

@@ -3,7 +3,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
-import { isQuick, LONGEST, parse } from "../../static/chat/text/blocks.js";
+import { isQuick, parse } from "../../static/chat/text/blocks.js";
+import { LONGEST } from "../../static/chat/text/plain.js";
 
 const table = (columns, rows) =>
   `${"|a".repeat(columns)}|\n${"|-".repeat(columns)}|\n${"a\n".repeat(rows)}`;

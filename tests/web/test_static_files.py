@@ -42,7 +42,7 @@ async def test_everything_the_page_loads_has_a_hashed_name_and_is_cached_for_eve
                 left += [
                     normpath(join(dirname(path), name)) for name in IMPORT.findall(answer.text)
                 ]
-        assert any(re.search(r"/built/main-\w+\.js", path) for path in seen)
+        assert any(re.search(r"/built/chunk-\w+\.js", path) for path in seen)
 
 
 @pytest.mark.slow

@@ -55,11 +55,13 @@ class HashedFiles(CompressedManifestStaticFilesStorage, KeepBuilt):
         return address
 
 
-def chunk_addresses(name: str) -> list[str]:
-    """Lists the files that a built module imports at once: the page names them, to load them with
-    the module."""
-    built = [] if settings.DEBUG else built_files().get(name, [])
-    return [f"{settings.STATIC_URL}{chunk}" for chunk in built[1:]]
+def chunk_addresses(name: str, *more: str) -> list[str]:
+    """Lists the files that come with a built module: those that it imports at once, and those of
+    `more` modules. The page names them, to load them with the module."""
+    if settings.DEBUG:
+        return []
+    first, *rest = (file for one in (name, *more) for file in built_files().get(one, []))
+    return [f"{settings.STATIC_URL}{file}" for file in dict.fromkeys(rest) if file != first]
 
 
 @cache

@@ -8,6 +8,7 @@ import { footnotes } from "./grammar/footnotes.js";
 import { formulas } from "./grammar/formulas.js";
 import { tables } from "./grammar/tables.js";
 import { tags } from "./grammar/tags.js";
+import { LONGEST, UNREADABLE } from "./plain.js";
 
 /** @import { MarkedExtension, Token } from "../../vendor/marked/marked.esm.js" */
 
@@ -18,8 +19,6 @@ import { tags } from "./grammar/tags.js";
  * @typedef {{plain: string}} Unformatted with the reason, which completes "Shown as plain text: …"
  */
 
-// Above it nothing is parsed: the longest answers of today's models have about half of it.
-export const LONGEST = 200_000;
 // Sanitising and drawing 10,000 elements takes Chromium 0.2 s; an answer of ten pages has some 500.
 const MOST_ELEMENTS = 10_000;
 const MOST_HTML = 2_000_000;
@@ -33,7 +32,6 @@ const QUICK_CELLS = 4_000;
 const TOO_LONG = say("it is too long to be formatted.");
 const TOO_DEEP = say("it is nested too deeply to be formatted.");
 const TOO_MANY = say("it has too many parts to be formatted.");
-export const UNREADABLE = say("it couldn't be formatted.");
 
 /** @type {Record<string, string>} */
 const ESCAPES = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;" };

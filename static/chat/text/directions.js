@@ -1,7 +1,7 @@
 /** The writing direction of each block: an Arabic paragraph below an English one runs from right to left. */
 
 // What is read from right to left, Hebrew to Adlam, and the marks that say so; then any letter and mark.
-const RIGHT_TO_LEFT =
+export const RIGHT_TO_LEFT =
   /[\u200f\u061c\u0590-\u08ff\ufb1d-\ufdfd\ufe70-\ufefc\u{10800}-\u{10fff}\u{1e800}-\u{1efff}]/u;
 const LETTER = /[\p{L}\u200e\u200f\u061c]/u;
 

@@ -1,10 +1,8 @@
 /** An element that shows Markdown, whatever is in it: what can't be formatted is shown as it was written. */
 
 import { h } from "../elements/dom.js";
-import { UNREADABLE } from "./blocks.js";
-import { linkFootnotes } from "./footnote-links.js";
-import { plainNote, renderBlocks, renderPlain } from "./markdown.js";
-import { parseMarkdown } from "./parser.js";
+import { canFormat, drawing, parseMarkdown } from "./formatting.js";
+import { isProse, plainNote, renderPlain, UNREADABLE } from "./plain.js";
 import { Stream } from "./stream.js";
 
 /**
@@ -41,6 +39,8 @@ export class FormattedText {
     const drawn = stream?.blocks ?? [];
     this.stream = null;
     stream?.end(text);
+    if (!stream && !canFormat() && isProse(text))
+      return this.element.replaceChildren(h("p", {}, text));
     const parsed = parseMarkdown(text, () => this.shown === text && this.element.isConnected);
     if (!(parsed instanceof Promise)) this.#put(text, parsed, drawn);
     else {
@@ -60,7 +60,7 @@ export class FormattedText {
       return this.element.replaceChildren(plainNote(parsed.plain), renderPlain(text));
     try {
       this.#arrange(parsed.blocks, drawn);
-      linkFootnotes(this.element);
+      drawing().linkFootnotes(this.element);
     } catch (error) {
       console.error(error);
       this.#put(text, { plain: UNREADABLE }, []);
@@ -76,7 +76,8 @@ export class FormattedText {
     const wanted = [];
     /** @type {Block[]} */
     const fresh = [];
-    const render = () => fresh.length && wanted.push(...renderBlocks(fresh.splice(0)).childNodes);
+    const render = () =>
+      fresh.length && wanted.push(...drawing().renderBlocks(fresh.splice(0)).childNodes);
     for (const [index, block] of blocks.entries()) {
       if (drawn[index]?.html !== block.html) fresh.push(block);
       else {

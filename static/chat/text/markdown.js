@@ -108,13 +108,3 @@ function secureLink(link) {
   link.rel = "noopener noreferrer nofollow";
   link.title = href;
 }
-
-/**
- * The text as it was written.
- * @param {string} text
- */
-export const renderPlain = (text) => h("div", { class: "plain" }, text);
-
-/** @param {string} why completes "Shown as plain text: …" */
-export const plainNote = (why) =>
-  h("p", { class: "plain-note" }, say("Shown as plain text: {why}", { why: say(why) }));

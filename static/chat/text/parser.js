@@ -1,7 +1,8 @@
 /** Parses Markdown here if that is quick, otherwise in the background. */
 
 import { runInBackground } from "./background.js";
-import { isQuick, LONGEST, parse } from "./blocks.js";
+import { isQuick, parse } from "./blocks.js";
+import { LONGEST } from "./plain.js";
 import { say } from "../words/say.js";
 
 /**

@@ -5,9 +5,8 @@
  */
 
 import { h } from "../elements/dom.js";
-import { LONGEST, UNREADABLE } from "./blocks.js";
-import { drawBlock, plainNote, renderBlocks, renderPlain } from "./markdown.js";
-import { parseMarkdown } from "./parser.js";
+import { drawing, parseMarkdown } from "./formatting.js";
+import { LONGEST, plainNote, renderPlain, UNREADABLE } from "./plain.js";
 import { shownLength } from "./unfinished.js";
 
 /**
@@ -139,7 +138,7 @@ export class Stream {
     if (last > 0) this.#commit(blocks.slice(0, last));
     const tail = blocks.slice(Math.max(last, 0));
     if (!this.#growCode(tail[0]))
-      this.tail.replaceChildren(renderBlocks(tail, { streaming: true }));
+      this.tail.replaceChildren(drawing().renderBlocks(tail, { streaming: true }));
     this.#placeCursor();
   }
 
@@ -158,7 +157,7 @@ export class Stream {
   /** @param {Block[]} blocks */
   #commit(blocks) {
     for (const block of blocks) {
-      const drawn = drawBlock(block);
+      const drawn = drawing().drawBlock(block);
       this.tail.before(...drawn.nodes);
       this.blocks.push(drawn);
     }

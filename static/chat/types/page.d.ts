@@ -30,12 +30,14 @@ export interface Page {
     policies: PolicyFacts;
     /** Who decides what the model remembers. */
     memory: "page" | "administrator" | "agent";
-    /** Addresses of modules that are loaded when first needed. */
-    static: {
-        highlight?: Record<string, string>;
-        worker?: string;
-        maths: { script: string; style: string };
-    };
+    static: StaticFiles;
+}
+
+/** Addresses of what formatting needs, each loaded when it is first needed. */
+export interface StaticFiles {
+    highlight?: Record<string, string>;
+    worker?: string;
+    maths: { script: string; style: string };
 }
 
 /** What the page must know of the policies: no module here names one. */

@@ -1,1 +1,0 @@
-import"./chunk-YRMC7F27.js";
