@@ -50,7 +50,7 @@ const GROUPS = [
     },
     { entries: ["chat/text/worker.js"], options: { format: "esm" } },
     {
-        entries: ["chat/shell/theme-start.js", "chat/diagrams/frame.js"],
+        entries: ["chat/shell/start.js", "chat/diagrams/frame.js"],
         options: { format: "iife" },
     },
     { entries: ["chat/main.css", "chat/style/pages.css"], options: {} },

@@ -70,6 +70,6 @@ def test_main_is_reached_from_nowhere_and_reaches_every_module() -> None:
     # the frame of a diagram; and the worker, which has an address of its own.
     assert set(MODULES) - reached == {
         CHAT / "diagrams" / "frame.js",
-        CHAT / "shell" / "theme-start.js",
+        CHAT / "shell" / "start.js",
         CHAT / "text" / "worker.js",
     }

@@ -12,7 +12,8 @@ class SlowLine:
     """Forwards connections to a local port and delays both directions by half a round trip.
 
     `received` counts the bytes that the browser got, headers included, `sent` those that it sent.
-    Opening a connection isn't delayed: only what is sent over it.
+    A connection is open a round trip after it was asked for: the system here accepts it at once, so
+    that what the browser sends before waits until then.
     """
 
     def __init__(self, port: int, *, round_trip: float) -> None:
@@ -27,11 +28,12 @@ class SlowLine:
         return server
 
     async def _forward(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        opened = asyncio.get_running_loop().time() + 2 * self.one_way
         up_reader, up_writer = await asyncio.open_connection("127.0.0.1", self.target)
         try:
             await asyncio.gather(
-                self._pipe(reader, up_writer, answers=False),
-                self._pipe(up_reader, writer, answers=True),
+                self._pipe(reader, up_writer, opened=opened, answers=False),
+                self._pipe(up_reader, writer, opened=opened, answers=True),
             )
         except (OSError, asyncio.CancelledError):  # one side has hung up, or the line ends
             pass
@@ -40,7 +42,12 @@ class SlowLine:
                 one.close()
 
     async def _pipe(
-        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, *, answers: bool
+        self,
+        reader: asyncio.StreamReader,
+        writer: asyncio.StreamWriter,
+        *,
+        opened: float,
+        answers: bool,
     ) -> None:
         """Everything arrives `one_way` seconds after it was sent, at any rate."""
         loop = asyncio.get_running_loop()
@@ -64,7 +71,7 @@ class SlowLine:
                     self.received += len(data)
                 else:
                     self.sent += len(data)
-                under_way.put_nowait((loop.time() + self.one_way, data))
+                under_way.put_nowait((max(loop.time(), opened) + self.one_way, data))
             await delivering
         finally:
             delivering.cancel()

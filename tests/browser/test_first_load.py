@@ -30,6 +30,24 @@ def test_a_first_visit_takes_few_requests_and_few_bytes(visit: Visit) -> None:
     assert sum(map(received, requests)) <= MOST_BYTES
 
 
+def test_the_socket_is_opened_while_the_modules_are_loaded_and_is_the_only_one(
+    visit: Visit,
+) -> None:
+    """A first visit's session comes before it."""
+    chat = visit()
+    held: list[Route] = []
+    sockets: list[str] = []
+    chat.page.on("websocket", lambda socket: sockets.append(socket.url))
+    chat.page.route("**/built/chunk-*.js", lambda route: held.append(route))
+    with chat.page.expect_websocket():
+        chat.page.goto("/chat", wait_until="commit")
+    for route in held:
+        route.continue_()
+    chat.page.unroute("**/built/chunk-*.js")
+    chat.ready().say("hello")
+    assert len(sockets) == 1
+
+
 FORMATTER = "**/built/formatter-*.js"
 
 
@@ -40,15 +58,15 @@ def test_an_answer_stands_as_it_is_written_until_what_formats_it_is_loaded(visit
     with chat.page.expect_request(FORMATTER):
         chat.draft.press_sequentially("H")
     first = "**Bold**<script>globalThis.ran=1</script> and"
-    chat.begin(answer(f"{first} more.", rate=20), shows=f"{first} more.")
+    chat.begin(answer(f"{first} then more.", rate=3), shows=first)
     expect(chat.receipt_buttons).to_have_count(1)
     body = chat.answers.last.locator(".md")
-    expect(body).to_have_text(f"{first} more.")
+    expect(body).to_have_text(f"{first} then more.")
     expect(body.locator("strong, script")).to_have_count(0)
     for route in held:
         route.continue_()
     expect(body.locator("strong")).to_have_text("Bold")
-    expect(body).to_have_text("Bold<script>globalThis.ran=1</script> and more.")
+    expect(body).to_have_text("Bold<script>globalThis.ran=1</script> and then more.")
     assert chat.page.evaluate("globalThis.ran") is None
 
 

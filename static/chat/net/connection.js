@@ -38,18 +38,14 @@ export class Connection {
     return this.socket?.readyState === WebSocket.OPEN;
   }
 
-  connect() {
+  /** @param {WebSocket} [socket] one that is open, or will be */
+  connect(socket = new WebSocket(this.url)) {
     clearTimeout(this.timer);
     this.timer = 0;
     this.listeners.onLine("connecting");
-    const socket = new WebSocket(this.url);
     this.socket = socket;
-    socket.addEventListener("open", () => {
-      if (this.socket !== socket) return;
-      this.tries = 0;
-      this.listeners.onLine("online");
-      this.listeners.onOpen();
-    });
+    if (this.open) this.#opened();
+    else socket.addEventListener("open", () => this.socket === socket && this.#opened());
     socket.addEventListener("message", (message) => {
       if (this.socket !== socket) return;
       clearTimeout(this.silence);
@@ -59,6 +55,12 @@ export class Connection {
     socket.addEventListener("close", (event) => {
       if (this.socket === socket) this.#closed(event.code, event.reason);
     });
+  }
+
+  #opened() {
+    this.tries = 0;
+    this.listeners.onLine("online");
+    this.listeners.onOpen();
   }
 
   /**

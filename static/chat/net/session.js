@@ -72,6 +72,9 @@ export class Session {
   /** A first visit has no session yet: without one the server doesn't open a socket. */
   async start() {
     this.listeners.onEntered();
+    const early = await globalThis.earlySocket;
+    // One that was closed meanwhile says nothing any more.
+    if (early && early.readyState <= WebSocket.OPEN) return this.connection.connect(early);
     if (this.page.has_session || (await this.#obtainSession())) this.connection.connect();
   }
 
@@ -237,6 +240,8 @@ export class Session {
    * @returns {State}
    */
   #firstState({ conversation, agent }) {
+    /** Whether the chat begins here: what the next message is sent with depends on nothing that is stored. */
+    this.begins = conversation === null;
     const known = this.page.agents.find((one) => one.slug === agent) ?? null;
     const id = conversation ?? drafts.newConversationId(agent);
     return { ...initialState(id, agent, known), pending: drafts.loadPending(id) };
@@ -255,6 +260,8 @@ export class Session {
   #askForSnapshot() {
     this.previews.reset();
     this.#command("open", { agent: this.state.agentSlug });
+    // It needn't wait a round trip for the snapshot.
+    if (this.begins && !this.state.pending.length) this.requestPreview();
   }
 
   /** @param {ServerEvent} event */
@@ -301,7 +308,8 @@ export class Session {
   /** After every snapshot: messages that were never confirmed are sent again under their own ids. */
   #resendPending() {
     for (const pending of this.state.pending) this.#sendPending(pending);
-    this.requestPreview();
+    const { conversation, pending } = this.state;
+    if (conversation || pending.length || !this.previews.flying) this.requestPreview();
   }
 
   /** @param {PendingMessage} pending */
@@ -344,7 +352,7 @@ export class Session {
    */
   #sendPreview(ref) {
     const { draft, ...rest } = this.draftFields;
-    if (!this.state.opened || this.state.deleted) return false;
+    if (!(this.state.opened || this.begins) || this.state.deleted) return false;
     if (!this.fits(draft)) {
       this.#setState(refusePreview(expectPreview(this.state, ref)));
       return false;

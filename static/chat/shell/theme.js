@@ -1,4 +1,4 @@
-/** The theme: light, dark, or the system's; `theme-start.js` applies the choice before the first paint. */
+/** The theme: light, dark, or the system's; `start.js` applies the choice before the first paint. */
 
 import { loadItem, storeItem } from "../net/storage.js";
 

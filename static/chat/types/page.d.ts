@@ -33,6 +33,11 @@ export interface Page {
     static: StaticFiles;
 }
 
+declare global {
+    /** The socket that `shell/start.js` began to open; null where it couldn't. */
+    var earlySocket: Promise<WebSocket | null> | undefined;
+}
+
 /** Addresses of what formatting needs, each loaded when it is first needed. */
 export interface StaticFiles {
     highlight?: Record<string, string>;
