@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
 import { parse } from "../../static/chat/text/blocks.js";
-import { shownLength } from "../../static/chat/text/unfinished.js";
+import { plainLength, shownLength } from "../../static/chat/text/unfinished.js";
 
 /** @param {string} text */
 const shown = (text) => text.slice(0, shownLength(text));
@@ -62,5 +62,14 @@ describe("the end of a text that is being written", () => {
     assert.equal(shown(text), text);
     for (const whole of ["a < b", "x <y and", "List<String> x", "<sub>" + "word ".repeat(9)])
       assert.equal(shown(whole), whole);
+  });
+});
+
+describe("what isn't formatted yet", () => {
+  it("is shown up to a table or a footnote", () => {
+    assert.equal(plainLength("one\ntwo **three**"), 17);
+    assert.equal(plainLength("one\n\n| a | b |\n|---|---|\n| c"), 5);
+    assert.equal(plainLength("one[^1] and more"), 3);
+    assert.equal(plainLength("a | b"), 5);
   });
 });

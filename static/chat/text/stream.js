@@ -7,7 +7,7 @@
 import { h } from "../elements/dom.js";
 import { drawing, parseMarkdown } from "./formatting.js";
 import { LONGEST, plainNote, renderPlain, UNREADABLE } from "./plain.js";
-import { shownLength } from "./unfinished.js";
+import { plainLength, shownLength } from "./unfinished.js";
 
 /**
  * @import { Block } from "./blocks.js"
@@ -69,7 +69,7 @@ export class Stream {
    * @param {Text} first
    */
   #showFirst(first) {
-    this.drawn = shownLength(this.text);
+    this.drawn = plainLength(this.text);
     first.data = this.text.slice(0, this.drawn).trimStart();
     if (first.isConnected || !first.data) return;
     this.tail.replaceChildren(h("p", { class: "as-written" }, first));

@@ -24,6 +24,15 @@ export function shownLength(text) {
 }
 
 /**
+ * How much can be shown before anything is formatted: up to a table or a footnote, which nobody reads as it is written.
+ * @param {string} text
+ */
+export function plainLength(text) {
+  const mark = text.search(/^[ \t>]*\||\[\^/m);
+  return Math.min(shownLength(text), mark < 0 ? text.length : mark);
+}
+
+/**
  * @param {string} text
  * @param {number} start of a line
  */
