@@ -41,9 +41,9 @@ from chatsite.wording import say
 V = TypeVar("V")
 
 _cache = EntryCache()
-# A turn's beginning holds the writing thread, and reads a longer path later: that many messages
-# take 30 ms.
-SHORT = 2_000
+# A turn's beginning holds everybody up, and leaves a longer path to be read on a thread: that many
+# messages take 2 ms.
+SHORT = 300
 # SQLite takes a few hundred values at once.
 BATCH = 300
 
@@ -102,7 +102,10 @@ def load_at_once(
 ) -> LoadedPath | None:
     """The same for a turn that begins; None where it may take long, so that its turn asks for
     it when the writing thread is free again."""
-    if row.path_messages > SHORT and not isinstance(reach, Users):
+    messages = row.path_messages
+    if isinstance(reach, Users):
+        messages = messages * reach.users // max(row.path_users, 1)
+    if min(messages, row.path_messages) > SHORT:
         return None
     return load_stored_path(row, reach, reply_to=reply_to, whole=whole)
 

@@ -38,7 +38,7 @@ from chatsite.conversations.path.tree import (
 from chatsite.conversations.records import OpenConversation, WholePath
 from chatsite.conversations.summaries.queries import summary_state_of
 from chatsite.errors import NotFound
-from chatsite.storage import reading
+from chatsite.storage import at_once, reading
 from chatsite.views import ConversationView, MessageView, Version
 from chatsite.wording import say
 
@@ -58,6 +58,7 @@ def agent_of(*, owner: Owner, conversation: str) -> str:
     return owned_conversation(owner, conversation).agent
 
 
+@at_once
 @reading
 def kept_choice(*, owner: Owner, conversation: str) -> dict[str, str] | None:
     """What was chosen in the page for this conversation, by the names of a link's parameters; None

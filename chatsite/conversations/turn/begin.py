@@ -33,7 +33,7 @@ from chatsite.conversations.titles import message_title
 from chatsite.errors import BadCommand, Refused, TurnRunning
 from chatsite.history import Reach
 from chatsite.messages import Message as DomainMessage
-from chatsite.storage import writing
+from chatsite.storage import at_once, writing
 from chatsite.wording import later, say
 
 RUNNING = later("An answer is still being written here. Your text is kept.")
@@ -43,6 +43,7 @@ class AnotherChoice(Exception):
     """The conversation keeps another choice of the policy than its turn was prepared with."""
 
 
+@at_once
 @writing
 def begin_turn(
     *,

@@ -37,11 +37,12 @@ from chatsite.conversations.versions.versions import (
 )
 from chatsite.history import BACKGROUND
 from chatsite.messages import TokenCount
-from chatsite.storage import Pieces, in_pieces, writing
+from chatsite.storage import Pieces, at_once, in_pieces, writing
 from chatsite.views import MessageView, Problem, State
 from chatsite.wording import say
 
 
+@at_once
 @writing
 def end_turn(
     *,
