@@ -160,8 +160,9 @@ async def drain() -> None:
 def close() -> None:
     """End the threads, once their work is done, and all connections that units opened."""
     global _threads
-    with _event_loop_hidden():
-        connection.close()
+    if not connection.in_atomic_block:  # as in a test, whose transaction ends with it
+        with _event_loop_hidden():
+            connection.close()
     with _changing:
         threads, _threads = _threads, None
     if threads is not None:

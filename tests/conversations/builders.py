@@ -23,7 +23,7 @@ from chatsite.conversations.turn.end import end_turn
 from chatsite.conversations.turn.retry import begin_edit, begin_retry
 from chatsite.conversations.turn.rounds import begin_calls
 from chatsite.conversations.versions import deletions
-from chatsite.history import Everything
+from chatsite.history import Everything, Reach
 from chatsite.messages import Message as DomainMessage
 from chatsite.messages import TokenCount, ToolCall
 from chatsite.views import MessageView, State
@@ -31,6 +31,7 @@ from chatsite.views import MessageView, State
 T = TypeVar("T")
 ADA = Owner(guest="ada")
 BOB = Owner(guest="bob")
+EVERYTHING = Everything()
 
 
 def new_id() -> str:
@@ -54,6 +55,7 @@ def begin(
     client_id: str = "",
     greeting: Sequence[DomainMessage] = (),
     history: Mapping[str, str] = MappingProxyType({}),
+    reach: Reach = EVERYTHING,
 ) -> StartedTurn:
     return begin_turn.here(
         owner=owner,
@@ -63,7 +65,7 @@ def begin(
         user=user_message(text),
         answer=new_id(),
         greeting=greeting,
-        reach=Everything(),
+        reach=reach,
         history=history,
     )
 

@@ -18,6 +18,7 @@ from chatsite.conversations.path import loading
 from chatsite.conversations.turn.begin import begin_turn
 from chatsite.conversations.turn.end import end_turn
 from chatsite.conversations.turn.rounds import save_checkpoints
+from chatsite.history import Users
 from chatsite.storage import flush_write_log, writing
 from tests.conversations.builders import begin, end, new_id, talk
 
@@ -55,6 +56,12 @@ def rows() -> tuple[Conversation, Turn, Message]:
         created=THEN,
     )
     return chat, turn, message
+
+
+def statements(made: CaptureQueriesContext) -> list[str]:
+    """What was asked of the tables, without the beginnings and ends of transactions."""
+    asked = (str(one["sql"]).strip() for one in made.captured_queries)
+    return [one for one in asked if not one.startswith(("BEGIN", "COMMIT", "SAVEPOINT", "RELEASE"))]
 
 
 class TestColumns:
@@ -134,6 +141,20 @@ class TestUnitsOfWork:
             end(started)
         read = [one["sql"] for one in made if one["sql"].startswith("SELECT")]
         assert len(read) == 1  # its turn with its messages
+
+    @pytest.mark.parametrize(("turns", "begins"), [(0, 5), (1, 8), (30, 9)])
+    def test_a_turn_takes_few_statements_however_long_the_conversation_is(
+        self, turns: int, begins: int, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        chat = new_id()
+        talk(chat, turns)
+        # What Django does for a column that wasn't read.
+        monkeypatch.delattr(Model, "refresh_from_db")
+        with CaptureQueriesContext(connection) as made:
+            started = begin(chat, reach=Users(20))
+            begun = statements(made)
+            end(started)
+        assert (len(begun), len(statements(made)) - len(begun)) == (begins, 4)
 
     def test_a_unit_of_work_is_stored_whole_or_not_at_all(self) -> None:
         @writing

@@ -5,7 +5,8 @@ kept as context: 200 tokens then take 17 bytes each instead of 63, and a frame 4
 context takes 16 KiB; it is given up with every ping, and begun again by the next frame. A receiver
 doesn't notice: a new stream only refers to what it holds itself.
 
-Nothing on the socket is a key to anything, so that its compressed size gives nothing away.
+Only a page of this site can open the socket, so that no other one learns from the size of frames
+what they hold.
 """
 
 from __future__ import annotations
