@@ -55,7 +55,7 @@ class Unit(Generic[P, T]):
         if self.at_once and not (self.writes and _writing):
             with contextlib.suppress(_Waits), _event_loop_hidden():
                 work = functools.partial(self._work, *args, **kwargs)
-                return copy_context().run(_at_once, work, writes=self.writes)
+                return copy_context().run(_without_waiting, work, writes=self.writes)
         return await _in_thread(functools.partial(self.here, *args, **kwargs), writes=self.writes)
 
     def here(self, *args: P.args, **kwargs: P.kwargs) -> T:
@@ -215,7 +215,7 @@ def _event_loop_hidden() -> Iterator[None]:
         asyncio._set_running_loop(loop)
 
 
-def _at_once(work: Callable[[], T], *, writes: bool) -> T:
+def _without_waiting(work: Callable[[], T], *, writes: bool) -> T:
     """Raises _Waits where another thread or program is writing, and for a database that is asked
     over a network."""
     if connection.vendor != "sqlite":
