@@ -288,11 +288,11 @@ def not_sent(names: Sequence[str], one: str, many: str, **values: object) -> tup
     if not names:
         return ()
     language = TRANSLATE.get().language()
-    return (_not_sent(tuple(names), one, many, language, **values),)
+    return (_sentence(tuple(names), one, many, language, **values),)
 
 
 @lru_cache(maxsize=256)  # every turn and preview of an agent asks for the same, twice
-def _not_sent(names: Sequence[str], one: str, many: str, language: str, **values: object) -> str:
+def _sentence(names: Sequence[str], one: str, many: str, language: str, **values: object) -> str:
     shown = [_IN_TEMPLATES.get(name, name) for name in names]
     every = shown[0]
     if len(shown) > 1:
