@@ -20,7 +20,7 @@ import functools
 import threading
 from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextvars import copy_context
+from contextvars import ContextVar, copy_context
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Generic, ParamSpec, TypeVar
@@ -98,7 +98,8 @@ def writing(work: Callable[P, T]) -> Unit[P, T]:
 
 
 def at_once(unit: Unit[P, T]) -> Unit[P, T]:
-    """Stands above the decorator of a unit that takes about a millisecond, however much is stored.
+    """Stands above the decorator of a unit that takes about a millisecond; where it may take more
+    it calls `takes_long` as soon as it knows.
 
     With SQLite it runs on the event loop's thread, unless somebody else is writing: it never waits
     there. Two threads hand Python's lock to each other at every statement and every row; this was
@@ -204,6 +205,16 @@ class _Waits(Exception):
     """The unit would have to wait, so that it takes its turn on the threads."""
 
 
+def takes_long() -> None:
+    """On the event loop's thread: undo what the unit has done here, and do it on the threads."""
+    if _is_at_once.get():
+        raise _Waits
+
+
+# Whether a unit runs on the event loop's thread.
+_is_at_once: ContextVar[bool] = ContextVar("is_at_once", default=False)
+
+
 @contextlib.contextmanager
 def _event_loop_hidden() -> Iterator[None]:
     """Django refuses to be asked on a thread where a loop runs, for the sake of those who wait."""
@@ -220,6 +231,7 @@ def _without_waiting(work: Callable[[], T], *, writes: bool) -> T:
     over a network."""
     if connection.vendor != "sqlite":
         raise _Waits
+    _is_at_once.set(True)
     close_old_connections()
     if not writes:
         return work()

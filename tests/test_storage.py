@@ -12,7 +12,7 @@ from django.db import connection
 
 from chatsite import storage
 from chatsite.conversations.models import OwnerTotal
-from chatsite.storage import Pieces, at_once, in_pieces, reading, writing
+from chatsite.storage import Pieces, at_once, in_pieces, reading, takes_long, writing
 
 
 @reading
@@ -80,6 +80,17 @@ class TestAtOnce:
         assert await waiting is not threading.current_thread()
         assert await note("four") is threading.current_thread()
         assert await noted() == {"three", "four"}
+
+    async def test_one_that_takes_long_is_undone_and_done_on_the_threads(self) -> None:
+        @at_once
+        @writing
+        def is_long(name: str) -> threading.Thread:
+            wrote = note.here(name)
+            takes_long()
+            return wrote
+
+        assert await is_long("one") is not threading.current_thread()
+        assert await noted() == {"one"}
 
     async def test_what_fails_leaves_nothing_and_the_next_one_works(self) -> None:
         @at_once

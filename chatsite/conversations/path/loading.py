@@ -35,19 +35,19 @@ from chatsite.history import (
     Users,
 )
 from chatsite.kv_cache.books import LOADED
-from chatsite.storage import reading
+from chatsite.storage import at_once, reading, takes_long
 from chatsite.wording import say
 
 V = TypeVar("V")
 
 _cache = EntryCache()
-# A turn's beginning holds everybody up, and leaves a longer path to be read on a thread: that many
-# messages take 2 ms.
+# More messages than that are read on a thread: these take 2 ms, which hold everybody up.
 SHORT = 300
 # SQLite takes a few hundred values at once.
 BATCH = 300
 
 
+@at_once
 @reading
 def load_path(
     *,
@@ -66,6 +66,8 @@ def load_path(
     row = free_or_owned(owner, conversation)
     if row is None:
         return LoadedPath(agent="", transcript=Transcript(entries=()), next_seq=1, receipt=None)
+    if _is_long(row, reach):
+        takes_long()
     return load_stored_path(row, reach, ahead=ahead, reply_to=reply_to)
 
 
@@ -102,17 +104,24 @@ def load_at_once(
 ) -> LoadedPath | None:
     """The same for a turn that begins; None where it may take long, so that its turn asks for
     it when the writing thread is free again."""
-    messages = row.path_messages
-    if isinstance(reach, Users):
-        messages = messages * reach.users // max(row.path_users, 1)
-    if min(messages, row.path_messages) > SHORT:
+    if _is_long(row, reach):
         return None
     return load_stored_path(row, reach, reply_to=reply_to, whole=whole)
 
 
+def _is_long(row: Conversation, reach: Reach) -> bool:
+    messages = row.path_messages
+    if isinstance(reach, Users):
+        messages = min(messages, messages * reach.users // max(row.path_users, 1))
+    return messages > SHORT
+
+
+@at_once
 @reading
 def load_turns(*, owner: Owner, conversation: str, seqs: Sequence[int]) -> tuple[Entry, ...]:
     """The whole turns of these messages of the path, in path order."""
+    if len(seqs) > SHORT:
+        takes_long()
     row = totals_of_owned(owner, conversation)
     if row is None:
         raise NotFound(say("There is no such conversation."))

@@ -20,7 +20,7 @@ from chatsite.conversations.path.loading import in_batches
 from chatsite.conversations.records import IndexLines, IndexPart, IndexProgress
 from chatsite.history import BACKGROUND
 from chatsite.history.lexical.index import Line
-from chatsite.storage import reading, writing
+from chatsite.storage import at_once, reading, takes_long, writing
 
 
 @reading
@@ -70,8 +70,11 @@ def delete_index(row: Conversation) -> None:
 
 
 LOOKED_AT = 50
+# A question with its answer, and what tools brought: more lines than that are read on a thread.
+FEW = 50
 
 
+@at_once
 @reading
 def index_progress(*, owner: Owner, conversation: str, last: int) -> IndexProgress:
     """Find the place of an index that ends at the message `last`. Raises NotFound for another
@@ -92,6 +95,7 @@ def index_progress(*, owner: Owner, conversation: str, last: int) -> IndexProgre
     )
 
 
+@at_once
 @reading
 def lines_between(
     *, owner: Owner, conversation: str, after: int, before: int, most: int
@@ -101,6 +105,8 @@ def lines_between(
     row = totals_of_owned(owner, conversation)
     if row is None:
         return IndexLines()
+    if before - after > FEW:
+        takes_long()
     rows = LINES.where(LINES_BETWEEN, key(row.id), True, *BACKGROUND, after, before, most)
     background = _background_turns(row, {one.turn_seq for one in rows})
     lines = tuple(
