@@ -80,6 +80,12 @@ NTH_LAST_USER = (
     "LIMIT 1 OFFSET %s"
 )
 
+# Conversation, true, the seq below which, and how many.
+NEWEST_SIZES = (
+    "SELECT seq, turn_seq, tokens, excluded, kv_status, source, role, state "
+    f"FROM {ENTRIES.table} WHERE {FINISHED} AND seq < %s ORDER BY seq DESC LIMIT %s"
+)
+
 # Conversation, true, and again; the messages' seqs follow.
 IN_TURNS_OF = (
     f"{FINISHED} AND turn_seq IN (SELECT turn_seq FROM {ENTRIES.table} WHERE {ON_PATH} AND seq IN "

@@ -5,7 +5,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from django.db.models import Q
 
@@ -16,6 +16,7 @@ from chatsite.conversations.database.statements import (
     FINISHED,
     FINISHED_BETWEEN,
     IN_TURNS_OF,
+    NEWEST_SIZES,
     NTH_LAST_USER,
 )
 from chatsite.conversations.models import UNANSWERED, Conversation, Message
@@ -45,6 +46,8 @@ _cache = EntryCache()
 SHORT = 300
 # SQLite takes a few hundred values at once.
 BATCH = 300
+# A budget of 4,000 tokens ends within so many.
+SIZES_AT_ONCE = 100
 
 
 @at_once
@@ -233,11 +236,9 @@ def _cut_by_tokens(row: Conversation, tokens: int) -> int:
     """
     if row.path_tokens <= tokens:
         return 0
-    columns = ("turn_seq", "tokens", "excluded", "kv_status", "source", "role", "state")
-    newest = messages_on_path(row).exclude(state="running").order_by("-seq").values_list(*columns)
     left, size, counts = tokens, 0, True
     turn: int | None = None
-    for turn_seq, count, excluded, kv_status, source, *kind in newest.iterator(chunk_size=500):
+    for turn_seq, count, excluded, kv_status, source, *kind in _newest_sizes(row):
         if turn is not None and turn_seq != turn:
             left -= size if counts else 0
             if left < 0:
@@ -248,6 +249,14 @@ def _cut_by_tokens(row: Conversation, tokens: int) -> int:
         kept_out = kept_out or (kind[0] == "user" and kind[1] in UNANSWERED)
         counts = counts and not kept_out
     return 0
+
+
+def _newest_sizes(row: Conversation) -> Iterator[tuple[Any, ...]]:
+    """The columns of NEWEST_SIZES after the first, of the path's messages, newest first."""
+    below = row.next_seq
+    while rows := fetch(NEWEST_SIZES, key(row.id), True, below, SIZES_AT_ONCE):
+        yield from (values[1:] for values in rows)
+        below = rows[-1][0]
 
 
 def _before_background(row: Conversation, cut: int) -> int:

@@ -123,13 +123,17 @@ def _counted(texts: Sequence[Sequence[int]], vocabulary: int) -> tuple[Matrix, M
     import numpy as np
 
     tokens = np.concatenate([np.asarray(text, dtype=np.uint16) for text in texts])
-    places = np.zeros(vocabulary, dtype=np.int32)
-    places[tokens] = 1
-    used = np.flatnonzero(places)
-    places[used] = np.arange(len(used))
+    if len(texts) <= _FEW:  # sorted sooner than the vocabulary is gone through
+        used, places = np.unique(tokens, return_inverse=True)
+    else:
+        found = np.zeros(vocabulary, dtype=np.int32)
+        found[tokens] = 1
+        used = np.flatnonzero(found)
+        found[used] = np.arange(len(used))
+        places = found[tokens]
     ends = np.repeat(np.arange(len(texts)) * len(used), [len(text) for text in texts])
     counts = np.zeros(len(texts) * len(used), dtype=np.float32)
-    np.add.at(counts, ends + places[tokens], 1)
+    np.add.at(counts, ends + places, 1)
     return used, counts.reshape(len(texts), -1)
 
 
