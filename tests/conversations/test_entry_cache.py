@@ -11,7 +11,7 @@ from chatsite.conversations.database.statements import ENTRIES
 from chatsite.conversations.lifecycle import clear_conversation, delete_conversation
 from chatsite.conversations.models import Conversation
 from chatsite.conversations.path import loading
-from chatsite.conversations.path.entry_cache import FEW, EntryCache, Row
+from chatsite.conversations.path.entry_cache import FEW, LEFT_ABOVE, EntryCache, Row
 from chatsite.conversations.versions.deletions import delete_message
 from chatsite.conversations.versions.edits import edit_message
 from chatsite.history import Entry, Everything
@@ -140,20 +140,20 @@ class TestBounds:
             assert all(one is other for one, other in zip(first, second, strict=True))
 
     def test_what_a_policy_left_above_its_reach_is_kept_only_for_a_while(self) -> None:
-        chat = chat_of(4 * TURNS)
+        chat = chat_of(2 * LEFT_ABOVE * TURNS)
         rows, cache = rows_of(chat), EntryCache()
         cache.entries(chat, lambda: rows[: 2 * TURNS], is_path=True)
         (quoted,) = cache.entries(chat, lambda: rows[-1:])
         cache.entries(chat, lambda: rows[: 2 * TURNS], is_path=True)
         assert cache.entries(chat, lambda: rows[-1:])[0] is quoted
-        for start in range(0, 6 * TURNS, 2):
+        for start in range(0, len(rows) - 2 * TURNS, 8):
             window = rows[start : start + 2 * TURNS]
             first, second = (
                 cache.entries(chat, lambda: window, is_path=True)  # noqa: B023
                 for _ in range(2)
             )
             assert all(one is other for one, other in zip(first, second, strict=True))
-            assert cache.holds(chat) <= 4 * TURNS
+            assert cache.holds(chat) <= LEFT_ABOVE * 2 * TURNS < len(rows)
 
     def test_the_few_messages_of_a_conversation_that_has_just_begun_are_not_kept(self) -> None:
         chat, cache = chat_of(1), EntryCache()
