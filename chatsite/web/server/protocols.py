@@ -155,6 +155,11 @@ class BoundedHttp(_WatchedProtocol, HttpToolsProtocol):
 
 # Parsed before a flood can be noticed: 700 pings of 6 bytes, which take 4 ms.
 PARSED_AT_ONCE = 4_096
+# As many bytes may hold seven frames that are 64 KiB each when they are read.
+COMPRESSED_AT_ONCE = 512
+# What waits for the end of the loop's round: more is written at once, so that a reader who doesn't
+# read is noticed.
+MOST_UNWRITTEN = 64 * 1024
 _EXTENSIONS = [DeflateFactory()]
 NOT_TEXT, TOO_MANY_FRAMES = 1007, 1008
 
@@ -176,7 +181,7 @@ class LingeringWebSocket(_WatchedProtocol, WebSocketsSansIOProtocol):
         super().__init__(config, server_state, app_state)
         self.conn.available_extensions = _EXTENSIONS
         self._held = held_connections(server_state, config)
-        self._writing = False
+        self._unwritten = 0
         self._unparsed = bytearray()
         self._failed = False
         self._limiter: Limiter = self.app_state["site"].limiter
@@ -196,9 +201,10 @@ class LingeringWebSocket(_WatchedProtocol, WebSocketsSansIOProtocol):
             self._parse()
 
     def _parse(self) -> None:
+        most = COMPRESSED_AT_ONCE if self.conn.extensions else PARSED_AT_ONCE
         while self._unparsed and not self.read_paused and not self._failed:
-            piece = bytes(self._unparsed[:PARSED_AT_ONCE])
-            del self._unparsed[:PARSED_AT_ONCE]
+            piece = bytes(self._unparsed[:most])
+            del self._unparsed[:most]
             super().data_received(piece)
         if self._failed:
             self._unparsed.clear()
@@ -254,17 +260,22 @@ class LingeringWebSocket(_WatchedProtocol, WebSocketsSansIOProtocol):
             await super().send(message)
             return
         await self.writable.wait()
+        if self.disconnected:
+            raise ClientDisconnected
+        text = message["text"].encode()
         try:
-            self.conn.send_text(message["text"].encode())
+            self.conn.send_text(text)
         except InvalidState:
             raise ClientDisconnected from None
-        if not self._writing:
-            self._writing = True
+        if not self._unwritten:
             self.loop.call_soon(self._write)
+        self._unwritten += len(text)
+        if self._unwritten > MOST_UNWRITTEN:
+            self._write()
 
     def _write(self) -> None:
-        self._writing = False
-        if not self.disconnected:
+        if self._unwritten and not self.disconnected:
+            self._unwritten = 0
             self.transport.write(b"".join(self.conn.data_to_send()))
 
     def send_keepalive_ping(self) -> None:
