@@ -46,6 +46,7 @@ def test_it_moves_along_when_a_guest_signs_in_and_nothing_is_left_of_a_removed_o
     before = total_of(ADA)
     Conversation.objects.filter(ADA.filter()).update(user=user, guest="")
     assert (total_of(ADA), total_of(Owner(user=user.pk))) == (0, before)
+    assert not OwnerTotal.objects.filter(owner=ADA.key).exists(), "a guest's key is no secret left"
     Conversation.objects.all().delete()
     assert not OwnerTotal.objects.filter(owner=f"user:{user.pk}").exists()
 

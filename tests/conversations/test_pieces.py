@@ -95,7 +95,7 @@ def test_no_unit_changes_more_rows_at_once_than_a_piece_has() -> None:
         assert purge(now=later()).conversations == 1
     assert not Message.objects.exists()
     assert len(changed) >= 4 * MESSAGES / storage.ROWS
-    assert max(changed) <= storage.ROWS + 5
+    assert max(changed) <= storage.ROWS + 7  # the conversation, its index, its owner's sum
 
 
 def test_an_import_is_found_by_nobody_before_it_is_complete() -> None:

@@ -29,20 +29,27 @@ def total_of(owner: Owner) -> int:
 
 def create_triggers(**_: Any) -> None:
     """Create the triggers after every migration: one that makes the table of conversations anew
-    drops them. Where one was missing, or no sum is there, the sums are made."""
+    drops them. Where one was missing or another, or no sum is there, the sums are made.
+
+    A migration that drops or renames what they name must drop them first: SQLite refuses it."""
     with connection.cursor() as cursor:
         if not {_TOTALS, _CONVERSATIONS} <= set(connection.introspection.table_names(cursor)):
             return  # migrated back to before
-        cursor.execute(_WANTING, [f"{_TOTALS}_%"])
-        if not cursor.fetchone()[0]:
+        cursor.execute(_PRESENT, [f"{_TOTALS}_%"])
+        present, wanted = dict(cursor.fetchall()), dict(_triggers())
+        cursor.execute(f"SELECT EXISTS (SELECT 1 FROM {_TOTALS})")
+        if present == wanted and cursor.fetchone()[0]:
             return
-        for trigger in _triggers():
+        for name in present:
+            cursor.execute(f"DROP TRIGGER {name}")
+        for trigger in wanted.values():
             cursor.execute(trigger)
         cursor.execute(f"DELETE FROM {_TOTALS}")
         cursor.execute(_FILL)
 
 
-def _triggers() -> Iterator[str]:
+def _triggers() -> Iterator[tuple[str, str]]:
+    """Each trigger's name, and its text as SQLite keeps it."""
     changed = (
         "old.characters <> new.characters OR old.user_id IS NOT new.user_id "
         "OR old.guest <> new.guest"
@@ -53,11 +60,12 @@ def _triggers() -> Iterator[str]:
         (
             "changed",
             f"UPDATE OF characters, user_id, guest ON {_CONVERSATIONS} WHEN {changed}",
-            f"{_TAKE} {_ADD}",
+            f"{_TAKE} {forget} {_ADD}",
         ),
         ("removed", f"DELETE ON {_CONVERSATIONS}", f"{_TAKE} {forget}"),
     ):
-        yield f"CREATE TRIGGER IF NOT EXISTS {_TOTALS}_{name} AFTER {when} BEGIN {work} END"
+        trigger = f"{_TOTALS}_{name}"
+        yield trigger, f"CREATE TRIGGER {trigger} AFTER {when} BEGIN {work} END"
 
 
 def _key(row: str) -> str:
@@ -77,7 +85,4 @@ _FILL = (
     f"FROM {_CONVERSATIONS} GROUP BY 1"
 )
 # The names of the triggers as a pattern.
-_WANTING = (
-    "SELECT (SELECT COUNT(*) FROM sqlite_master WHERE type = 'trigger' AND name LIKE %s) < 3 "
-    f"OR NOT EXISTS (SELECT 1 FROM {_TOTALS})"
-)
+_PRESENT = "SELECT name, sql FROM sqlite_master WHERE type = 'trigger' AND name LIKE %s"
