@@ -147,7 +147,7 @@ _threads: _Threads | None = None
 # Held while work is handed to the threads, which another event loop may close.
 _changing = threading.Lock()
 _in_pieces: set[asyncio.Task[object]] = set()
-# How many writes the threads were given that aren't done.
+# How many writes on the threads somebody waits for.
 _writing = 0
 
 
@@ -161,8 +161,8 @@ async def drain() -> None:
 def close() -> None:
     """End the threads, once their work is done, and all connections that units opened."""
     global _threads
-    if not connection.in_atomic_block:  # as in a test, whose transaction ends with it
-        with _event_loop_hidden():
+    with _event_loop_hidden():
+        if not connection.in_atomic_block:  # as in a test, whose transaction ends with it
             connection.close()
     with _changing:
         threads, _threads = _threads, None
@@ -233,18 +233,27 @@ def _without_waiting(work: Callable[[], T], *, writes: bool) -> T:
         raise _Waits
     _is_at_once.set(True)
     close_old_connections()
-    if not writes:
-        return work()
+    connection.ensure_connection()
+    database = connection.connection
+    database.execute("PRAGMA busy_timeout = 0")
+    # Its log is emptied on a thread.
+    database.execute("PRAGMA wal_autocheckpoint = 0")
+    try:
+        return _in_transaction(work) if writes else work()
+    except OperationalError as error:
+        if writes or "locked" not in str(error):
+            raise
+        raise _Waits from None
+    finally:
+        database.execute(f"PRAGMA busy_timeout = {LOCK_MS}")
+
+
+def _in_transaction(work: Callable[[], T]) -> T:
     with contextlib.ExitStack() as stack:
-        connection.ensure_connection()
-        database = connection.connection
-        database.execute("PRAGMA busy_timeout = 0")
         try:
             stack.enter_context(transaction.atomic())
         except OperationalError:
             raise _Waits from None
-        finally:
-            database.execute(f"PRAGMA busy_timeout = {LOCK_MS}")
         return work()
 
 

@@ -267,10 +267,13 @@ class Turns:
                 context = await self.drafts.context(request)
             try:
                 return context, await self._stored_once(context, store)
-            except (AnotherChoice, PromptTooLarge) as error:
-                if isinstance(error, PromptTooLarge) and not knows_choice:
+            except AnotherChoice:
+                pass
+            except PromptTooLarge:
+                kept = await self.drafts.with_kept_choice(request)
+                if not knows_choice or kept.history == request.history:
                     raise
-                knows_choice = False
+            knows_choice = False
 
     async def _stored_once(self, context: TurnContext, store: Store) -> StartedTurn:
         try:

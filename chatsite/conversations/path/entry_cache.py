@@ -65,7 +65,7 @@ class EntryCache:
         self._conversations: OrderedDict[str, _Conversation] = OrderedDict()
         self._bytes = 0
         self._times_forgotten = 0
-        # For keeping and forgetting: every thread of storage reads.
+        # For keeping and forgetting: several threads read.
         self._lock = Lock()
 
     def holds(self, conversation: str) -> int:

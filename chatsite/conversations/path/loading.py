@@ -44,6 +44,7 @@ V = TypeVar("V")
 _cache = EntryCache()
 # More messages than that are read on a thread: these take 2 ms, which hold everybody up.
 SHORT = 300
+SHORT_TOKENS = 200_000
 # SQLite takes a few hundred values at once.
 BATCH = 300
 # A budget of 4,000 tokens ends within so many.
@@ -105,18 +106,18 @@ def load_stored_path(
 def load_at_once(
     row: Conversation, reach: Reach, *, reply_to: str | None, whole: Sequence[Message] = ()
 ) -> LoadedPath | None:
-    """The same for a turn that begins; None where it may take long, so that its turn asks for
-    it when the writing thread is free again."""
+    """The same for a turn that begins; None where it may take long: its turn asks for it then."""
     if _is_long(row, reach):
         return None
     return load_stored_path(row, reach, reply_to=reply_to, whole=whole)
 
 
 def _is_long(row: Conversation, reach: Reach) -> bool:
-    messages = row.path_messages
-    if isinstance(reach, Users):
-        messages = min(messages, messages * reach.users // max(row.path_users, 1))
-    return messages > SHORT
+    """Whether much may have to be read: marked turns may be anywhere above the reach."""
+    share = 1.0
+    if isinstance(reach, Users) and not row.marked:
+        share = min(1.0, reach.users / max(row.path_users, 1))
+    return row.path_messages * share > SHORT or row.path_tokens * share > SHORT_TOKENS
 
 
 @at_once

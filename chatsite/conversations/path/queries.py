@@ -64,7 +64,7 @@ def kept_choice(*, owner: Owner, conversation: str) -> dict[str, str] | None:
     """What was chosen in the page for this conversation, by the names of a link's parameters; None
     where it hasn't begun. Raises NotFound where it is another owner's.
 
-    Every turn and preview asks: the last receipt, which other queries load along, isn't needed.
+    Every preview asks: the last receipt, which other queries load along, isn't needed.
     """
     row = KEPT_CHOICES.first(BY_ID, key(as_id(conversation)))
     if row is None:

@@ -16,7 +16,7 @@ from chatsite.conversations.database.statements import (
 from chatsite.conversations.models import Conversation, SearchIndexPart
 from chatsite.conversations.owners import Owner
 from chatsite.conversations.ownership import messages_on_path, totals_of_owned
-from chatsite.conversations.path.loading import in_batches
+from chatsite.conversations.path.loading import SHORT, in_batches
 from chatsite.conversations.records import IndexLines, IndexPart, IndexProgress
 from chatsite.history import BACKGROUND
 from chatsite.history.lexical.index import Line
@@ -82,6 +82,8 @@ def index_progress(*, owner: Owner, conversation: str, last: int) -> IndexProgre
     row = totals_of_owned(owner, conversation)
     if row is None:
         return IndexProgress()
+    if not last and row.path_messages > SHORT:
+        takes_long()
     waiting = _messages_after(row, last)
     newest = _newest_up_to(row, last, 1) if last else []
     # Mostly the path has only grown. While other threads compute, each row more takes its time.

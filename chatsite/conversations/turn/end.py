@@ -37,7 +37,7 @@ from chatsite.conversations.versions.versions import (
 )
 from chatsite.history import BACKGROUND
 from chatsite.messages import TokenCount
-from chatsite.storage import Pieces, at_once, in_pieces, writing
+from chatsite.storage import Pieces, at_once, in_pieces, takes_long, writing
 from chatsite.views import MessageView, Problem, State
 from chatsite.wording import say
 
@@ -82,6 +82,8 @@ def end_turn(
             label = model_label((receipt or {}).get("provider")) if not answer.calls else ""
             view = view_of(answer, versions=versions_beside(answer), model=label)
         else:
+            if row.mode == "again":
+                takes_long()  # a branch of any length may come back
             answer.delete()
             restored = restore_previous_answer(row)
             changed += restored.views if restored else ()

@@ -41,12 +41,20 @@ async def load_stored(
 async def warm_up(indexes: IndexCache) -> None:
     """Load those of the newest conversations, one after the other, with a rest as long as each
     takes: turns go first."""
-    for owner, conversation in await newest_indexed(most=WARM):
+    try:
+        newest = await newest_indexed(most=WARM)
+    except Exception:
+        logger.exception("the newest indexes couldn't be listed")
+        return
+    for owner, conversation in newest:
         if sum(cached.size for cached in indexes.values()) > indexes.memory // WARM_MEMORY:
             return
         began = time.monotonic()
         try:
-            await _load_ahead(indexes.use(conversation), owner, conversation)
+            cached = indexes.use(conversation)
+            # Those that are newer, and those that somebody used meanwhile, stay longer.
+            indexes.move_to_end(conversation, last=False)
+            await _load_ahead(cached, owner, conversation)
         except NotFound:  # deleted meanwhile
             indexes.pop(conversation, None)
         except Exception:
