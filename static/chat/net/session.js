@@ -261,7 +261,8 @@ export class Session {
     this.previews.reset();
     this.#command("open", { agent: this.state.agentSlug });
     // It needn't wait a round trip for the snapshot.
-    if (this.begins && !this.state.pending.length) this.requestPreview();
+    if (this.begins && !this.state.conversation && !this.state.pending.length)
+      this.requestPreview();
   }
 
   /** @param {ServerEvent} event */

@@ -48,10 +48,7 @@ async function load() {
 export const canFormat = () => formatter !== null;
 
 /** What made the blocks of a text, and draws them: it is there once a text was parsed. */
-export function drawing() {
-  if (!formatter) throw new Error("nothing was parsed yet");
-  return formatter;
-}
+export const drawing = () => /** @type {NonNullable<typeof formatter>} */ (formatter);
 
 /**
  * At once where that is quick, otherwise a promise. It never rejects, and stays open if nobody wants the text any more
