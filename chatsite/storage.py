@@ -149,6 +149,8 @@ _changing = threading.Lock()
 _in_pieces: set[asyncio.Task[object]] = set()
 # How many writes on the threads somebody waits for.
 _writing = 0
+# Whether a unit has opened a connection on an event loop's thread.
+_on_loop = False
 
 
 async def drain() -> None:
@@ -160,10 +162,12 @@ async def drain() -> None:
 
 def close() -> None:
     """End the threads, once their work is done, and all connections that units opened."""
-    global _threads
-    with _event_loop_hidden():
-        if not connection.in_atomic_block:  # as in a test, whose transaction ends with it
-            connection.close()
+    global _threads, _on_loop
+    if _on_loop:
+        _on_loop = False
+        with _event_loop_hidden():
+            if not connection.in_atomic_block:  # as in a test, whose transaction ends with it
+                connection.close()
     with _changing:
         threads, _threads = _threads, None
     if threads is not None:
@@ -231,7 +235,9 @@ def _without_waiting(work: Callable[[], T], *, writes: bool) -> T:
     over a network."""
     if connection.vendor != "sqlite":
         raise _Waits
+    global _on_loop
     _is_at_once.set(True)
+    _on_loop = True
     close_old_connections()
     connection.ensure_connection()
     database = connection.connection
