@@ -72,7 +72,8 @@ async def begin_long_answer(page: Page) -> tuple[str, str]:
     """Request a long answer and read it for some seconds; try again if the model ends too soon.
     Return the text so far, and the part older than 1.3 s: the server saves texts once a second."""
     clock = asyncio.get_running_loop().time
-    while True:
+    # After some short answers the model gives no other, however often it is asked.
+    for _ in range(4):
         await page.send(LONG)
         text, times, old = "", [(clock(), "")], ""
         while clock() < times[0][0] + 2.6 or not old:
@@ -84,6 +85,7 @@ async def begin_long_answer(page: Page) -> tuple[str, str]:
             old = next((part for moment, part in reversed(times) if moment < clock() - 1.3), "")
         else:
             return text, old
+    raise AssertionError("the model wrote for no longer than a second or two")
 
 
 async def check_reuse(page: Page, cells: int) -> None:
