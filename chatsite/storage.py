@@ -32,8 +32,6 @@ from chatsite.errors import Refused
 P = ParamSpec("P")
 T = TypeVar("T")
 READERS = 5
-# How long a thread waits for another program's write, as the settings have it.
-LOCK_MS = 20_000
 # Rows that one piece of a unit changes: 250 new messages with their nine indexes take 25 to 40 ms.
 ROWS = 250
 Pieces = Generator[None, None, T]
@@ -251,7 +249,9 @@ def _without_waiting(work: Callable[[], T], *, writes: bool) -> T:
             raise
         raise _Waits from None
     finally:
-        database.execute(f"PRAGMA busy_timeout = {LOCK_MS}")
+        # As the settings have it, for whoever else asks on this thread.
+        seconds = connection.settings_dict["OPTIONS"]["timeout"]
+        database.execute(f"PRAGMA busy_timeout = {seconds * 1000}")
 
 
 def _in_transaction(work: Callable[[], T]) -> T:
