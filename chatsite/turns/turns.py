@@ -270,8 +270,10 @@ class Turns:
             except AnotherChoice:
                 pass
             except PromptTooLarge:
+                if not knows_choice:
+                    raise
                 kept = await self.drafts.with_kept_choice(request)
-                if not knows_choice or kept.history == request.history:
+                if kept.history == request.history:
                     raise
             knows_choice = False
 
