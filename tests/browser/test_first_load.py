@@ -70,6 +70,16 @@ def test_an_answer_stands_as_it_is_written_until_what_formats_it_is_loaded(visit
     assert chat.page.evaluate("globalThis.ran") is None
 
 
+def test_a_greeting_is_the_same_whether_what_formats_it_is_loaded_or_not(visit: Visit) -> None:
+    chat = visit().open()
+    greeting = chat.page.locator("#col article.m .md").first
+    drawn_first = greeting.inner_html()
+    chat.say("hello")
+    chat.page.get_by_role("link", name="New chat").click()
+    expect(chat.users).to_have_count(0)
+    assert greeting.inner_html() == drawn_first
+
+
 def test_an_answer_that_cannot_be_formatted_is_whole_and_says_why(
     visit: Visit, watch: Watch
 ) -> None:

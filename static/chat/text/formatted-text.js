@@ -39,8 +39,9 @@ export class FormattedText {
     const drawn = stream?.blocks ?? [];
     this.stream = null;
     stream?.end(text);
+    // The line break is what the formatter puts after a paragraph.
     if (!stream && !canFormat() && isProse(text))
-      return this.element.replaceChildren(h("p", {}, text));
+      return this.element.replaceChildren(h("p", {}, text), "\n");
     const parsed = parseMarkdown(text, () => this.shown === text && this.element.isConnected);
     if (!(parsed instanceof Promise)) this.#put(text, parsed, drawn);
     else {
