@@ -79,18 +79,18 @@ def known_tokens(message: Message) -> TokenCount:
 
 def known_counts(messages: Iterable[Message]) -> list[TokenCount]:
     """The counts of these, in order; ValueError where a message has none."""
-    return [known_tokens(message) for message in messages]
+    return [message.tokens or known_tokens(message) for message in messages]
 
 
 def sum_tokens(messages: Iterable[Message]) -> int:
     """The sum of their counts; ValueError where a message has none."""
-    return sum(one.count for one in known_counts(messages))
+    return sum([one.count for one in known_counts(messages)])
 
 
 def sum_counts(messages: Iterable[Message]) -> tuple[int, Basis]:
     """The sum of their counts and its basis; ValueError where a message has none."""
     counts = known_counts(messages)
-    return sum(one.count for one in counts), weakest(one.basis for one in counts)
+    return sum([one.count for one in counts]), weakest({one.basis for one in counts})
 
 
 def weakest(bases: Iterable[Basis]) -> Basis:

@@ -13,7 +13,7 @@ from chatsite.history.path.overflow import FittedPath
 from chatsite.history.path.shortened import shorten_answer
 from chatsite.history.path.transcript import Entry, Transcript
 from chatsite.history.path.turn_verdicts import StrategyText, TextPlace, TurnVerdict
-from chatsite.history.room import Head, known_counts, sum_tokens
+from chatsite.history.room import Head, sum_tokens
 from chatsite.messages import Message
 
 
@@ -165,15 +165,18 @@ class _Places:
 
 
 # ---- the beginning: a cache reuses what is the same as in the request before ----------------
-class _Unit(NamedTuple):
-    """One message of a request. `key` is the same where the message is; None is never the same.
+class _Span(NamedTuple):
+    """Neighbours on the loaded path, by their places: `begin` up to, without, `end`. `shortened`
+    as in a run. Compared by the span, since a decision of two hundred messages took a third of its
+    time for comparing each of them."""
 
-    A named tuple: a decision makes two for each message, and a dataclass takes three times as long.
-    """
+    begin: int
+    end: int
+    shortened: int
 
-    key: tuple[object, ...] | None
-    tokens: int
-    system: bool
+
+# None is a message that isn't loaded: it is the same as no other.
+_Piece = _Span | AddedMessage | None
 
 
 def leading_tokens(
@@ -186,86 +189,88 @@ def leading_tokens(
     """
     if previous is None or previous.head_hash != head.hash:
         return 0
-    path = _Loaded.of(transcript)
-    now, before = list(path.units(layout)), list(path.units(previous.layout))
-    total = sum_tokens(head.system)
-    system_now = [unit for unit in now if unit.system]
-    system_before = [unit for unit in before if unit.system]
-    same = _common(system_now, system_before)
-    total += sum(unit.tokens for unit in system_now[:same])
-    if not same == len(system_now) == len(system_before):
+    path = _Loaded(transcript)
+    now, before = list(path.pieces(layout)), list(path.pieces(previous.layout))
+    system, same = path.common(
+        [piece for piece in now if path.is_system(piece)],
+        [piece for piece in before if path.is_system(piece)],
+    )
+    total = sum_tokens(head.system) + system
+    if not same:
         return total
-    total += sum_tokens(head.examples)
-    rest_now = [unit for unit in now if not unit.system]
-    rest_before = [unit for unit in before if not unit.system]
-    return total + sum(unit.tokens for unit in rest_now[: _common(rest_now, rest_before)])
+    rest, _ = path.common(
+        [piece for piece in now if not path.is_system(piece)],
+        [piece for piece in before if not path.is_system(piece)],
+    )
+    return total + sum_tokens(head.examples) + rest
 
 
-def _units(entries: Sequence[Entry], shortened: int = 0) -> list[_Unit]:
-    counts = known_counts([entry.message for entry in entries])
-    return [
-        _Unit(("stored", entry.seq, shortened), counted.count, entry.message.role == "system")
-        for entry, counted in zip(entries, counts, strict=True)
-    ]
-
-
-@dataclass(frozen=True, slots=True)
 class _Loaded:
-    """The loaded path; `whole` are its messages as they are when nothing of them is cut."""
+    """The loaded path, in which two layouts are compared."""
 
-    entries: tuple[Entry, ...]
-    seqs: list[int]
-    whole: list[_Unit]
-    last_not_loaded: int
+    def __init__(self, transcript: Transcript) -> None:
+        self._entries = transcript.entries
+        self._seqs = [entry.seq for entry in transcript.entries]
+        self._last_not_loaded = transcript.not_loaded.last
 
-    @classmethod
-    def of(cls, transcript: Transcript) -> _Loaded:
-        entries = transcript.entries
-        return cls(
-            entries=entries,
-            seqs=[entry.seq for entry in entries],
-            whole=_units(entries),
-            last_not_loaded=transcript.not_loaded.last,
-        )
-
-    def units(self, layout: Iterable[LayoutItem]) -> Iterator[_Unit]:
+    def pieces(self, layout: Iterable[LayoutItem]) -> Iterator[_Piece]:
         for item in layout:
             if isinstance(item, AddedMessage):
-                system = item.role == "system"
-                yield _Unit((item.role, item.digest, item.id), item.tokens, system)
+                yield item
             else:
                 yield from self._run(item)
 
-    def _run(self, run: StoredRun) -> Iterator[_Unit]:
-        """The run's messages in path order; an unknown one where a message is not loaded.
-
-        A run of system messages holds nothing else, and another run holds none of them.
-        """
-        begin, end = bisect_left(self.seqs, run.first), bisect_right(self.seqs, run.last)
-        if begin == end or self.seqs[begin] != run.first:
-            yield _Unit(None, 0, False)
+    def _run(self, run: StoredRun) -> Iterator[_Piece]:
+        """The run's messages in path order; an unknown one where a message is not loaded."""
+        begin, end = bisect_left(self._seqs, run.first), bisect_right(self._seqs, run.last)
+        if begin == end or self._seqs[begin] != run.first:
+            yield None
             return
-        if run.first < self.last_not_loaded:
+        if run.first < self._last_not_loaded:
             # Among what was not loaded only whole marked turns are: the next one is no neighbour.
             end = self._turn_end(begin, end)
-        if run.shortened:
-            cut = [shorten_answer(entry, run.shortened) for entry in self.entries[begin:end]]
-            yield from _units(cut, run.shortened)
-        else:
-            yield from self.whole[begin:end]
-        if self.seqs[end - 1] != run.last:
-            yield _Unit(None, 0, False)
+        yield _Span(begin, end, run.shortened)
+        if self._seqs[end - 1] != run.last:
+            yield None
 
     def _turn_end(self, begin: int, end: int) -> int:
         for position in range(begin + 1, end):
-            if self.entries[position].message.role == "user":
+            if self._entries[position].message.role == "user":
                 return position
         return end
 
+    def is_system(self, piece: _Piece) -> bool:
+        """A run of system messages holds nothing else, and another run holds none of them."""
+        if isinstance(piece, AddedMessage):
+            return piece.role == "system"
+        return piece is not None and self._entries[piece.begin].message.role == "system"
 
-def _common(now: Sequence[_Unit], before: Sequence[_Unit]) -> int:
-    """How many units both begin with."""
-    for count, (one, other) in enumerate(zip(now, before, strict=False)):
-        if one.key is None or one.key != other.key:
-            return count
-    return min(len(now), len(before))
+    def common(self, now: list[_Piece], before: list[_Piece]) -> tuple[int, bool]:
+        """The tokens that both begin with, and whether both are the same to the end."""
+        now, before, total = now[::-1], before[::-1], 0
+        while now and before:
+            one, other = now.pop(), before.pop()
+            if isinstance(one, _Span) and isinstance(other, _Span):
+                if (one.begin, one.shortened) != (other.begin, other.shortened):
+                    return total, False
+                end = min(one.end, other.end)
+                total += self._tokens(one._replace(end=end))
+                for pieces, span in ((now, one), (before, other)):
+                    if span.end > end:
+                        pieces.append(span._replace(begin=end))
+            elif isinstance(one, AddedMessage) and _is_same_text(one, other):
+                total += one.tokens
+            else:
+                return total, False
+        return total, not (now or before)
+
+    def _tokens(self, span: _Span) -> int:
+        entries: Sequence[Entry] = self._entries[span.begin : span.end]
+        if span.shortened:
+            entries = [shorten_answer(entry, span.shortened) for entry in entries]
+        return sum_tokens([entry.message for entry in entries])
+
+
+def _is_same_text(one: AddedMessage, other: _Piece) -> bool:
+    key = (one.role, one.digest, one.id)
+    return isinstance(other, AddedMessage) and key == (other.role, other.digest, other.id)

@@ -211,7 +211,7 @@ def _findings(prepared: _Prepared, fitted: FittedPath) -> Findings:
     reasons = {**prepared.system_reasons, **_opening_reasons(prepared.context.path.opening)}
     whys: dict[int, str] = {}
     for turn in (*fitted.verdict.older, fitted.verdict.current):
-        reasons |= turn.reasons()
+        turn.add_reasons(reasons)
         if turn.why:
             entries = turn.entries if turn.is_sent else turn.turn.entries
             whys |= dict.fromkeys((entry.seq for entry in entries), turn.why)

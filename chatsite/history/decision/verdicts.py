@@ -3,19 +3,20 @@ these are, as people count: an exchange is a message with what answers it."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 from chatsite.history.path.marks import is_background
 from chatsite.history.path.overflow import FittedPath
 from chatsite.history.path.transcript import Transcript
 from chatsite.history.reasons import SENT, Reason
-from chatsite.history.room import Head
-from chatsite.messages import BASES, Basis, Message, Role
+from chatsite.history.room import Head, weakest
+from chatsite.messages import Basis, Message, Role
 
 # What a run with this reason has for a role, unless it says another.
 ROLES: Mapping[str, Role] = {"system": "system", "current": "user"}
+# What is no neighbour of the message before it, among what was not loaded.
+BEGINNING = frozenset({"user", "system"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,40 +83,40 @@ def verdicts(findings: Findings, head: Head, transcript: Transcript) -> tuple[Ve
     not neighbours of each other.
     """
     runs: list[_VerdictRun] = []
-    for kind, messages in ((_RunKey("system"), head.system), (_RunKey("prefilled"), head.examples)):
+    heads: tuple[tuple[Reason, Sequence[Message]], ...] = (
+        ("system", head.system),
+        ("prefilled", head.examples),
+    )
+    for reason, messages in heads:
+        if messages:
+            runs.append(_VerdictRun((reason, "", 0), 0, 0))
         for message in messages:
-            _extend(runs, kind, 0, message)
+            runs[-1].add(0, message)
     rest = transcript.not_loaded
     if rest.messages:
-        kind = _RunKey(findings.not_loaded_reason)
+        kind = (findings.not_loaded_reason, "", 0)
         runs.append(_VerdictRun(kind, rest.first, rest.last, rest.messages, rest.tokens))
         # The totals may come from several tokenizers.
         runs[-1].bases.add("estimated")
-    before = 0
+    run, before = runs[-1] if rest.messages else None, 0
     for entry in transcript.entries:
-        reason = findings.reasons[entry.seq]
-        kind = _RunKey(reason, findings.whys.get(entry.seq, ""), findings.quoted.get(entry.seq, 0))
-        begins = entry.message.role in ("user", "system")
-        apart = begins and (entry.seq < rest.last or 0 < before <= rest.last)
-        _extend(runs, kind, entry.seq, entry.message, apart=apart)
-        before = entry.seq
-    return tuple(run.verdict() for run in runs)
-
-
-class _RunKey(NamedTuple):
-    """What neighbours must have in common to be one run. A named tuple: one is made and compared
-    for each message, and a dataclass takes three times as long."""
-
-    reason: Reason
-    why: str = ""
-    before: int = 0
+        seq, message = entry.seq, entry.message
+        kind = (findings.reasons[seq], findings.whys.get(seq, ""), findings.quoted.get(seq, 0))
+        apart = (seq < rest.last or 0 < before <= rest.last) and message.role in BEGINNING
+        if run is None or apart or run.kind != kind:
+            run = _VerdictRun(kind, seq, seq)
+            runs.append(run)
+        run.add(seq, message)
+        before = seq
+    return tuple([run.verdict() for run in runs])
 
 
 @dataclass(slots=True)
 class _VerdictRun:
-    """A verdict on a run of neighbours, to which messages are still added."""
+    """A verdict on a run of neighbours, to which messages are still added. `kind` is what they must
+    have in common: the reason, a sentence of its own, and where they are quoted."""
 
-    kind: _RunKey
+    kind: tuple[Reason, str, int]
     first: int
     last: int
     messages: int = 0
@@ -123,36 +124,30 @@ class _VerdictRun:
     roles: set[Role] = field(default_factory=set)
     bases: set[Basis] = field(default_factory=set)
 
+    def add(self, seq: int, message: Message) -> None:
+        counted = message.tokens
+        assert counted is not None  # see `DecisionInput.require_valid`
+        self.last = seq
+        self.messages += 1
+        self.tokens += counted.count
+        self.roles.add(message.role)
+        self.bases.add(counted.basis)
+
     def verdict(self) -> Verdict:
+        reason, why, before = self.kind
         return Verdict(
             first=self.first,
             last=self.last,
             messages=self.messages,
             role=next(iter(self.roles)) if len(self.roles) == 1 else None,
-            sent=self.kind.reason in SENT,
-            quoted=self.kind.before > 0,
-            before=self.kind.before,
-            reason=self.kind.reason,
-            why=self.kind.why,
+            sent=reason in SENT,
+            quoted=before > 0,
+            before=before,
+            reason=reason,
+            why=why,
             tokens=self.tokens,
-            basis=min(self.bases, key=BASES.index),
+            basis=weakest(self.bases),
         )
-
-
-def _extend(
-    runs: list[_VerdictRun], kind: _RunKey, seq: int, message: Message, *, apart: bool = False
-) -> None:
-    run = runs[-1] if runs else None
-    if run is None or apart or run.kind != kind or (run.first == 0) != (seq == 0):
-        run = _VerdictRun(kind, seq, seq)
-        runs.append(run)
-    counted = message.tokens
-    assert counted is not None  # see `DecisionInput.require_valid`
-    run.last = max(run.last, seq)
-    run.messages += 1
-    run.tokens += counted.count
-    run.roles.add(message.role)
-    run.bases.add(counted.basis)
 
 
 # ---- as people count ----------------------------------------------------------------------

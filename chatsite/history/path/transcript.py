@@ -4,7 +4,7 @@ read."""
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from chatsite.messages import Message
@@ -23,6 +23,8 @@ class Entry:
     `forgets_above`: the marker "forget what is above" is directly above this message. `at` is the
     time at which it was stored; nothing is ordered by it. `quoted`, of a message that answers, are
     the sequence numbers of the older messages that were quoted before the question.
+    `is_plain`: nothing but the policy decides about it, as about nearly every message. That is
+    found once, when it is read: a decision on two hundred messages took a third longer.
     """
 
     message: Message
@@ -34,6 +36,18 @@ class Entry:
     draft: bool = False
     at: datetime | None = None
     quoted: tuple[int, ...] = ()
+    is_plain: bool = field(init=False, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        message = self.message
+        plain = (
+            not (self.pinned or self.excluded or self.unanswered)
+            and not (message.calls or message.role == "tool")
+            and message.source not in BACKGROUND
+            and message.kv_status > 0
+            and bool((message.content or "").strip())
+        )
+        object.__setattr__(self, "is_plain", plain)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

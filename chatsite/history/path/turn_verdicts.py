@@ -14,6 +14,7 @@ from chatsite.history.path.marks import (
     is_background,
     is_excluded,
     is_pinned,
+    is_plain,
     unless_asked_for,
     unsendable,
 )
@@ -142,10 +143,12 @@ class TurnVerdict:
     def messages(self) -> tuple[Message, ...]:
         return tuple(entry.message for entry in self.entries)
 
-    def reasons(self) -> dict[int, Reason]:
-        """The reason for every message, by sequence number."""
-        whole = dict.fromkeys((entry.seq for entry in self.turn.entries), self.reason)
-        return whole | self.apart if self.is_sent else whole
+    def add_reasons(self, reasons: dict[int, Reason]) -> None:
+        """Add the reason for every message, by sequence number."""
+        for entry in self.turn.entries:
+            reasons[entry.seq] = self.reason
+        if self.apart and self.is_sent:
+            reasons |= self.apart
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -222,6 +225,21 @@ def _judge(turn: PathTurn, rule: TurnRule, context: PathContext) -> TurnVerdict:
         kept_for = "pinned"
     elif holds_any(turn, context.reply_to):
         kept_for = "replied_to"
+    elif (
+        is_plain(turn)
+        and turn.entries[0].seq >= context.marker
+        and not (rule.apart or rule.limit)
+        and context.terms.longest_answer is None
+    ):
+        return TurnVerdict(
+            turn=turn,
+            reason=rule.reason,
+            kept_for=None,
+            apart={},
+            entries=turn.entries,
+            tokens=sum_tokens([entry.message for entry in turn.entries]),
+            why=rule.why,
+        )
     reason, why, of_policy = rule.reason, "", False
     if turn.entries[0].seq < context.marker:
         reason = "above_marker"
