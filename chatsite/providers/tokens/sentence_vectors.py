@@ -66,6 +66,10 @@ class SentenceVectors:
         """The size of the vocabulary."""
         return len(self._load()[1])
 
+    @property
+    def is_loaded(self) -> bool:
+        return self._loaded is not None
+
     @cached_property
     def rules(self) -> bytes:
         """Of what is stored as tokens: changes with the tokenizer and the order of bytes."""

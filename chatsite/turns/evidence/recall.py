@@ -36,8 +36,9 @@ logger = logging.getLogger("chatsite.turns")
 # An index that lacks more messages than this is completed beside the turn: 2,000 of them take
 # half a second, and nobody should wait longer for the first word of an answer.
 COLD = 2_000
-# Up to these, work takes a millisecond: more would hold up everybody's turns on the event loop.
-_INLINE_LINES, _INLINE_PASSAGES = 6, 30
+# Up to these, work takes 3 ms at most: more would hold up everybody's turns on the event loop, but
+# a thread's way there and back, and its share of the interpreter, cost as much.
+_INLINE_LINES, _INLINE_PASSAGES = 6, 300
 # Passages that an index grows by before they are saved, 100 bytes each: that many are read again
 # after a restart, which takes 15 ms. Fewer would compress worse.
 SAVE = 64
@@ -200,7 +201,7 @@ class Recaller:
             before=before,
             most=most,
         )
-        if cached.vectors is None and len(found.lines) <= _INLINE_LINES:
+        if len(found.lines) <= _INLINE_LINES and self._is_small(cached):
             cached.extend(found.lines)
         else:
             await asyncio.to_thread(cached.extend, found.lines)
@@ -235,9 +236,12 @@ class Recaller:
             after=max(remembered_from(entries) - 1, unread),
             without=_excluded(entries),
         )
-        if cached.vectors is None and len(cached.index) <= _INLINE_PASSAGES:
-            return search()
-        return await asyncio.to_thread(search)
+        return search() if self._is_small(cached) else await asyncio.to_thread(search)
+
+    def _is_small(self, cached: CachedIndex) -> bool:
+        """Whether it is worked on at once. Vectors may have to be read from the disk first."""
+        ready = self.indexes.vectors is None or self.indexes.vectors.is_loaded
+        return ready and len(cached.index) <= _INLINE_PASSAGES
 
 
 def _current(inputs: DecisionInputs) -> Entry:
