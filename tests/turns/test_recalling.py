@@ -20,9 +20,11 @@ from chatsite.conversations.search import stored_indexes as search_index
 from chatsite.conversations.versions import deletions, edits
 from chatsite.history import Entry, Evidence, Users
 from chatsite.history.lexical.index import Line
+from chatsite.history.lexical.ranking import recall_messages
 from chatsite.messages import Message
 from chatsite.turns.context.decider import DecisionInputs
 from chatsite.turns.evidence import recall as recalling
+from chatsite.turns.evidence.index_cache import CachedIndex
 from chatsite.turns.evidence.recall import Recaller
 from tests.conversations.builders import ADA, begin, end, messages, new_id, row
 from tests.sentence_vectors import installed_vectors
@@ -130,6 +132,28 @@ class TestFollowing:
         assert evidence.notes == ()
         report = evidence.reports["lexical"]
         assert (report["passages"], report["added"], report["vectors"]) == (6, 6, None)
+
+    async def test_long_texts_are_read_and_searched_where_they_hold_up_nobody(
+        self, talk: Talk, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        threads: list[int] = []
+
+        def noting(work: Callable[..., Any]) -> Callable[..., Any]:
+            def noted(*args: Any, **fields: Any) -> Any:
+                threads.append(threading.get_ident())
+                return work(*args, **fields)
+
+            return noted
+
+        monkeypatch.setattr(recalling, "recall_messages", noting(recall_messages))
+        monkeypatch.setattr(CachedIndex, "extend", noting(CachedIndex.extend))
+        await talk.ask("Does my sister keep gulls?")
+        assert set(threads) == {threading.get_ident()}
+        threads.clear()
+        await talk.turns("A gannet on the pier. " * 500)
+        await talk.ask("Does my sister keep gulls? " * 100)
+        assert len(threads) == 2
+        assert threading.get_ident() not in threads
 
     async def test_only_what_is_new_is_read(self, talk: Talk) -> None:
         await talk.ask("sister")

@@ -36,9 +36,13 @@ logger = logging.getLogger("chatsite.turns")
 # An index that lacks more messages than this is completed beside the turn: 2,000 of them take
 # half a second, and nobody should wait longer for the first word of an answer.
 COLD = 2_000
-# Up to these, work takes 3 ms at most: more would hold up everybody's turns on the event loop, but
-# a thread's way there and back, and its share of the interpreter, cost as much.
-_INLINE_LINES, _INLINE_PASSAGES = 6, 300
+# Up to these, work takes 3 ms: more would hold up everybody's turns on the event loop, but a
+# thread's way there and back, and its share of the interpreter, cost as much. A question of 50,000
+# characters takes 185 ms, a new message of as many 20. Whenever the passages have doubled all
+# vectors are weighed anew, which takes 16 ms at most.
+_INLINE_PASSAGES, _INLINE_LINES = 300, 6
+# In characters: of a question, and of all the new messages.
+_INLINE_QUESTION, _INLINE_TEXT = 500, 4_000
 # Passages that an index grows by before they are saved, 100 bytes each: that many are read again
 # after a restart, which takes 15 ms. Fewer would compress worse.
 SAVE = 64
@@ -201,7 +205,8 @@ class Recaller:
             before=before,
             most=most,
         )
-        if len(found.lines) <= _INLINE_LINES and self._is_small(cached):
+        short = sum(len(line.text) for line in found.lines) <= _INLINE_TEXT
+        if short and len(found.lines) <= _INLINE_LINES and self._is_small(cached):
             cached.extend(found.lines)
         else:
             await asyncio.to_thread(cached.extend, found.lines)
@@ -227,19 +232,22 @@ class Recaller:
         # Of a Talk room, only its newest messages are read.
         not_loaded = inputs.transcript.not_loaded
         unread = not_loaded.last if not_loaded.over_talk_limit else -1
+        text = current.message.content or ""
         search = partial(
             recall_messages,
             cached.index,
-            question_in_chat(current.message.content or ""),
+            question_in_chat(text),
             meaning=cached.vectors,
             before=current.seq,
             after=max(remembered_from(entries) - 1, unread),
             without=_excluded(entries),
         )
-        return search() if self._is_small(cached) else await asyncio.to_thread(search)
+        if len(text) <= _INLINE_QUESTION and self._is_small(cached):
+            return search()
+        return await asyncio.to_thread(search)
 
     def _is_small(self, cached: CachedIndex) -> bool:
-        """Whether it is worked on at once. Vectors may have to be read from the disk first."""
+        """Whether a short text takes little work. Vectors may have to be read from the disk."""
         ready = self.indexes.vectors is None or self.indexes.vectors.is_loaded
         return ready and len(cached.index) <= _INLINE_PASSAGES
 
