@@ -149,6 +149,11 @@ class Message:
         return cls(id=id, role="tool", content=content, call_id=call_id)
 
     @property
+    def is_only_text(self) -> bool:
+        """Whether there is text, and no part of a tool call."""
+        return bool((self.content or "").strip()) and not (self.calls or self.role == "tool")
+
+    @property
     def has_media(self) -> bool:
         return bool(self.attachments)
 

@@ -83,11 +83,8 @@ def verdicts(findings: Findings, head: Head, transcript: Transcript) -> tuple[Ve
     not neighbours of each other.
     """
     runs: list[_VerdictRun] = []
-    heads: tuple[tuple[Reason, Sequence[Message]], ...] = (
-        ("system", head.system),
-        ("prefilled", head.examples),
-    )
-    for reason, messages in heads:
+    heads: dict[Reason, Sequence[Message]] = {"system": head.system, "prefilled": head.examples}
+    for reason, messages in heads.items():
         if messages:
             runs.append(_VerdictRun((reason, "", 0), 0, 0))
         for message in messages:
@@ -127,7 +124,7 @@ class _VerdictRun:
     def add(self, seq: int, message: Message) -> None:
         counted = message.tokens
         assert counted is not None  # see `DecisionInput.require_valid`
-        self.last = seq
+        self.last = max(self.last, seq)  # what was not loaded may reach further
         self.messages += 1
         self.tokens += counted.count
         self.roles.add(message.role)

@@ -120,7 +120,7 @@ def unsendable(entries: Sequence[Entry]) -> dict[int, Reason]:
     is left out whole when one of them is missing. A second result for a call is left out alone.
     """
     found: dict[int, Reason] = {}
-    if all(_is_only_text(entry.message) for entry in entries):
+    if all(entry.message.is_only_text for entry in entries):
         # Nearly every turn; without this a long conversation takes half as long again.
         return found
     for group in _groups(entries):
@@ -138,11 +138,6 @@ def is_empty_answer(message: Message) -> bool:
         and not message.attachments
         and not (message.content or "").strip()
     )
-
-
-def _is_only_text(message: Message) -> bool:
-    text = (message.content or "").strip()
-    return bool(text) and not (message.calls or message.role == "tool")
 
 
 def _groups(entries: Sequence[Entry]) -> Iterator[Sequence[Entry]]:

@@ -42,10 +42,9 @@ class Entry:
         message = self.message
         plain = (
             not (self.pinned or self.excluded or self.unanswered)
-            and not (message.calls or message.role == "tool")
             and message.source not in BACKGROUND
             and message.kv_status > 0
-            and bool((message.content or "").strip())
+            and message.is_only_text
         )
         object.__setattr__(self, "is_plain", plain)
 

@@ -364,6 +364,12 @@ def test_greetings_that_were_not_loaded_make_no_horizon() -> None:
     assert decision.horizon is None
 
 
+def test_a_loaded_greeting_among_others_leaves_their_verdict_its_end() -> None:
+    not_loaded = NotLoaded(messages=3, users=0, tokens=15, first=1, last=4)
+    decision = decision_on([answer(2), user(5)], not_loaded=not_loaded)
+    assert reasons(decision)[0] == (1, 4, "greeting")
+
+
 @pytest.mark.parametrize(
     "entries",
     [
