@@ -39,7 +39,7 @@ quick: ## run the tests that need no browser, no engine and no server: a minute
 	@$(INSTALL) app dev
 	@PY=$(PY) sh scripts/test.sh quick
 
-test: ## run the test suite, browser and engine included: 11 minutes
+test: ## run the test suite, browser and engine included: 11 to 16 minutes
 	@$(INSTALL) app dev engine! embeddings
 	@CHROMIUM=$(CHROMIUM) PY=$(PY) sh scripts/test.sh
 

@@ -79,7 +79,7 @@ async def start(state: dict[str, Any]) -> Site:
     gc.collect()
     gc.freeze()
     # Python's own thresholds (700, 10, 10) walk through a turn's objects several times while they
-    # live, and find no cycles: an eighth of a turn's CPU under `all`, and 50 ms at a time for all.
+    # live, and find no cycles: an eighth of a turn's CPU under `all`, and pauses of up to 50 ms.
     gc.set_threshold(20_000, 20, 50)
     return site
 
