@@ -94,6 +94,7 @@ lock: ## update the lock files from requirements/*.in
 	@$(INSTALL) app
 	$(PY) -m pip install --quiet uv
 	$(call lock_file,app,requirements.txt)
+	$(call lock_file,cluster,requirements-cluster.txt)
 	$(call lock_file,dev,requirements-dev.txt)
 	$(call lock_file,engine,requirements-engine.txt,--no-deps --only-binary :all:)
 	$(call lock_file,embeddings,requirements-embeddings.txt,--no-deps --only-binary :all:)

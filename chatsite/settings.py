@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from chatsite.accounts.settings import *
+from chatsite.conversations.settings import *
+from chatsite.conversations.settings import ON_POSTGRESQL
 from chatsite.environment import BASE_DIR, choice, flag, folder, number, text
 from chatsite.errors import BadSetting
 from chatsite.history import ENVIRONMENT_NAMES, resolve
@@ -101,6 +103,8 @@ for allowed in ALLOWED_HOSTS:
 if DEBUG and not set(ALLOWED_HOSTS) <= set(LOCAL_HOSTS):
     raise BadSetting("DEBUG=true is only allowed while ALLOWED_HOSTS names this machine alone.")
 SECRET_KEY = text("SECRET_KEY")  # where it is blank, `startup` loads it from the file
+if ON_POSTGRESQL and not SECRET_KEY:
+    raise BadSetting("DATABASE_URL needs a SECRET_KEY, the same for every server of the database.")
 SECRET_KEY_FILE = None if SECRET_KEY else VAR_DIR / "secret_key"
 DEBUG_PANEL = choice("DEBUG_PANEL", "everyone", ("everyone", "staff", "off"))
 MAX_ANSWERS = number("MAX_ANSWERS", 200, low=1, high=100_000)
@@ -236,25 +240,6 @@ TEMPLATES: list[dict[str, Any]] = [
         },
     }
 ]
-DATABASES = {
-    "default": {
-        "ENGINE": "django.db.backends.sqlite3",
-        "NAME": VAR_DIR / "chatsite.sqlite3",
-        # One writer at a time, readers never wait: without IMMEDIATE a transaction that reads
-        # before it writes fails with "database is locked" at once, whatever the timeout is.
-        "OPTIONS": {
-            "transaction_mode": "IMMEDIATE",
-            "timeout": 20,
-            # The server empties the write-ahead log every few seconds, so that no turn has to;
-            # 40 MB at most.
-            "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; "
-            "PRAGMA wal_autocheckpoint=10000;",
-        },
-        # A file needs no pool, and opening it again for every unit of work doubles its cost.
-        "CONN_MAX_AGE": None,
-        "TEST": {"NAME": VAR_DIR / "test.sqlite3"},
-    }
-}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": f"django.contrib.auth.password_validation.{name}"}

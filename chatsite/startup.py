@@ -17,6 +17,7 @@ from pathlib import Path
 
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
+from django.utils.crypto import salted_hmac
 
 from chatsite.errors import BadSetting
 
@@ -46,16 +47,24 @@ def prepare_storage() -> None:
 
 def _prepare() -> None:
     settings.VAR_DIR.mkdir(parents=True, exist_ok=True, mode=0o700)  # it will hold conversations
-    keep_private(Path(str(settings.DATABASES["default"]["NAME"])))
+    if not settings.ON_POSTGRESQL:
+        keep_private(Path(str(settings.DATABASES["default"]["NAME"])))
     if settings.SECRET_KEY_FILE is not None:
         settings.SECRET_KEY = load_or_make_secret(
             settings.SECRET_KEY_FILE, lambda: secrets.token_urlsafe(50)
         )
     # Browsers keep one jar for all ports of a host: under a name of its own a cookie isn't replaced
     # by another server's, or another project's.
-    name = settings.COOKIE_NAME or f"chatsite_{own_id(settings.VAR_DIR / 'instance_id')}"
+    name = settings.COOKIE_NAME or f"chatsite_{_cookie_id()}"
     settings.SESSION_COOKIE_NAME = name
     settings.CSRF_COOKIE_NAME = f"{name}_csrf"
+
+
+def _cookie_id() -> str:
+    """The same for all servers of one PostgreSQL database, which share the key as well."""
+    if settings.ON_POSTGRESQL:
+        return salted_hmac("cookie name", "", settings.SECRET_KEY).hexdigest()[:8]
+    return own_id(settings.VAR_DIR / "instance_id")
 
 
 def own_id(path: Path) -> str:

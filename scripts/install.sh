@@ -6,6 +6,7 @@
 #           requirements-engine.txt changes
 #   engine! the same, with a retry after a stored failure; a failure ends the script
 #   embeddings  static sentence vectors, 36 MB, which the policy `relevant` uses once they are installed
+#   cluster  what servers on PostgreSQL need: its driver, and that of S3
 #   bench   what measurements compare with
 # A second run installs only what changed: .venv holds the checksum of each lock that was installed.
 set -eu
@@ -119,6 +120,7 @@ for part in "$@"; do
     case $part in
     app) install_lock app requirements.txt "what the application needs" ;;
     dev) install_lock dev requirements-dev.txt "what tests and checks need" ;;
+    cluster) install_lock cluster requirements-cluster.txt "what servers on PostgreSQL need" ;;
     engine | engine!) install_engine "$part" ;;
     embeddings)
         install_lock embeddings requirements-embeddings.txt "static sentence vectors" \
@@ -126,7 +128,7 @@ for part in "$@"; do
         ;;
     bench) install_lock bench requirements-bench.txt "what measurements compare with" ;;
     *)
-        say "install.sh: unknown part '$part'; there are app, dev, engine, engine!, embeddings and bench" >&2
+        say "install.sh: unknown part '$part'; there are app, dev, cluster, engine, engine!, embeddings and bench" >&2
         exit 2
         ;;
     esac

@@ -11,7 +11,7 @@ import pytest
 
 from tests.shell import ROOT
 
-KINDS = ("app", "dev", "engine", "embeddings", "bench")
+KINDS = ("app", "cluster", "dev", "engine", "embeddings", "bench")
 
 
 def lock_of(kind: str) -> str:

@@ -93,7 +93,7 @@ EXCEPTED = {
     "providers/known/": ADMIN,
     "providers/tokens/passage_vectors.py": LOG,
     "providers/tokens/sentence_vectors.py": ADMIN,
-    "settings.py": ADMIN,
+    "conversations/settings.py": ADMIN,
     "tools/tool.py": MODEL,
     "wiring/parts.py": MODEL,
     "tools/calculator.py": MODEL,

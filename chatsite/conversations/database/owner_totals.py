@@ -35,17 +35,28 @@ def create_triggers(**_: Any) -> None:
     with connection.cursor() as cursor:
         if not {_TOTALS, _CONVERSATIONS} <= set(connection.introspection.table_names(cursor)):
             return  # migrated back to before
-        cursor.execute(_PRESENT, [f"{_TOTALS}_%"])
-        present, wanted = dict(cursor.fetchall()), dict(_triggers())
+        changed = _replace_triggers(cursor) if connection.vendor == "sqlite" else False
+        if connection.vendor == "postgresql":
+            # Nothing drops them there.
+            for statement in (_POSTGRESQL_FUNCTION, _POSTGRESQL_TRIGGER):
+                cursor.execute(statement)
         cursor.execute(f"SELECT EXISTS (SELECT 1 FROM {_TOTALS})")
-        if present == wanted and cursor.fetchone()[0]:
-            return
-        for name in present:
-            cursor.execute(f"DROP TRIGGER {name}")
-        for trigger in wanted.values():
-            cursor.execute(trigger)
-        cursor.execute(f"DELETE FROM {_TOTALS}")
-        cursor.execute(_FILL)
+        if changed or not cursor.fetchone()[0]:
+            cursor.execute(f"DELETE FROM {_TOTALS}")
+            cursor.execute(_FILL)
+
+
+def _replace_triggers(cursor: Any) -> bool:
+    """SQLite's, whether they weren't there as they are wanted."""
+    cursor.execute(_PRESENT, [f"{_TOTALS}_%"])
+    present, wanted = dict(cursor.fetchall()), dict(_triggers())
+    if present == wanted:
+        return False
+    for name in present:
+        cursor.execute(f"DROP TRIGGER {name}")
+    for trigger in wanted.values():
+        cursor.execute(trigger)
+    return True
 
 
 def _triggers() -> Iterator[tuple[str, str]]:
@@ -54,15 +65,14 @@ def _triggers() -> Iterator[tuple[str, str]]:
         "old.characters <> new.characters OR old.user_id IS NOT new.user_id "
         "OR old.guest <> new.guest"
     )
-    forget = f"DELETE FROM {_TOTALS} WHERE owner = {_key('old.')} AND characters = 0;"
     for name, when, work in (
         ("added", f"INSERT ON {_CONVERSATIONS}", _ADD),
         (
             "changed",
             f"UPDATE OF characters, user_id, guest ON {_CONVERSATIONS} WHEN {changed}",
-            f"{_TAKE} {forget} {_ADD}",
+            f"{_TAKE} {_FORGET} {_ADD}",
         ),
-        ("removed", f"DELETE ON {_CONVERSATIONS}", f"{_TAKE} {forget}"),
+        ("removed", f"DELETE ON {_CONVERSATIONS}", f"{_TAKE} {_FORGET}"),
     ):
         trigger = f"{_TOTALS}_{name}"
         yield trigger, f"CREATE TRIGGER {trigger} AFTER {when} BEGIN {work} END"
@@ -75,10 +85,21 @@ def _key(row: str) -> str:
 
 _ADD = (
     f"INSERT INTO {_TOTALS} (owner, characters) VALUES ({_key('new.')}, new.characters) "
-    "ON CONFLICT (owner) DO UPDATE SET characters = characters + excluded.characters;"
+    f"ON CONFLICT (owner) DO UPDATE SET characters = {_TOTALS}.characters + excluded.characters;"
 )
 _TAKE = (
     f"UPDATE {_TOTALS} SET characters = characters - old.characters WHERE owner = {_key('old.')};"
+)
+_FORGET = f"DELETE FROM {_TOTALS} WHERE owner = {_key('old.')} AND characters = 0;"
+_POSTGRESQL_FUNCTION = (
+    f"CREATE OR REPLACE FUNCTION {_TOTALS}() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN "
+    f"IF TG_OP <> 'INSERT' THEN {_TAKE} {_FORGET} END IF; "
+    f"IF TG_OP <> 'DELETE' THEN {_ADD} END IF; RETURN NULL; END $$"
+)
+_POSTGRESQL_TRIGGER = (
+    f"CREATE OR REPLACE TRIGGER {_TOTALS}_changed AFTER INSERT OR DELETE "
+    f"OR UPDATE OF characters, user_id, guest ON {_CONVERSATIONS} "
+    f"FOR EACH ROW EXECUTE FUNCTION {_TOTALS}()"
 )
 _FILL = (
     f"INSERT INTO {_TOTALS} (owner, characters) SELECT {_key('')}, SUM(characters) "

@@ -5,7 +5,7 @@ KNOWN = """
 INSERT INTO conversations_guest (key, seen)
 SELECT guest, CURRENT_TIMESTAMP FROM (
   SELECT guest FROM conversations_conversation WHERE guest <> ''
-  UNION SELECT guest FROM conversations_upload WHERE guest <> '')
+  UNION SELECT guest FROM conversations_upload WHERE guest <> '') AS known
 """
 
 

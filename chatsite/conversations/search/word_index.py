@@ -95,12 +95,16 @@ def merge_words() -> None:
 
 def register(connection: BaseDatabaseWrapper, **_: Any) -> None:
     """Give a new connection the function that the triggers call."""
+    if connection.vendor != "sqlite":
+        return
     connection.connection.create_function("searched_words", 1, searched_words, deterministic=True)
 
 
 def create_index(**_: Any) -> None:
     """Create the index and its triggers after every migration: one that makes a table anew drops
     that table's triggers. A new row has no number, and needs no trigger."""
+    if connection.vendor != "sqlite":
+        return
     with connection.cursor() as cursor:
         present = connection.introspection.table_names(cursor)
         if not present or not set(_TABLES) <= set(present):

@@ -1,0 +1,78 @@
+"""Which database the conversations are in: SQLite's file, or PostgreSQL, which several servers
+share."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import environ
+
+from chatsite.environment import BASE_DIR, folder, text
+from chatsite.errors import BadSetting
+
+# Of one server: its writing and reading threads, with some left for pages. Five servers are within
+# the 100 connections that PostgreSQL allows by default.
+POOL = {"min_size": 2, "max_size": 16, "timeout": 10.0}
+_FORM = "It is postgres://user:password@host:5432/name"
+
+
+def _database_url(name: str) -> dict[str, Any]:
+    """PostgreSQL as the variable names it. No message repeats the value: it holds a password."""
+    url = text(name)
+    try:
+        parts = urlsplit(url)
+        found = environ.Env.db_url_config(url)
+        usable = parts.scheme in ("postgres", "postgresql") and bool(found["NAME"])
+    except (ValueError, environ.ImproperlyConfigured):
+        usable = False
+    if not usable:
+        raise BadSetting(f"{name} is not allowed as it is. {_FORM}")
+    if not (find_spec("psycopg") and find_spec("psycopg_pool")):
+        raise BadSetting(
+            f"{name} needs the package psycopg, and it isn't there. Install it: "
+            "sh scripts/install.sh cluster"
+        )
+    return dict(found)
+
+
+def _sqlite(file: Path) -> dict[str, Any]:
+    return {
+        "ENGINE": "django.db.backends.sqlite3",
+        "NAME": file,
+        # One writer at a time, readers never wait: without IMMEDIATE a transaction that reads
+        # before it writes fails with "database is locked" at once, whatever the timeout is.
+        "OPTIONS": {
+            "transaction_mode": "IMMEDIATE",
+            "timeout": 20,
+            # The server empties the write-ahead log every few seconds, so that no turn has to;
+            # 40 MB at most.
+            "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; "
+            "PRAGMA wal_autocheckpoint=10000;",
+        },
+        # A file needs no pool, and opening it again for every unit of work doubles its cost.
+        "CONN_MAX_AGE": None,
+        "TEST": {"NAME": file.parent / "test.sqlite3"},
+    }
+
+
+def _postgresql() -> dict[str, Any]:
+    found = _database_url("DATABASE_URL")
+    return {
+        **found,
+        # A thread gives its connection back with each unit of work; one that broke meanwhile, as
+        # when PostgreSQL was restarted, isn't given out again.
+        "CONN_MAX_AGE": 0,
+        "CONN_HEALTH_CHECKS": True,
+        "OPTIONS": {"connect_timeout": 5, **found.get("OPTIONS", {}), "pool": POOL},
+    }
+
+
+ON_POSTGRESQL = bool(text("DATABASE_URL"))
+DATABASES = {
+    "default": _postgresql()
+    if ON_POSTGRESQL
+    else _sqlite(folder("VAR_DIR", BASE_DIR / "var") / "chatsite.sqlite3")
+}
