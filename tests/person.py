@@ -118,10 +118,12 @@ class Person:
             assert answer.url.path == "/chat", f"not signed out: {answer.url}"
         await self.obtain_session()
 
-    async def page(self, conversation: str | None = None, **options: str) -> Page:
-        """Open a conversation (a new one without an id) as a page does."""
+    async def page(self, conversation: str | None = None, *, at: str = "", **options: str) -> Page:
+        """Open a conversation (a new one without an id) as a page does, `at` another server of the
+        same host."""
+        url = at or self.url
         socket = await self.http.ws_connect(
-            f"{self.url}/ws", headers={"Origin": self.url}, compress=self.compress
+            f"{url}/ws", headers={"Origin": url}, compress=self.compress
         )
         page = Page(socket, conversation or str(uuid.uuid4()), **options)
         page.snapshot = await page.open()

@@ -176,10 +176,16 @@ def purge_conversations(*, now: datetime | None = None) -> Pieces[int]:
 
 
 @in_pieces
-def remove_imports(*, conversation: str | None = None) -> Pieces[int]:
-    """Remove what is left of an import that won't be completed, or of all, and return how many
-    there were."""
-    which = Q(importing=True) if conversation is None else Q(importing=True, id=conversation)
+def remove_imports(
+    *, conversation: str | None = None, begun_before: datetime | None = None
+) -> Pieces[int]:
+    """Remove what is left of an import that won't be completed, or of all that began by then, and
+    return how many there were."""
+    which = Q(importing=True)
+    if conversation is not None:
+        which &= Q(id=conversation)
+    if begun_before is not None:
+        which &= Q(deleted__lt=begun_before)
     return (yield from _remove_conversations(which))
 
 

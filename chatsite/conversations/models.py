@@ -124,7 +124,7 @@ class Turn(models.Model):
     the message `asked` again, "continue" extends its last answer. `replaced` is the message that
     the path led to before (once: the former answer's first one), and `marker` where the marker
     "forget what is above" stood below `asked`, 0 for nowhere there. Both return where another try
-    leaves nothing.
+    leaves nothing. `server` writes the answer; `stop` is how another server wants it to end.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4)
@@ -141,6 +141,9 @@ class Turn(models.Model):
     replaced = models.UUIDField(null=True, blank=True)
     marker = models.PositiveIntegerField(default=0)
     state = models.CharField(max_length=12, choices=STATES, default="running", db_index=True)
+    # Nullable, so that no table of receipts is written anew, and servers of before can insert.
+    server = models.UUIDField(null=True, blank=True)
+    stop = models.CharField(max_length=12, null=True, blank=True)
     problem_code = models.CharField(max_length=40, blank=True, default="")
     problem = models.TextField(blank=True, default="")
     receipt = models.JSONField(null=True, blank=True)
@@ -167,6 +170,18 @@ class Turn(models.Model):
             return None
         stored: dict[str, Any] = self.receipt
         return stored | {"turn": str(self.id), "number": self.number}
+
+
+class Server(models.Model):
+    """Stores a server that uses this database and lives: `seen` moves on as long as it does."""
+
+    id = models.UUIDField(primary_key=True)
+    name = models.CharField(max_length=200)
+    started = models.DateTimeField()
+    seen = models.DateTimeField()
+
+    def __str__(self) -> str:
+        return self.name
 
 
 class Message(models.Model):

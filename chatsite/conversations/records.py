@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from chatsite.conversations.owners import Owner
+from chatsite.errors import Refused
 from chatsite.history import Entry, RunningSummary, Transcript
 from chatsite.history.lexical.index import Line
 from chatsite.views import ConversationView, MessageView, Problem, State, SummaryView
@@ -62,6 +63,15 @@ class Checkpoint:
     text: str
     reasoning: str = ""
     receipt: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Saved:
+    """Says by turn id what checkpoints met: no room for more text, or a turn that was `ended`
+    elsewhere."""
+
+    full: Mapping[str, Refused]
+    ended: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

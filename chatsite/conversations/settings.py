@@ -3,6 +3,7 @@ share."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -58,8 +59,7 @@ def _sqlite(file: Path) -> dict[str, Any]:
     }
 
 
-def _postgresql() -> dict[str, Any]:
-    found = _database_url("DATABASE_URL")
+def _postgresql(found: Mapping[str, Any]) -> dict[str, Any]:
     return {
         **found,
         # A thread gives its connection back with each unit of work; one that broke meanwhile, as
@@ -70,9 +70,26 @@ def _postgresql() -> dict[str, Any]:
     }
 
 
+def _direct(found: Mapping[str, Any]) -> dict[str, Any]:
+    """What psycopg is given for a connection that a server keeps for itself: one that is cut is
+    noticed within some 10 seconds."""
+    names = {"NAME": "dbname", "USER": "user", "PASSWORD": "password", "HOST": "host"}
+    given = {short: found[name] for name, short in names.items() if found[name]}
+    alive = {"keepalives_idle": 4, "keepalives_interval": 2, "keepalives_count": 3}
+    given |= {"port": found["PORT"]} if found["PORT"] else {}
+    return {"connect_timeout": 5, "tcp_user_timeout": 10_000, **alive, **given} | dict(
+        found.get("OPTIONS", {})
+    )
+
+
 ON_POSTGRESQL = bool(text("DATABASE_URL"))
-DATABASES = {
-    "default": _postgresql()
-    if ON_POSTGRESQL
-    else _sqlite(folder("VAR_DIR", BASE_DIR / "var") / "chatsite.sqlite3")
-}
+if ON_POSTGRESQL:
+    _found = _database_url("DATABASE_URL")
+    DATABASES = {"default": _postgresql(_found)}
+    # Locks and notes need a connection that stays the same: a pooler that changes it with every
+    # transaction is passed by.
+    _own = _database_url("DATABASE_DIRECT_URL") if text("DATABASE_DIRECT_URL") else _found
+    DIRECT_CONNECTION = _direct(_own)
+else:
+    DATABASES = {"default": _sqlite(folder("VAR_DIR", BASE_DIR / "var") / "chatsite.sqlite3")}
+    DIRECT_CONNECTION = {}

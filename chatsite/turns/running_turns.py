@@ -95,6 +95,12 @@ class RunningTurns:
             if self._owners[running.owner] <= 0:
                 del self._owners[running.owner]
 
+    def give_up(self) -> None:
+        """All answers of this server were ended elsewhere."""
+        for running in self._running.values():
+            if running.writer is not None:
+                running.writer.ended_elsewhere()
+
     async def drain(self, seconds: float) -> None:
         """Refuse new turns, let those under way end, then keep what is written of the rest."""
         self._draining = True

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Protocol
 
+from chatsite.cluster.presence import Presence
 from chatsite.conversations.path.queries import open_conversation
 from chatsite.conversations.records import OpenConversation
 from chatsite.conversations.turn.end import end_interrupted
@@ -36,12 +37,14 @@ class Snapshots:
         *,
         feeds: ConversationFeeds,
         running: RunningTurns,
+        presence: Presence,
         resolve_agent: AgentResolver,
         describe: Describe,
         clock: Callable[[], float],
     ) -> None:
         self.feeds = feeds
         self.running = running
+        self.presence = presence
         self.resolve_agent = resolve_agent
         self.describe = describe
         self.clock = clock
@@ -64,8 +67,9 @@ class Snapshots:
     async def _snapshot(self, request: PageRequest, reader: FeedReader) -> Snapshot:
         opened = await self._read(request)
         if opened.running is not None and request.conversation not in self.running:
-            # Ends this turn alone: the next one may begin while storage is waited for.
-            await end_interrupted(turn=opened.running)
+            # Unless another server writes it. Ends this turn alone: the next one may begin while
+            # storage is waited for.
+            await end_interrupted(turn=opened.running, own=self.presence.id)
             opened = await self._read(request)
         agent = opened.conversation.agent if opened.conversation else request.agent
         model = opened.conversation.model if opened.conversation else ""

@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from chatsite.cluster.presence import Presence
 from chatsite.conversations.owners import Owner
 from chatsite.conversations.path.queries import agent_of
 from chatsite.conversations.records import StartedTurn
@@ -64,12 +65,14 @@ class Turns:
         describe: Describe,
         limits: TurnLimits,
         feeds: ConversationFeeds,
+        presence: Presence,
         hooks: TurnHooks = NO_HOOKS,
         tool_seconds: float = 30.0,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.contexts = contexts
         self.feeds = feeds
+        self.presence = presence
         self.hooks = hooks
         self.running = RunningTurns(limits)
         self.drafts = Drafts(contexts=contexts, decider=decider)
@@ -83,6 +86,7 @@ class Turns:
         self.snapshots = Snapshots(
             feeds=feeds,
             running=self.running,
+            presence=presence,
             resolve_agent=contexts.resolve_agent,
             describe=describe,
             clock=clock,
@@ -144,6 +148,7 @@ class Turns:
                 answer=_new_id(),
                 reach=context.reach,
                 model=context.model,
+                server=self.presence.id,
             )
             await self.hooks.changed(request)
             return started
@@ -174,6 +179,7 @@ class Turns:
                 reach=context.reach,
                 model=context.model,
                 once=once,
+                server=self.presence.id,
             )
             await self.hooks.changed(request)
             return started
@@ -281,9 +287,10 @@ class Turns:
         try:
             return await store(context)
         except TurnRunning:
-            # It runs in storage only, since this task holds the conversation's place: the end of
-            # a turn couldn't be stored, and would block the conversation until a restart.
-            await end_interrupted(conversation=context.conversation)
+            # Where no other server writes it, it runs in storage only, since this task holds the
+            # conversation's place: the end of a turn couldn't be stored, and would block the
+            # conversation until a restart.
+            await end_interrupted(conversation=context.conversation, own=self.presence.id)
             return await store(context)
 
     async def _store_message(
@@ -306,6 +313,7 @@ class Turns:
             reach=context.reach,
             model=context.model,
             history=context.history,
+            server=self.presence.id,
         )
 
     async def _write(self, writer: AnswerWriter, running: RunningTurn) -> None:

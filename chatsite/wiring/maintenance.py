@@ -28,7 +28,12 @@ from chatsite.accounts.guests import expire_guests, remove_old_sessions, strays
 from chatsite.accounts.models import Guest
 from chatsite.accounts.removal import remove_lost_sessions
 from chatsite.conversations.database.versions import migrating
-from chatsite.conversations.lifecycle import move_to_account, purge_conversations, purge_files
+from chatsite.conversations.lifecycle import (
+    move_to_account,
+    purge_conversations,
+    purge_files,
+    remove_imports,
+)
 from chatsite.conversations.models import Clock, Conversation, Message, Upload
 from chatsite.conversations.search.word_index import index_words, words_waiting
 from chatsite.conversations.versions.deletions import purge_messages
@@ -156,6 +161,8 @@ class Maintenance:
             if gone:
                 logger.info("Guests who expired: %d", gone)
         await remove_old_sessions(now=now)
+        # What a killed server left of an import: the longest take minutes.
+        await remove_imports(begun_before=now - timedelta(days=1))
         conversations = await purge_conversations(now=now)
         messages = await purge_messages(now=now)
         files = await purge_files(now=now)

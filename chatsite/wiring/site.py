@@ -19,11 +19,11 @@ from chatsite.agents.strategy.worker import StrategyWorker
 from chatsite.channels.channel import Rooms
 from chatsite.channels.desk import Desk
 from chatsite.channels.supervisor import Channels
+from chatsite.cluster.presence import Presence
 from chatsite.conversations.imports.tasks import Imports
 from chatsite.conversations.lifecycle import remove_imports
 from chatsite.conversations.owners import Owner
 from chatsite.conversations.path.cache_places import place_books
-from chatsite.conversations.turn.end import end_interrupted
 from chatsite.conversations.versions.edits import TextChange
 from chatsite.events import CacheChanged, MessagesChanged, PathChanged, SummaryChanged
 from chatsite.files.intake import Intake
@@ -70,6 +70,9 @@ class Site:
         self.sign_ins = SignIns(self.limiter)
         self.sockets = Sockets()
         self.feeds = ConversationFeeds()
+        self.presence = Presence(
+            fenced=lambda: self.turns.running.give_up(), interrupted=self.feeds.reopen
+        )
         self.intake = Intake(settings.FILES_DIR)
         self._build_engine()
         self._build_agents()
@@ -142,6 +145,7 @@ class Site:
                 answers=settings.MAX_ANSWERS, per_owner=settings.MAX_ANSWERS_PER_OWNER
             ),
             feeds=self.feeds,
+            presence=self.presence,
             hooks=TurnHooks(
                 ready=self._tools_ready,
                 before=self._before_turn,
@@ -245,8 +249,9 @@ class Site:
         same folder, and for a database that can't be used."""
         self._lock = await asyncio.to_thread(lock, settings.VAR_DIR / "server.lock")
         await bring_up_to_date(settings.VAR_DIR)
-        await end_interrupted()
-        await remove_imports()
+        await self.presence.start()
+        if self.presence.is_alone:
+            await remove_imports()
         logger.info("The selector lexical finds older messages %s.", describe_vectors(self.vectors))
         await self.models.warm()
         if self.vectors is not None:
@@ -279,6 +284,7 @@ class Site:
         await self.cache.close()
         await self.engine.stop()
         await self.models.aclose()
+        await self.presence.stop()
         await storage.drain()
         storage.close()
         if self._lock is not None:

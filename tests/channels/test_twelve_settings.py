@@ -16,6 +16,7 @@ from django.utils import timezone
 from chatsite.agents.template_file import parse_template
 from chatsite.channels.channel import Question
 from chatsite.channels.desk import Desk
+from chatsite.cluster.presence import Presence
 from chatsite.conversations.models import Message
 from chatsite.conversations.path.added_messages import add_message
 from chatsite.history.policies.triage import TRIAGE
@@ -78,6 +79,7 @@ class Held:
             return resolve_agent(template, {"openai": self.provider})
 
         turns = Turns(
+            presence=Presence(),
             contexts=Contexts(environment={}, resolve_agent=resolve),
             decider=Decider(gatherers={TRIAGE.evidence: Triager()}),
             describe=lambda slug, *, staff: missing_agent(slug),

@@ -163,8 +163,8 @@ class TestEnding:
         save_checkpoints.here([Checkpoint(turn=begun.turn, answer=begun.answer, text="Up to here")])
         begin(silent)
         end(begin(whole))
-        assert end_interrupted.here() == 2
-        assert end_interrupted.here() == 0
+        assert len(end_interrupted.here()) == 2
+        assert end_interrupted.here() == []
         assert not Turn.objects.filter(state="running").exists()
         kept = messages(written).get(role="assistant")
         assert (kept.content, kept.state) == ("Up to here", "interrupted")
@@ -176,7 +176,7 @@ class TestEnding:
         one, other = new_id(), new_id()
         begin(one)
         begin(other)
-        assert end_interrupted.here(conversation=one) == 1
+        assert end_interrupted.here(conversation=one) == [one]
         with pytest.raises(TurnRunning):
             begin(other, "More")
 

@@ -15,6 +15,7 @@ from django.conf import settings
 from chatsite import storage
 from chatsite.agents.catalogue import Catalogue
 from chatsite.agents.template import Template
+from chatsite.cluster.presence import Presence
 from chatsite.conversations.files.uploads import store_upload
 from chatsite.conversations.owners import Owner
 from chatsite.conversations.path.queries import agent_of
@@ -47,6 +48,7 @@ class Seeder:
         self.feeds = ConversationFeeds()
         summariser = Summariser(publish=self.feeds.publish)
         self.turns = Turns(
+            presence=Presence(),
             contexts=Contexts(environment=environment or {}, resolve_agent=self._resolve_agent),
             decider=Decider(gatherers={SUMMARY.evidence: summariser}),
             describe=lambda slug, *, staff: missing_agent(slug),

@@ -13,6 +13,7 @@ from django.db import connections
 from chatsite import storage
 from chatsite.agents.template import Template
 from chatsite.agents.template_file import parse_template
+from chatsite.cluster.presence import Presence
 from chatsite.conversations.path.queries import receipt_of
 from chatsite.events import Event, TurnEnded
 from chatsite.history import Settings, show_receipt
@@ -145,6 +146,7 @@ class World:
         self.contexts = Contexts(environment={}, resolve_agent=self.resolve_agent)
         self.feeds = ConversationFeeds()
         self.turns = Turns(
+            presence=Presence(),
             contexts=self.contexts,
             decider=Decider(),
             describe=lambda slug, *, staff: missing_agent(slug),

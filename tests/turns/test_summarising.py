@@ -11,6 +11,7 @@ import pytest
 from django.db import connections
 
 from chatsite import storage
+from chatsite.cluster.presence import Presence
 from chatsite.conversations.lifecycle import clear_conversation, delete_conversation
 from chatsite.conversations.models import Summary
 from chatsite.conversations.path import marks
@@ -56,6 +57,7 @@ class SummaryWorld:
         feeds = ConversationFeeds()
         self.summariser = Summariser(publish=feeds.publish)
         self.turns = Turns(
+            presence=Presence(),
             contexts=Contexts(environment={}, resolve_agent=self.resolve_agent),
             decider=Decider(gatherers={"summary": self.summariser}),
             describe=lambda slug, *, staff: missing_agent(slug),

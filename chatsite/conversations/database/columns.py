@@ -69,11 +69,12 @@ def execute(sql: str, *values: Any) -> int:
     return int(cursor.rowcount)
 
 
-def execute_many(sql: str, rows: Sequence[Sequence[Any]]) -> None:
-    """Run the same INSERT or UPDATE once for each row of values."""
+def execute_many(sql: str, rows: Sequence[Sequence[Any]]) -> int:
+    """Run the same INSERT or UPDATE once for each row of values: how many rows it changed."""
     database, cursor, sql = _cursor_for(sql)
     with database.wrap_database_errors:
         cursor.executemany(sql, rows)
+    return int(cursor.rowcount)
 
 
 def _cursor_for(sql: str) -> tuple[Any, Any, str]:

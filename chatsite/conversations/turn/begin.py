@@ -57,16 +57,17 @@ def begin_turn(
     reach: Reach,
     model: str = "",
     history: Mapping[str, str] = MappingProxyType({}),
+    server: str | None = None,
 ) -> StartedTurn:
     """Store a user message and start its turn; unique by (conversation, client_id).
 
     The conversation is created with its first turn; `greeting` is stored before it where the path
     is empty. `answer` is the id of the coming answer; `model` is the page's choice, "" for the
     agent's own; `history` is the choice of the policy that the turn was prepared with, stored with
-    a new conversation. The same transaction reads what `reach` needs, unless that is long. Raises
-    NotFound for another owner's conversation, BadCommand for another agent's, AnotherChoice,
-    Refused where the message replied to isn't on the path, a file is missing or the owner's quota
-    is full, TurnRunning while an answer is written.
+    a new conversation; `server` writes the answer. The same transaction reads what `reach` needs,
+    unless that is long. Raises NotFound for another owner's conversation, BadCommand for another
+    agent's, AnotherChoice, Refused where the message replied to isn't on the path, a file is
+    missing or the owner's quota is full, TurnRunning while an answer is written.
     """
     row = _conversation_for_turn(owner, conversation, agent, user)
     new = row._state.adding
@@ -82,7 +83,7 @@ def begin_turn(
     characters = characters_of(user)
     require_words(owner, characters)
     row.characters += characters
-    turn = new_turn(row, client_id, now=timezone.now(), model=model)
+    turn = new_turn(row, client_id, now=timezone.now(), model=model, server=server)
     messages, answer_seq = _place_messages(row, turn, greeting, user, answer)
     if new:
         CONVERSATIONS.insert([row])
@@ -143,6 +144,7 @@ def new_turn(
     model: str,
     mode: str = "",
     asked: Message | None = None,
+    server: str | None,
 ) -> Turn:
     """A new turn. The caller saves it, and the conversation's row, whose totals change."""
     row.turns += 1
@@ -154,6 +156,7 @@ def new_turn(
         number=row.turns,
         mode=mode,
         asked=asked,
+        server=uuid.UUID(server) if server else None,
         started=now,
     )
 

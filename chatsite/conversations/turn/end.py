@@ -6,6 +6,7 @@ import uuid
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from django.db.models import Q
 from django.utils import timezone
 
 from chatsite.conversations.database.columns import execute, fetch, for_update, key, moment
@@ -20,7 +21,7 @@ from chatsite.conversations.database.statements import (
     TURN_END_WITH_RECEIPT,
 )
 from chatsite.conversations.files.uploads import characters_of_texts
-from chatsite.conversations.models import UNANSWERED, Message, Turn
+from chatsite.conversations.models import UNANSWERED, Message, Server, Turn
 from chatsite.conversations.ownership import messages_on_path
 from chatsite.conversations.path.active_path import estimated_tokens
 from chatsite.conversations.path.queries import message_views
@@ -204,14 +205,19 @@ def _finish_answer(
 
 
 @in_pieces
-def end_interrupted(*, conversation: str | None = None, turn: str | None = None) -> Pieces[int]:
-    """End turns that no process writes any more: all, those of one conversation, or one turn. Then
-    put branches whole on the path of which a part is there.
+def end_interrupted(
+    *, conversation: str | None = None, turn: str | None = None, own: str | None = None
+) -> Pieces[Sequence[str]]:
+    """End turns that no server writes any more: all, those of one conversation, or one turn. Then
+    put branches whole on the path of which a part is there. Returns the conversations.
 
-    Returns how many turns. Runs at the server's start, for what a killed process left, and where
-    the end of a turn couldn't be stored.
+    A turn whose server isn't among the rows of servers was left by one that was killed. `own` is
+    the server that knows that it doesn't write the turns meant: their end couldn't be stored.
     """
-    rows = Turn.objects.filter(state="running")
+    alive = Server.objects.values("id")
+    rows = Turn.objects.filter(state="running").filter(
+        Q(server=None) | Q(server=own) | ~Q(server__in=alive)
+    )
     if conversation is not None:
         rows = rows.filter(conversation_id=uuid.UUID(conversation))
     if turn is not None:
@@ -224,7 +230,7 @@ def end_interrupted(*, conversation: str | None = None, turn: str | None = None)
     for id, _ in left:
         end_turn.here(turn=str(id), state="interrupted", problem=problem)
         yield
-    wanted = {str(of) for _, of in left} if conversation or turn else (None,)
-    for of in wanted:
+    ended = list(dict.fromkeys(str(of) for _, of in left))
+    for of in ended if conversation or turn else (None,):
         yield from put_rests(of)
-    return len(left)
+    return ended

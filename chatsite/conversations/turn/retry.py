@@ -51,13 +51,15 @@ def begin_edit(
     answer: str,
     reach: Reach,
     model: str = "",
+    server: str | None = None,
 ) -> StartedTurn:
     """Store `user` in the place of the user message `message` of the path, and start its turn.
 
     The former message and all below it leave the path, and stay as a version of the new one, which
-    replies to the same message. Unique by (conversation, client_id). What `reach` needs is read in
-    the same transaction, unless that is long. The caller must call `Recaller.forget` afterwards.
-    Raises as `begin_turn` does, and Refused where `message` isn't a person's.
+    replies to the same message; `server` writes the answer. Unique by (conversation, client_id).
+    What `reach` needs is read in the same transaction, unless that is long. The caller must call
+    `Recaller.forget` afterwards. Raises as `begin_turn` does, and Refused where `message` isn't a
+    person's.
     """
     row = locked_conversation(owner, conversation)
     require_agent(row, agent)
@@ -70,7 +72,7 @@ def begin_edit(
     user = replace(user, reply_to=str(former.reply_to) if former.reply_to else None)
     # A title that is still the beginning of the first message follows its edit.
     titled = row.title == path_title(row)
-    turn = new_turn(row, client_id, now=timezone.now(), model=model, mode="edit")
+    turn = new_turn(row, client_id, now=timezone.now(), model=model, mode="edit", server=server)
     above = former.parent
     reroute(row, below=above.seq if above else 0, through=())
     rows = place_at_end(
@@ -137,6 +139,7 @@ def begin_retry(
     reach: Reach,
     model: str = "",
     once: bool = False,
+    server: str | None = None,
 ) -> StartedTurn:
     """Start a turn that answers a user message of the path again, or continues the last answer.
 
@@ -144,10 +147,10 @@ def begin_retry(
     a background task wrote there too, and stay as a version beside the new answer. For "continue"
     it is the path's last message, an answer with text, which is extended: `StartedTurn.answer` is
     then its id, and `answer` is ignored. `model` is kept with the conversation unless it answers
-    `once`. What `reach` needs is read in the same transaction, unless that is long. The caller must
-    call `Recaller.forget` afterwards. Unique by (conversation, client_id). Raises NotFound,
-    BadCommand for another agent, Refused for any other message, TurnRunning while an answer is
-    written.
+    `once`; `server` writes the answer. What `reach` needs is read in the same transaction, unless
+    that is long. The caller must call `Recaller.forget` afterwards. Unique by (conversation,
+    client_id). Raises NotFound, BadCommand for another agent, Refused for any other message,
+    TurnRunning while an answer is written.
     """
     row = locked_conversation(owner, conversation)
     require_agent(row, agent)
@@ -166,6 +169,7 @@ def begin_retry(
         model=row.model if once else model,
         mode=mode,
         asked=asked,
+        server=server,
     )
     if continued is not None:
         turn.save(force_insert=True)

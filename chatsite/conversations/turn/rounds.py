@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from django.db.models import F
 from django.utils import timezone
@@ -16,7 +16,7 @@ from chatsite.conversations.models import Conversation, Message, Turn
 from chatsite.conversations.owners import Owner
 from chatsite.conversations.path.active_path import add_to_totals, place_at_end, with_token_count
 from chatsite.conversations.path.tree import user_message_of, versions_beside
-from chatsite.conversations.records import Answer, Checkpoint
+from chatsite.conversations.records import Answer, Checkpoint, Saved
 from chatsite.errors import Refused
 from chatsite.messages import Message as DomainMessage
 from chatsite.storage import reading, writing
@@ -97,20 +97,29 @@ def end_call(*, turn: str, message: DomainMessage) -> MessageView | None:
 
 
 @writing
-def save_checkpoints(written: Sequence[Checkpoint]) -> Mapping[str, Refused]:
+def save_checkpoints(written: Sequence[Checkpoint]) -> Saved:
     """Save the text so far of some running answers; finished answers and turns stay unchanged.
-    Comes back: which turns have to end, by id, since their owner's quota or the disk is full.
+    Comes back: which turns have to end.
 
     In plain SQL: all running answers are saved about once a second, and building these two
     statements in Django takes fifty times as long as running them.
     """
     texts = [(one.text, one.reasoning or None, key(one.answer), key(one.turn)) for one in written]
     receipts = [(to_json(one.receipt), key(one.turn)) for one in written if one.receipt is not None]
-    execute_many(SAVE_TEXT, texts)
+    changed = execute_many(SAVE_TEXT, texts)
     if receipts:
         execute_many(SAVE_RECEIPT, receipts)
     long = [one for one in written if len(one.text) + len(one.reasoning) > LOOKED_AT]
-    return {one.turn: refused for one in long if (refused := _without_room(one)) is not None}
+    return Saved(
+        full={one.turn: refused for one in long if (refused := _without_room(one)) is not None},
+        ended=_ended([one.turn for one in written]) if changed < len(texts) else frozenset(),
+    )
+
+
+def _ended(turns: Sequence[str]) -> frozenset[str]:
+    """Those of the turns that don't run any more."""
+    running = Turn.objects.filter(id__in=turns, state="running").values_list("id", flat=True)
+    return frozenset(turns) - {str(id) for id in running}
 
 
 def _without_room(written: Checkpoint) -> Refused | None:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Protocol
 
-from chatsite.conversations.records import Checkpoint
+from chatsite.conversations.records import Checkpoint, Saved
 from chatsite.conversations.turn.rounds import save_checkpoints
 from chatsite.errors import Refused
 
@@ -30,6 +30,10 @@ class UnsavedAnswer(Protocol):
 
     def no_room(self, refused: Refused) -> None:
         """There is no room for more of it."""
+        ...
+
+    def ended_elsewhere(self) -> None:
+        """Its turn doesn't run any more: another server took this one for dead."""
         ...
 
 
@@ -67,10 +71,10 @@ class CheckpointSaver:
         no other."""
         found = {answer: answer.unsaved() for answer in answers}
         news = {answer: text for answer, text in found.items() if text is not None}
-        full: Mapping[str, Refused] = {}
+        saved = Saved(full={})
         try:
             if news:
-                full = await save_checkpoints(list(news.values()))
+                saved = await save_checkpoints(list(news.values()))
         except Exception:
             if len(answers) == 1:
                 raise
@@ -80,5 +84,7 @@ class CheckpointSaver:
             raise
         for answer, text in news.items():
             answer.saved()
-            if text.turn in full:
-                answer.no_room(full[text.turn])
+            if text.turn in saved.full:
+                answer.no_room(saved.full[text.turn])
+            if text.turn in saved.ended:
+                answer.ended_elsewhere()

@@ -85,7 +85,7 @@ class Generation:
 
 
 class ReaderLost(Exception):
-    """The reader fell too far behind; it must start again from a snapshot."""
+    """The reader fell too far behind, or missed something; it must start again from a snapshot."""
 
 
 class FeedReader:
@@ -112,13 +112,17 @@ class FeedReader:
 
     def put(self, event: Event) -> None:
         if len(self._events) >= MAX_WAITING:
-            self._lost = True
+            self.lose()
         else:
             self._events.append(event)
+            self._wake.set()
+
+    def lose(self) -> None:
+        self._lost = True
         self._wake.set()
 
     async def read(self) -> Event:
-        """The next event. Raises ReaderLost where too many were waiting."""
+        """The next event. Raises ReaderLost where the page has to open the conversation anew."""
         while True:
             if self._lost:
                 raise ReaderLost
@@ -206,6 +210,11 @@ class Feed:
         self._readers.discard(reader)
         self._forget_if_unused()
 
+    def reopen(self) -> None:
+        """Have all pages open the conversation anew: what is stored isn't what they were told."""
+        for reader in self._readers:
+            reader.lose()
+
     def publish(self, event: Event) -> None:
         if isinstance(event, Decided):
             self.decided = event
@@ -246,3 +255,8 @@ class ConversationFeeds:
         """Send an event to every page that has the conversation open."""
         if conversation in self._feeds:
             self._feeds[conversation].publish(event)
+
+    def reopen(self, conversation: str) -> None:
+        """Have every page that has it open open it anew."""
+        if conversation in self._feeds:
+            self._feeds[conversation].reopen()

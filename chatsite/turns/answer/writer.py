@@ -82,6 +82,10 @@ class AnswerWriter:
         self._refused = refused
         self.cancel("interrupted")
 
+    def ended_elsewhere(self) -> None:
+        """Give up: the turn was ended already, and nothing of it can be stored any more."""
+        self.cancel("interrupted")
+
     def start(self) -> None:
         """Begin the work; `run` waits for it."""
         self._work = asyncio.create_task(Rounds(self.turn, self.services).run())
@@ -147,7 +151,9 @@ class AnswerWriter:
         """Store answer, receipt and usage in one transaction, then send the event."""
         ended = await self._stored_end(state, problem)
         self.turn.feed.end()
-        if ended is not None:
+        if ended is None:
+            self.turn.feed.reopen()
+        else:
             self.turn.feed.publish(
                 TurnEnded(
                     turn=ended.turn,

@@ -1,0 +1,153 @@
+"""That this server lives, and which others don't any more.
+
+With SQLite a server is alone: the lock of its folder says so. On PostgreSQL each server keeps one
+connection of its own, and on it a lock of its number, which PostgreSQL frees as soon as the process
+is gone. A process that hangs keeps its lock, but its row stands still. No two clocks are compared:
+a server measures by its own how long another one's row hasn't changed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import socket
+import time
+import uuid
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from django.conf import settings
+from django.db import DatabaseError
+
+from chatsite.cluster import servers
+from chatsite.conversations.turn.end import end_interrupted
+
+logger = logging.getLogger("chatsite.cluster")
+LOOK_SECONDS = 1.0
+# Longer than a garbage collection, a snapshot of a virtual machine or a failover takes.
+SILENT_SECONDS = 10.0
+# For a lock that is free: time to connect again, for a server whose connection alone was cut.
+FREE_SECONDS = 2.0
+# After this one's connection began: when PostgreSQL is back, the others need a moment, too.
+SETTLED_SECONDS = 5.0
+
+
+class Presence:
+    """This server's number and its watch over the others.
+
+    `fenced` is called where others took this server for dead: whatever it writes has been ended.
+    `interrupted` gets the conversations whose answers this one ended for a dead server.
+    """
+
+    def __init__(
+        self,
+        *,
+        fenced: Callable[[], None] = lambda: None,
+        interrupted: Callable[[str], None] = lambda conversation: None,
+    ) -> None:
+        self.id = str(uuid.uuid4())
+        self.name = f"{socket.gethostname()}:{settings.PORT} ({os.getpid()})"
+        self.is_alone = not settings.ON_POSTGRESQL
+        self.fenced = fenced
+        self.interrupted = interrupted
+        self._task: asyncio.Task[None] | None = None
+        self._entered = False
+        # By another server's id: its row's last change, and when this one saw it.
+        self._seen: dict[str, tuple[object, float]] = {}
+
+    async def start(self) -> None:
+        """Enter the rows, before anything is written under this number."""
+        if not self.is_alone:
+            entered = asyncio.get_running_loop().create_future()
+            self._task = asyncio.create_task(self._live(entered))
+            await entered
+        else:
+            await servers.enter_alone(id=self.id, name=self.name)
+            await self._end_orphans()
+
+    async def stop(self) -> None:
+        """Leave: nothing runs here any more."""
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.wait([self._task])
+        await servers.leave(id=self.id)
+
+    async def _end_orphans(self) -> None:
+        if await servers.orphans():
+            for conversation in await end_interrupted():
+                self.interrupted(conversation)
+
+    # ---- on PostgreSQL -----------------------------------------------------------------------
+    async def _live(self, entered: asyncio.Future[None]) -> None:
+        """Stay connected and look every second; connect again when the connection breaks."""
+        import psycopg
+
+        away = False
+        while True:
+            try:
+                opened = await psycopg.AsyncConnection.connect(
+                    **settings.DIRECT_CONNECTION, autocommit=True
+                )
+                async with opened as connection:
+                    await self._enter(connection)
+                    if not entered.done():
+                        entered.set_result(None)
+                    away = False
+                    await self._keep_looking(connection)
+            except (psycopg.Error, DatabaseError, OSError) as error:
+                if not entered.done():
+                    entered.set_exception(error)
+                    return
+                if not away:
+                    logger.warning("The database is away (%s).", type(error).__name__)
+                away = True
+            await asyncio.sleep(LOOK_SECONDS)
+
+    async def _enter(self, connection: Any) -> None:
+        """With the lock first: a row without one is a dead server's. Where the network was cut, an
+        older connection of this server may still hold it."""
+        if self._entered and not (await connection.execute(servers.LIVE, [self.id])).rowcount:
+            self._fence()
+        await connection.execute(servers.END_CONNECTION, [self.id])
+        await connection.execute(servers.LOCK, [self.id])
+        await connection.execute(servers.ENTER, [self.id, self.name])
+        self._entered = True
+        self._seen.clear()
+
+    def _fence(self) -> None:
+        """Go on under another number: the others took the former one for dead."""
+        logger.warning("Other servers took this one for dead; it goes on as a new one.")
+        self._entered = False
+        self.id = str(uuid.uuid4())
+        self.fenced()
+
+    async def _keep_looking(self, connection: Any) -> None:
+        connected = time.monotonic()
+        while True:
+            await asyncio.sleep(LOOK_SECONDS)
+            if not (await connection.execute(servers.LIVE, [self.id])).rowcount:
+                self._fence()
+                await self._enter(connection)
+            rows = await (await connection.execute(servers.OTHERS, [self.id])).fetchall()
+            now = time.monotonic()
+            for id, seen in self._dead(rows, now=now, settled=now > connected + SETTLED_SECONDS):
+                if (await connection.execute(servers.BURY, [id, seen])).rowcount:
+                    logger.warning("The server %s is dead; its answers are ended.", id)
+                    await connection.execute(servers.END_CONNECTION, [id])
+            await self._end_orphans()
+
+    def _dead(
+        self, rows: Sequence[tuple[str, object, bool]], *, now: float, settled: bool
+    ) -> list[tuple[str, object]]:
+        """Which servers stand still for too long: their ids and what their rows said."""
+        before, self._seen = self._seen, {}
+        dead = []
+        for id, seen, holds_lock in rows:
+            known, since = before.get(id, (None, now))
+            self._seen[id] = (seen, since if known == seen else now)
+            silent = now - self._seen[id][1]
+            free = settled and not holds_lock
+            if silent >= (FREE_SECONDS if free else SILENT_SECONDS):
+                dead.append((id, seen))
+        return dead

@@ -1,0 +1,55 @@
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.fakes.openai_server import FakeOpenAI
+from tests.postgres import Postgres
+from tests.running import Server
+
+KEY = "sk-canary-7f3a"
+SECRET = "a key for tests alone: nothing that is signed with it leaves them"
+
+
+@pytest.fixture(scope="module")
+def fake() -> Iterator[FakeOpenAI]:
+    """A provider on a real socket that records the requests."""
+    with FakeOpenAI() as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def postgres() -> Iterator[Postgres]:
+    """A PostgreSQL that tests may stop and start."""
+    with Postgres() as running:
+        yield running
+
+
+@pytest.fixture
+def serve(
+    fake: FakeOpenAI, postgres: Postgres, tmp_path: Path, request: pytest.FixtureRequest
+) -> Iterator[Callable[..., Server]]:
+    """Starts one more server on this test's own database."""
+    url = postgres.new_database(f"test_{abs(hash(request.node.nodeid))}")
+    numbers = itertools.count(1)
+    started: list[Server] = []
+
+    def start(**environment: str) -> Server:
+        server = Server(
+            tmp_path / str(next(numbers)),
+            DATABASE_URL=url,
+            SECRET_KEY=SECRET,
+            OPENAI_API_KEY=KEY,
+            OPENAI_BASE_URL=fake.base_url,
+            **environment,
+        )
+        started.append(server.start())
+        return server
+
+    yield start
+    for server in started:
+        if server.process is not None and server.process.poll() is None:
+            server.kill()
