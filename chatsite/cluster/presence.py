@@ -14,7 +14,7 @@ import os
 import socket
 import time
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 from django.conf import settings
@@ -51,10 +51,21 @@ class Presence:
         self.is_alone = not settings.ON_POSTGRESQL
         self.fenced = fenced
         self.interrupted = interrupted
+        # Called with the id of another server that came, or is gone.
+        self.came: Callable[[str], None] = lambda server: None
+        self.went: Callable[[str], None] = lambda server: None
+        # This server's own, None while the database is away.
+        self.connection: Any = None
         self._task: asyncio.Task[None] | None = None
+        self._ending: asyncio.Task[None] | None = None
         self._entered = False
         # By another server's id: its row's last change, and when this one saw it.
         self._seen: dict[str, tuple[object, float]] = {}
+
+    @property
+    def others(self) -> Collection[str]:
+        """The ids of the other servers that live."""
+        return self._seen.keys()
 
     async def start(self) -> None:
         """Enter the rows, before anything is written under this number."""
@@ -74,9 +85,12 @@ class Presence:
         await servers.leave(id=self.id)
 
     async def _end_orphans(self) -> None:
-        if await servers.orphans():
-            for conversation in await end_interrupted():
-                self.interrupted(conversation)
+        try:
+            if await servers.orphans():
+                for conversation in await end_interrupted():
+                    self.interrupted(conversation)
+        except DatabaseError:
+            logger.exception("the answers of dead servers couldn't be ended")
 
     # ---- on PostgreSQL -----------------------------------------------------------------------
     async def _live(self, entered: asyncio.Future[None]) -> None:
@@ -94,14 +108,16 @@ class Presence:
                     if not entered.done():
                         entered.set_result(None)
                     away = False
+                    self.connection = connection
                     await self._keep_looking(connection)
-            except (psycopg.Error, DatabaseError, OSError) as error:
+            except (psycopg.Error, OSError) as error:
                 if not entered.done():
                     entered.set_exception(error)
                     return
                 if not away:
                     logger.warning("The database is away (%s).", type(error).__name__)
                 away = True
+            self.connection = None
             await asyncio.sleep(LOOK_SECONDS)
 
     async def _enter(self, connection: Any) -> None:
@@ -113,7 +129,9 @@ class Presence:
         await connection.execute(servers.LOCK, [self.id])
         await connection.execute(servers.ENTER, [self.id, self.name])
         self._entered = True
-        self._seen.clear()
+        # Measured from now on: the others may have been away as well.
+        self._seen = {id: (None, time.monotonic()) for id in self._seen}
+        await self._look(connection, settled=False)
 
     def _fence(self) -> None:
         """Go on under another number: the others took the former one for dead."""
@@ -129,13 +147,24 @@ class Presence:
             if not (await connection.execute(servers.LIVE, [self.id])).rowcount:
                 self._fence()
                 await self._enter(connection)
-            rows = await (await connection.execute(servers.OTHERS, [self.id])).fetchall()
-            now = time.monotonic()
-            for id, seen in self._dead(rows, now=now, settled=now > connected + SETTLED_SECONDS):
-                if (await connection.execute(servers.BURY, [id, seen])).rowcount:
-                    logger.warning("The server %s is dead; its answers are ended.", id)
-                    await connection.execute(servers.END_CONNECTION, [id])
-            await self._end_orphans()
+            await self._look(connection, settled=time.monotonic() > connected + SETTLED_SECONDS)
+            # Beside it: it waits for connections of the pool, and nobody may take that for death.
+            if self._ending is None or self._ending.done():
+                self._ending = asyncio.create_task(self._end_orphans())
+
+    async def _look(self, connection: Any, *, settled: bool) -> None:
+        """Which servers there are, and which of them are dead."""
+        rows = await (await connection.execute(servers.OTHERS, [self.id])).fetchall()
+        before = set(self._seen)
+        for id, seen in self._dead(rows, now=time.monotonic(), settled=settled):
+            del self._seen[id]
+            if (await connection.execute(servers.BURY, [id, seen])).rowcount:
+                logger.warning("The server %s is dead; its answers are ended.", id)
+                await connection.execute(servers.END_CONNECTION, [id])
+        for id in before - set(self._seen):
+            self.went(id)
+        for id in set(self._seen) - before:
+            self.came(id)
 
     def _dead(
         self, rows: Sequence[tuple[str, object, bool]], *, now: float, settled: bool

@@ -122,6 +122,15 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class WrittenSoFar:
+    """Holds what was saved of a running answer's last message, and its receipt once decided."""
+
+    text: str
+    reasoning: str
+    receipt: Mapping[str, Any] | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class OpenConversation:
     """Holds a conversation as a page first shows it; `running` is the id of its running turn. Of
     the `earlier` messages, which it doesn't show, `greetings` are the agent's."""

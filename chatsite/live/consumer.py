@@ -18,7 +18,7 @@ from chatsite.accounts.removal import Rights
 from chatsite.channels.channel import Reader
 from chatsite.conversations.owners import Owner
 from chatsite.errors import BadCommand, ChatsiteError, PromptTooLarge, TooMany
-from chatsite.events import Event, HistoryChosen, Preview, Refusal, Reply, TurnStarted
+from chatsite.events import Event, HistoryChosen, Preview, Refusal, Relayed, Reply, TurnStarted
 from chatsite.limits.limiter import address_of
 from chatsite.live.commands import (
     Again,
@@ -35,7 +35,7 @@ from chatsite.live.commands import (
     ref_of,
 )
 from chatsite.live.limits import SocketLimits, closed_for, send_text
-from chatsite.turns.answer.feed import FeedReader, ReaderLost
+from chatsite.turns.answer.feed import FeedReader, ReaderLost, ReaderOutdated
 from chatsite.turns.context.turn_context import PageRequest
 from chatsite.views import Problem
 from chatsite.wiring.site import Site
@@ -162,7 +162,7 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
         seconds = error.seconds if isinstance(error, TooMany) else 0
         await self._send_event(Refusal(ref=ref, problem=problem, seconds=seconds))
 
-    async def _send_event(self, event: Event | Reply) -> None:
+    async def _send_event(self, event: Event | Relayed | Reply) -> None:
         """Sends nothing to a page that was closed; its disconnect arrives next."""
         if self.owner is None:
             return
@@ -254,16 +254,31 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
         try:
             while True:
                 event = await reader.read()
-                if isinstance(event, TurnStarted):
-                    self.model, self.choice = event.conversation.model, event.conversation.history
-                elif isinstance(event, HistoryChosen):
-                    self.choice = event.history
+                match event:
+                    case TurnStarted(conversation=shown):
+                        self.model, self.choice = shown.model, shown.history
+                    case HistoryChosen():
+                        self.choice = event.history
+                    case Relayed(wire={"type": "turn_started", "conversation": shown}):
+                        self.model, self.choice = shown["model"], shown["history"]
+                    case Relayed(wire={"type": "history_chosen", "history": choice}):
+                        self.choice = choice
                 await self._send_event(event)
         except ReaderLost:
             await self.close(TRY_AGAIN)
+        except ReaderOutdated:
+            self.following = asyncio.create_task(self._open_again(request))
         finally:
             engine.cancel()
             reader.close()
+
+    async def _open_again(self, request: PageRequest) -> None:
+        """A fresh snapshot for a page that was told something else than what is stored."""
+        self.following = None
+        try:
+            await self._open(request)
+        except Exception:
+            await self.close(TRY_AGAIN)  # it comes back, and is told why it can't
 
     async def _follow_engine(self, request: PageRequest) -> None:
         """While the conversation's model loads, send its progress."""

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
 from chatsite.cluster.presence import Presence
 from chatsite.conversations.path.queries import open_conversation
 from chatsite.conversations.records import OpenConversation
 from chatsite.conversations.turn.end import end_interrupted
+from chatsite.conversations.turn.rounds import written_so_far
 from chatsite.errors import ChatsiteError, NotFound
 from chatsite.events import EngineStatus, Snapshot
 from chatsite.providers.base.provider import Status
 from chatsite.turns.agents.resolved_agent import missing_agent
 from chatsite.turns.answer.feed import ConversationFeeds, FeedReader
 from chatsite.turns.context.turn_context import AgentResolver, PageRequest
+from chatsite.turns.elsewhere import OtherServers
 from chatsite.turns.running_turns import RunningTurns
 from chatsite.views import TurnView
 from chatsite.wording import say
@@ -38,6 +40,7 @@ class Snapshots:
         feeds: ConversationFeeds,
         running: RunningTurns,
         presence: Presence,
+        others: OtherServers | None,
         resolve_agent: AgentResolver,
         describe: Describe,
         clock: Callable[[], float],
@@ -45,6 +48,7 @@ class Snapshots:
         self.feeds = feeds
         self.running = running
         self.presence = presence
+        self.others = others
         self.resolve_agent = resolve_agent
         self.describe = describe
         self.clock = clock
@@ -76,19 +80,15 @@ class Snapshots:
         described = self.describe(agent, staff=request.staff)
         if opened.conversation is None and described is None:
             raise NotFound(say("There is no such agent."))
-        # That of the running turn once it was decided, else that of the last answer.
-        decided = self.feeds.of(request.conversation).decided
-        receipt = opened.receipt
-        if decided is not None and decided.turn == opened.running:
-            receipt = decided.receipt
+        turn, receipt = await self._running_turn(request.conversation, opened, reader)
         return Snapshot(
             conversation_id=request.conversation,
             conversation=opened.conversation,
             agent=described or missing_agent(agent),
             messages=opened.messages,
             earlier=opened.earlier,
-            turn=self._running_turn(request.conversation, opened, reader),
-            receipt=receipt,
+            turn=turn,
+            receipt=receipt or opened.receipt,
             engine=self.engine(agent, model, staff=request.staff).to_dict(),
             forget_above=opened.forget_above,
             summary=opened.summary,
@@ -99,18 +99,33 @@ class Snapshots:
     async def _read(self, request: PageRequest) -> OpenConversation:
         return await open_conversation(owner=request.owner, conversation=request.conversation)
 
-    def _running_turn(
+    async def _running_turn(
         self, conversation: str, opened: OpenConversation, reader: FeedReader
-    ) -> TurnView | None:
-        """The turn under way, with its text so far; the reader follows it from there."""
+    ) -> tuple[TurnView | None, Mapping[str, Any] | None]:
+        """The turn under way, with its text so far, which the reader follows from there; and its
+        receipt once it was decided."""
         if opened.running is None:
-            return None
-        generation = self.feeds.of(conversation).generation
-        user = opened.running_user or ""
-        if generation is None or generation.turn != opened.running:
-            return TurnView(id=opened.running, user_message=user)
-        reader.join(generation)
-        return generation.view(user_message=user)
+            return None, None
+        feed, user = self.feeds.of(conversation), opened.running_user or ""
+        decided = feed.decided.receipt if feed.decided is not None else None
+        if feed.generation is not None and feed.generation.turn == opened.running:
+            reader.join(feed.generation)
+            return feed.generation.view(user_message=user), decided
+        if self.others is not None:
+            self.others.shows(conversation, opened.running)
+            if feed.relayed is not None and feed.relayed.turn == opened.running:
+                return feed.relayed.view(user_message=user), decided
+            # The other server sends the text once more, from its beginning on.
+            written = await written_so_far(turn=opened.running)
+            if written is not None:
+                view = TurnView(
+                    id=opened.running,
+                    user_message=user,
+                    text=written.text,
+                    reasoning=written.reasoning,
+                )
+                return view, written.receipt
+        return TurnView(id=opened.running, user_message=user), None
 
     def engine(self, agent: str, model: str = "", *, staff: bool = False) -> EngineStatus:
         """Return whether the provider can answer now: that of `model`, or the agent's own for "".

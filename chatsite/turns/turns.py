@@ -16,6 +16,7 @@ from chatsite.conversations.records import StartedTurn
 from chatsite.conversations.turn.begin import AnotherChoice, begin_turn
 from chatsite.conversations.turn.end import end_interrupted
 from chatsite.conversations.turn.retry import begin_edit, begin_retry
+from chatsite.conversations.turn.rounds import ask_to_stop
 from chatsite.errors import BadCommand, PromptTooLarge, TurnRunning
 from chatsite.events import TurnStarted
 from chatsite.messages import Message, Source
@@ -33,6 +34,7 @@ from chatsite.turns.context.turn_context import (
     TurnContext,
     TurnHooks,
 )
+from chatsite.turns.elsewhere import OtherServers
 from chatsite.turns.running_turns import RunningTurn, RunningTurns, TurnLimits
 from chatsite.turns.snapshots import Describe, Snapshots
 from chatsite.wording import say
@@ -66,6 +68,7 @@ class Turns:
         limits: TurnLimits,
         feeds: ConversationFeeds,
         presence: Presence,
+        others: OtherServers | None = None,
         hooks: TurnHooks = NO_HOOKS,
         tool_seconds: float = 30.0,
         clock: Callable[[], float] = time.monotonic,
@@ -73,6 +76,7 @@ class Turns:
         self.contexts = contexts
         self.feeds = feeds
         self.presence = presence
+        self.others = others
         self.hooks = hooks
         self.running = RunningTurns(limits)
         self.drafts = Drafts(contexts=contexts, decider=decider)
@@ -87,6 +91,7 @@ class Turns:
             feeds=feeds,
             running=self.running,
             presence=presence,
+            others=others,
             resolve_agent=contexts.resolve_agent,
             describe=describe,
             clock=clock,
@@ -348,7 +353,18 @@ class Turns:
     async def stop_for(self, owner: Owner, conversation: str) -> bool:
         """The same, for somebody who deletes the conversation."""
         running = self.running.get(conversation)
+        if running is None and self.others is not None:
+            server = await ask_to_stop(owner=owner, conversation=conversation)
+            if server is not None:
+                self.others.ask_to_stop(conversation, server)
+            return server is not None
         await self._require_own(owner, conversation, running)
+        return self.stop_here(conversation)
+
+    def stop_here(self, conversation: str) -> bool:
+        """Stop what this server writes there, for somebody who may; False where it writes
+        nothing."""
+        running = self.running.get(conversation)
         if running is None or running.writer is None:
             return False
         running.writer.cancel("stopped")

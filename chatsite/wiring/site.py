@@ -46,6 +46,7 @@ from chatsite.turns.agents.model_choice import ModelChoice
 from chatsite.turns.answer.feed import ConversationFeeds
 from chatsite.turns.context.decider import Decider, Gatherer
 from chatsite.turns.context.turn_context import Contexts, PageRequest, TurnContext, TurnHooks
+from chatsite.turns.elsewhere import OtherServers
 from chatsite.turns.evidence.recall import Recaller
 from chatsite.turns.evidence.running_summary import Summariser
 from chatsite.turns.evidence.strategy import StrategyGatherer
@@ -71,8 +72,17 @@ class Site:
         self.sockets = Sockets()
         self.feeds = ConversationFeeds()
         self.presence = Presence(
-            fenced=lambda: self.turns.running.give_up(), interrupted=self.feeds.reopen
+            fenced=lambda: self.turns.running.give_up(),
+            interrupted=lambda conversation: self._reopen(conversation),
         )
+        self.others = None
+        if not self.presence.is_alone:
+            self.others = OtherServers(
+                self.feeds,
+                self.presence,
+                stop=lambda conversation: self.turns.stop_here(conversation),
+                changed=lambda conversation: self.recaller.forget(conversation),
+            )
         self.intake = Intake(settings.FILES_DIR)
         self._build_engine()
         self._build_agents()
@@ -146,6 +156,7 @@ class Site:
             ),
             feeds=self.feeds,
             presence=self.presence,
+            others=self.others,
             hooks=TurnHooks(
                 ready=self._tools_ready,
                 before=self._before_turn,
@@ -215,6 +226,13 @@ class Site:
         self.recaller.forget(request.conversation)
         await self._tell_summary(request.owner, request.conversation)
 
+    def _reopen(self, conversation: str) -> None:
+        """What pages were told of an answer isn't how it ended."""
+        if self.others is not None:
+            self.others.reopen(conversation)
+        else:
+            self.feeds.reopen(conversation)
+
     # ---- changed messages --------------------------------------------------------------------
     async def tell_text_change(
         self, owner: Owner, change: TextChange
@@ -250,6 +268,8 @@ class Site:
         self._lock = await asyncio.to_thread(lock, settings.VAR_DIR / "server.lock")
         await bring_up_to_date(settings.VAR_DIR)
         await self.presence.start()
+        if self.others is not None:
+            await self.others.start()
         if self.presence.is_alone:
             await remove_imports()
         logger.info("The selector lexical finds older messages %s.", describe_vectors(self.vectors))
@@ -284,6 +304,8 @@ class Site:
         await self.cache.close()
         await self.engine.stop()
         await self.models.aclose()
+        if self.others is not None:
+            await self.others.stop()
         await self.presence.stop()
         await storage.drain()
         storage.close()

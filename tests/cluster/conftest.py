@@ -44,7 +44,7 @@ def serve(
             SECRET_KEY=SECRET,
             OPENAI_API_KEY=KEY,
             OPENAI_BASE_URL=fake.base_url,
-            **environment,
+            **environment,  # type: ignore[arg-type]
         )
         started.append(server.start())
         return server

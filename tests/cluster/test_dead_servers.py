@@ -17,6 +17,7 @@ from tests.running import Server
 
 pytestmark = pytest.mark.slow
 
+SETTLED = SETTLED_SECONDS + LOOK_SECONDS
 Serve = Callable[..., Server]
 # Slow enough to outlast everything that a test does meanwhile.
 LONG = "Count [[tokens=4000;rate=20]]"
@@ -39,7 +40,7 @@ async def until_settled(postgres: Postgres, database: str) -> None:
     come back gives the others time to do the same."""
     ages = "SELECT min(extract(epoch FROM seen - started)) FROM conversations_server"
     async with asyncio.timeout(30):
-        while float(postgres.psql(ages, database=database)) < SETTLED_SECONDS + LOOK_SECONDS:
+        while float(postgres.psql(ages, database=database)) < SETTLED:  # noqa: ASYNC110 - servers
             await asyncio.sleep(0.2)
 
 
@@ -106,6 +107,6 @@ async def test_a_server_that_hung_is_fenced_when_it_wakes(serve: Serve) -> None:
         assert again.snapshot["turn"] is None and turn
         assert again.snapshot["messages"][-1] == stored
         async with asyncio.timeout(10):
-            while "took this one for dead" not in first.log:
+            while "took this one for dead" not in first.log:  # noqa: ASYNC110 - a server
                 await asyncio.sleep(0.1)
         assert (await again.say("And now?"))["state"] == "complete", "it goes on as another server"

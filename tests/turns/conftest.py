@@ -15,7 +15,7 @@ from chatsite.agents.template import Template
 from chatsite.agents.template_file import parse_template
 from chatsite.cluster.presence import Presence
 from chatsite.conversations.path.queries import receipt_of
-from chatsite.events import Event, TurnEnded
+from chatsite.events import TurnEnded
 from chatsite.history import Settings, show_receipt
 from chatsite.providers.base.provider import (
     Chunk,
@@ -196,7 +196,7 @@ class World:
 async def read_until_end(reader: FeedReader) -> tuple[str, TurnEnded]:
     text = ""
     while True:
-        event: Event = await asyncio.wait_for(reader.read(), 20)
+        event = await asyncio.wait_for(reader.read(), 20)
         if isinstance(event, TurnEnded):
             reader.close()
             return text, event

@@ -11,11 +11,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chatsite.events import CallsStarted, Delta, Event, Renamed, TurnEnded, TurnStarted
+from chatsite.events import (
+    CallsStarted,
+    Delta,
+    Event,
+    Relayed,
+    Renamed,
+    TurnEnded,
+    TurnStarted,
+)
 from chatsite.messages import Message
 from chatsite.turns.answer.feed import (
     FRAME_SECONDS,
     MAX_WAITING,
+    ConversationFeeds,
     Feed,
     FeedReader,
     Generation,
@@ -27,7 +36,7 @@ from tests.examples import some
 CHAT = ConversationView(id="c", agent="demo", title="", created="", updated="")
 
 
-async def read_now(reader: FeedReader) -> Event | None:
+async def read_now(reader: FeedReader) -> Event | Relayed | None:
     """The next event if there is one now."""
     reading = asyncio.ensure_future(reader.read())
     for _ in range(3):
@@ -49,7 +58,7 @@ class Page:
     title: str
     answers: list[str] = field(default_factory=list)
 
-    def apply(self, event: Event) -> None:
+    def apply(self, event: Event | Relayed) -> None:
         match event:
             case TurnStarted():
                 self.turn, self.text, self.reasoning = event.turn, event.text, event.reasoning
@@ -169,7 +178,7 @@ steps = st.one_of(
 
 async def play(script: list[tuple[str, str | int]]) -> None:
     ticks = itertools.count(1)
-    chat = ConversationModel(Feed(lambda: float(next(ticks)), lambda: None))
+    chat = ConversationModel(ConversationFeeds(lambda: float(next(ticks))).of("c"))
     chat.join()
     for number, (step, what) in enumerate(script):
         if step == "read":
@@ -196,7 +205,7 @@ def test_a_snapshot_and_its_events_equal_a_fresh_snapshot(
 
 
 async def test_a_reader_that_does_not_read_is_dropped_and_the_others_are_not() -> None:
-    chat = ConversationModel(Feed(lambda: 0.0, lambda: None))
+    chat = ConversationModel(ConversationFeeds(lambda: 0.0).of("c"))
     chat.join()
     chat.join()
     (asleep, _), (awake, _) = chat.shown
@@ -210,7 +219,7 @@ async def test_a_reader_that_does_not_read_is_dropped_and_the_others_are_not() -
 
 async def test_text_alone_never_drops_a_reader() -> None:
     ticks = itertools.count(1)
-    chat = ConversationModel(Feed(lambda: float(next(ticks)), lambda: None))
+    chat = ConversationModel(ConversationFeeds(lambda: float(next(ticks))).of("c"))
     chat.start()
     chat.join()
     for _ in range(MAX_WAITING * 3):
@@ -222,7 +231,7 @@ async def test_text_alone_never_drops_a_reader() -> None:
 
 async def test_the_first_piece_is_sent_at_once_and_the_next_after_a_frame() -> None:
     now = [10.0]
-    chat = ConversationModel(Feed(lambda: now[0], lambda: None))
+    chat = ConversationModel(ConversationFeeds(lambda: now[0]).of("c"))
     chat.start()
     chat.join()
     shown, _ = chat.shown[0]
@@ -238,12 +247,12 @@ async def test_the_first_piece_is_sent_at_once_and_the_next_after_a_frame() -> N
 
 
 def test_a_feed_is_removed_with_its_last_reader_but_not_during_an_answer() -> None:
-    forgotten: list[str] = []
-    chat = ConversationModel(Feed(lambda: 0.0, lambda: forgotten.append("now")))
+    feeds = ConversationFeeds(lambda: 0.0)
+    chat = ConversationModel(feeds.of("c"))
     chat.join()
     chat.start()
     shown, _ = chat.shown[0]
     shown.reader.close()
-    assert forgotten == []
+    assert feeds.known("c") is chat.feed
     chat.end()
-    assert forgotten == ["now"]
+    assert feeds.known("c") is None

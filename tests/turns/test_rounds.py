@@ -19,7 +19,16 @@ from chatsite.conversations.models import Conversation, Message
 from chatsite.conversations.owners import Owner
 from chatsite.conversations.turn.rounds import end_call
 from chatsite.errors import BadCommand, ProviderError
-from chatsite.events import CallEnded, Calling, CallsStarted, Delta, Event, TurnEnded, TurnStarted
+from chatsite.events import (
+    CallEnded,
+    Calling,
+    CallsStarted,
+    Delta,
+    Event,
+    Relayed,
+    TurnEnded,
+    TurnStarted,
+)
 from chatsite.providers.base.provider import (
     CallBegun,
     Chunk,
@@ -100,11 +109,11 @@ NO_TOOLS = ProviderError("No tools.", code="no_tools", again="They were refused.
 
 async def run_events(
     world: World, page_request: PageRequest, text: str = "Double 2"
-) -> list[Event]:
+) -> list[Event | Relayed]:
     """Run one turn and return all its events."""
     _, reader = await world.turns.snapshots.open(page_request)
     await world.turns.send(page_request, client_id=new_id(), text=text)
-    events: list[Event] = []
+    events: list[Event | Relayed] = []
     while not (events and isinstance(events[-1], TurnEnded)):
         events.append(await asyncio.wait_for(reader.read(), 20))
     reader.close()
@@ -234,7 +243,7 @@ async def test_stop_during_a_call_leaves_a_marked_result_and_the_next_request_is
     page_request = world.page_request()
     _, reader = await world.turns.snapshots.open(page_request)
     await world.turns.send(page_request, client_id=new_id(), text="Double")
-    seen: list[Event] = []
+    seen: list[Event | Relayed] = []
     while not any(isinstance(event, CallEnded) for event in seen):
         seen.append(await asyncio.wait_for(reader.read(), 20))
     await asyncio.wait_for(tool.waiting.wait(), 20)

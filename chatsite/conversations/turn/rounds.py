@@ -14,9 +14,10 @@ from chatsite.conversations.database.statements import SAVE_RECEIPT, SAVE_TEXT
 from chatsite.conversations.files.uploads import characters_of, require_words
 from chatsite.conversations.models import Conversation, Message, Turn
 from chatsite.conversations.owners import Owner
+from chatsite.conversations.ownership import owned_conversation
 from chatsite.conversations.path.active_path import add_to_totals, place_at_end, with_token_count
 from chatsite.conversations.path.tree import user_message_of, versions_beside
-from chatsite.conversations.records import Answer, Checkpoint, Saved
+from chatsite.conversations.records import Answer, Checkpoint, Saved, WrittenSoFar
 from chatsite.errors import Refused
 from chatsite.messages import Message as DomainMessage
 from chatsite.storage import reading, writing
@@ -118,8 +119,14 @@ def save_checkpoints(written: Sequence[Checkpoint]) -> Saved:
 
 def _ended(turns: Sequence[str]) -> frozenset[str]:
     """Those of the turns that don't run any more."""
+    return frozenset(turns) - running_turns.here(turns=turns)
+
+
+@reading
+def running_turns(*, turns: Sequence[str]) -> frozenset[str]:
+    """Those of the turns that still run, on any server."""
     running = Turn.objects.filter(id__in=turns, state="running").values_list("id", flat=True)
-    return frozenset(turns) - {str(id) for id in running}
+    return frozenset(str(id) for id in running)
 
 
 def _without_room(written: Checkpoint) -> Refused | None:
@@ -174,3 +181,35 @@ def answer_of(*, owner: Owner, conversation: str, client_id: str) -> Answer | No
         message=str(last.id) if last is not None else "",
         asked=str(asked.id) if asked is not None else "",
     )
+
+
+@reading
+def written_so_far(*, turn: str) -> WrittenSoFar | None:
+    """What has been saved of an answer that another server writes; None where it has ended."""
+    row = Turn.objects.filter(id=turn, state="running").first()
+    if row is None:
+        return None
+    written = Message.objects.filter(turn=row, role="assistant", state="running").first()
+    return WrittenSoFar(
+        text=(written.content or "") if written else "",
+        reasoning=(written.reasoning or "") if written else "",
+        receipt=row.whole_receipt,
+    )
+
+
+@writing
+def ask_to_stop(*, owner: Owner, conversation: str) -> str | None:
+    """Note that the answer being written there is to be stopped: the server that writes it, None
+    where none is. Raises NotFound for another owner's conversation."""
+    row = owned_conversation(owner, conversation)
+    running = Turn.objects.filter(conversation=row, state="running")
+    running.update(stop="stopped")
+    server = running.values_list("server", flat=True).first()
+    return str(server) if server else None
+
+
+@reading
+def to_be_stopped(*, server: str) -> list[str]:
+    """The conversations whose answer this server writes and somebody wants stopped."""
+    rows = Turn.objects.filter(state="running", server=server, stop__isnull=False)
+    return [str(id) for id in rows.values_list("conversation", flat=True)]

@@ -10,9 +10,9 @@ import asyncio
 import time
 from collections import deque
 from collections.abc import Callable, Mapping
-from typing import Literal
+from typing import Literal, Protocol
 
-from chatsite.events import CallsStarted, Decided, Delta, Event, TurnEnded, TurnStarted
+from chatsite.events import CallsStarted, Decided, Delta, Event, Relayed, TurnEnded, TurnStarted
 from chatsite.views import TurnView
 
 # A browser paints at most every 16 ms; 35 ms halves frames and CPU for 20 ms of lag (measured).
@@ -21,6 +21,21 @@ FRAME_SECONDS = 0.035
 MAX_WAITING = 500
 
 Part = Literal["text", "reasoning"]
+
+
+class Elsewhere(Protocol):
+    """Other servers, whose pages may have the same conversations open."""
+
+    def opened(self, conversation: str) -> None:
+        """The first page of this server has opened it."""
+
+    def closed(self, conversation: str) -> None:
+        """No page of this server has it open any more."""
+
+    def begun(self, conversation: str) -> None:
+        """A message is being written here from now on."""
+
+    def published(self, conversation: str, event: Event) -> None: ...
 
 
 class Generation:
@@ -85,7 +100,11 @@ class Generation:
 
 
 class ReaderLost(Exception):
-    """The reader fell too far behind, or missed something; it must start again from a snapshot."""
+    """The reader fell too far behind, its socket is dead."""
+
+
+class ReaderOutdated(Exception):
+    """What is stored isn't what the reader was told; it must start again from a snapshot."""
 
 
 class FeedReader:
@@ -94,38 +113,45 @@ class FeedReader:
     def __init__(self, feed: Feed, clock: Callable[[], float]) -> None:
         self._feed = feed
         self._clock = clock
-        self._events: deque[Event] = deque()
+        self._events: deque[Event | Relayed] = deque()
         self._wake = asyncio.Event()
         self._generation: Generation | None = None
         self._piece = 0
         self._offsets: dict[Part, int] = {"text": 0, "reasoning": 0}
         self._last_frame = 0.0
-        self._lost = False
+        self._lost: type[Exception] | None = None
 
     def join(self, generation: Generation) -> None:
         """Follow the message from its present end."""
         self._generation = generation
         self._piece, self._offsets = len(generation.pieces), dict(generation.lengths)
 
+    def restart(self) -> None:
+        """Read the message once more from its beginning."""
+        self._piece, self._offsets = 0, {"text": 0, "reasoning": 0}
+        self._wake.set()
+
     def wake(self) -> None:
         self._wake.set()
 
-    def put(self, event: Event) -> None:
+    def put(self, event: Event | Relayed) -> None:
+        if isinstance(event, Relayed) and self._events and event.continues(self._events[-1]):
+            event = event.joined(self._events.pop())
         if len(self._events) >= MAX_WAITING:
-            self.lose()
+            self.lose(ReaderLost)
         else:
             self._events.append(event)
             self._wake.set()
 
-    def lose(self) -> None:
-        self._lost = True
+    def lose(self, why: type[Exception]) -> None:
+        self._lost = why
         self._wake.set()
 
-    async def read(self) -> Event:
-        """The next event. Raises ReaderLost where the page has to open the conversation anew."""
+    async def read(self) -> Event | Relayed:
+        """The next event. Raises ReaderLost where too many were waiting, and ReaderOutdated."""
         while True:
-            if self._lost:
-                raise ReaderLost
+            if self._lost is not None:
+                raise self._lost
             if self._events:
                 return self._next_event()
             generation = self._generation
@@ -138,7 +164,7 @@ class FeedReader:
             self._wake.clear()
             await self._wake.wait()
 
-    def _next_event(self) -> Event:
+    def _next_event(self) -> Event | Relayed:
         event = self._events.popleft()
         if isinstance(event, TurnStarted | CallsStarted):
             running = self._feed.generation
@@ -177,21 +203,23 @@ class FeedReader:
 
 
 class Feed:
-    """One conversation's events. `generation` is the message being written, if any; `decided` is
-    its turn's last decision, for pages that open later.
+    """One conversation's events. `generation` is the message being written here, if any, `relayed`
+    one that another server writes; `decided` is its turn's last decision. Both are for pages that
+    open later."""
 
-    `forget` is called when neither a reader nor a text needs the feed any more.
-    """
-
-    def __init__(self, clock: Callable[[], float], forget: Callable[[], object]) -> None:
+    def __init__(self, conversation: str, feeds: ConversationFeeds) -> None:
         self.generation: Generation | None = None
+        self.relayed: Generation | None = None
         self.decided: Decided | None = None
-        self._clock = clock
-        self._forget = forget
+        self._conversation = conversation
+        self._feeds = feeds
         self._readers: set[FeedReader] = set()
+        self._pages = 0
 
     def begin(self, generation: Generation) -> None:
         self.generation = generation
+        if self._feeds.elsewhere is not None:
+            self._feeds.elsewhere.begun(self._conversation)
 
     def end(self) -> None:
         self.generation = self.decided = None
@@ -199,27 +227,81 @@ class Feed:
 
     def _forget_if_unused(self) -> None:
         if self.generation is None and not self._readers:
-            self._forget()
+            self._feeds.forget(self._conversation)
 
     def join(self) -> FeedReader:
-        reader = FeedReader(self, self._clock)
+        """A page's reader."""
+        reader = FeedReader(self, self._feeds.clock)
         self._readers.add(reader)
+        self._pages += 1
+        if self._pages == 1 and self._feeds.elsewhere is not None:
+            self._feeds.elsewhere.opened(self._conversation)
         return reader
 
     def leave(self, reader: FeedReader) -> None:
+        if reader in self._readers:
+            self._readers.remove(reader)
+            self._pages -= 1
+            if not self._pages and self._feeds.elsewhere is not None:
+                self._feeds.elsewhere.closed(self._conversation)
+        self._forget_if_unused()
+
+    def forward(self) -> FeedReader:
+        """A reader for other servers, of the message from its beginning on. `forwarded` ends it."""
+        reader = FeedReader(self, self._feeds.clock)
+        if self.generation is not None:
+            reader.join(self.generation)
+            reader.restart()
+        self._readers.add(reader)
+        return reader
+
+    def forwarded(self, reader: FeedReader) -> None:
         self._readers.discard(reader)
         self._forget_if_unused()
 
     def reopen(self) -> None:
         """Have all pages open the conversation anew: what is stored isn't what they were told."""
         for reader in self._readers:
-            reader.lose()
+            reader.lose(ReaderOutdated)
 
     def publish(self, event: Event) -> None:
         if isinstance(event, Decided):
             self.decided = event
         for reader in self._readers:
             reader.put(event)
+        if self._feeds.elsewhere is not None:
+            self._feeds.elsewhere.published(self._conversation, event)
+
+    def relay(self, event: Relayed) -> None:
+        """What happened on another server, for the pages here."""
+        wire = event.wire
+        match wire["type"]:
+            case "decided":
+                self.decided = Decided(turn=wire["turn"], receipt=wire["receipt"])
+            case "turn_started":
+                self.relayed = Generation(
+                    wire["turn"], text=wire["text"], reasoning=wire["reasoning"]
+                )
+            case "calls_started":
+                self.relayed = Generation(wire["turn"])
+            case "delta":
+                self._extend_relayed(wire["turn"], wire["part"], wire["offset"], wire["text"])
+            case "turn_ended":
+                self.relayed = self.decided = None
+        for reader in self._readers:
+            reader.put(event)
+
+    def _extend_relayed(self, turn: str, part: Part, offset: int, text: str) -> None:
+        """A page that opened in the middle is sent the text from its beginning on."""
+        if offset == 0 and (self.relayed is None or self.relayed.turn != turn):
+            self.relayed = Generation(turn)
+        if self.relayed is None:
+            return
+        known = self.relayed.lengths[part]
+        if offset > known:
+            self.relayed = None  # some of it is missing
+        elif offset + len(text) > known:
+            self.relayed.append(text[known - offset :], part)
 
     def divide(self, begun: Mapping[Part, int], *, text: str, reasoning: str) -> None:
         """Replace what the running generation has got since `begun`. Its readers get the whole with
@@ -241,22 +323,30 @@ class ConversationFeeds:
     """The feeds of the conversations that are open in a page or being answered."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        self._clock = clock
+        self.clock = clock
+        self.elsewhere: Elsewhere | None = None
         self._feeds: dict[str, Feed] = {}
 
     def of(self, conversation: str) -> Feed:
         feed = self._feeds.get(conversation)
         if feed is None:
-            feed = Feed(self._clock, lambda: self._feeds.pop(conversation, None))
-            self._feeds[conversation] = feed
+            feed = self._feeds[conversation] = Feed(conversation, self)
         return feed
+
+    def known(self, conversation: str) -> Feed | None:
+        return self._feeds.get(conversation)
+
+    def forget(self, conversation: str) -> None:
+        self._feeds.pop(conversation, None)
 
     def publish(self, conversation: str, event: Event) -> None:
         """Send an event to every page that has the conversation open."""
         if conversation in self._feeds:
             self._feeds[conversation].publish(event)
+        elif self.elsewhere is not None:
+            self.elsewhere.published(conversation, event)
 
     def reopen(self, conversation: str) -> None:
-        """Have every page that has it open open it anew."""
+        """Have every page of this server that has it open open it anew."""
         if conversation in self._feeds:
             self._feeds[conversation].reopen()

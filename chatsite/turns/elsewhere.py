@@ -1,0 +1,201 @@
+"""Conversations that are open on one server and answered on another.
+
+A server says which conversations its pages have open. Another one that writes there tells it every
+event, as a page is sent it; where nobody has the conversation open elsewhere, nothing is told.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import defaultdict
+from collections.abc import Callable, Iterable
+
+from chatsite.cluster.notes import Note, Notes
+from chatsite.cluster.presence import Presence
+from chatsite.conversations.turn.rounds import running_turns, to_be_stopped
+from chatsite.events import Event, Relayed, TurnEnded
+from chatsite.turns.answer.feed import ConversationFeeds, FeedReader, ReaderLost, ReaderOutdated
+
+logger = logging.getLogger("chatsite.turns")
+# How long a page may go on showing an answer whose end was told and not heard.
+CHECK_SECONDS = 5.0
+# Of one note: conversations that are open.
+PIECE = 500
+
+
+class OtherServers:
+    """What pages on other servers are told, and what pages here get from them.
+
+    `stop` ends an answer of this server; `changed` is called where the text of a conversation was
+    changed elsewhere.
+    """
+
+    def __init__(
+        self,
+        feeds: ConversationFeeds,
+        presence: Presence,
+        *,
+        stop: Callable[[str], object],
+        changed: Callable[[str], None],
+    ) -> None:
+        self.feeds = feeds
+        self.presence = presence
+        self.notes = Notes(presence, take=self._take, missed=self._missed)
+        self._stop = stop
+        self._changed = changed
+        self._here: set[str] = set()
+        self._there: defaultdict[str, set[str]] = defaultdict(set)
+        self._forwarding: dict[str, tuple[FeedReader, asyncio.Task[None]]] = {}
+        # By conversation: the turn of another server that pages here show.
+        self._shown: dict[str, str] = {}
+        self._checking: asyncio.Task[None] | None = None
+
+    async def start(self) -> None:
+        self.feeds.elsewhere = self
+        self.presence.came, self.presence.went = self._came, self._went
+        await self.notes.start()
+        self._checking = asyncio.create_task(self._check())
+
+    async def stop(self) -> None:
+        if self._checking is not None:
+            self._checking.cancel()
+        await self.notes.stop()
+
+    def ask_to_stop(self, conversation: str, server: str) -> None:
+        self.notes.tell([server], {"type": "stop", "conversation": conversation})
+
+    def reopen(self, conversation: str) -> None:
+        """Have all pages look again, here and elsewhere: this server ended a dead one's answer."""
+        self._shown.pop(conversation, None)
+        self.feeds.reopen(conversation)
+        note = {"type": "reopen", "conversation": conversation}
+        self.notes.tell(self._there.get(conversation, ()), note)
+
+    # ---- what this server's pages have open ----------------------------------------------------
+    def opened(self, conversation: str) -> None:
+        self._here.add(conversation)
+        self._say_open(self.presence.others, [conversation])
+
+    def closed(self, conversation: str) -> None:
+        self._here.discard(conversation)
+        self._shown.pop(conversation, None)
+        note = {"type": "closed", "conversation": conversation}
+        self.notes.tell(self.presence.others, note)
+
+    def shows(self, conversation: str, turn: str) -> None:
+        """A page here was shown a turn of another server."""
+        if conversation in self._here:
+            self._shown[conversation] = turn
+
+    def _say_open(self, servers: Iterable[str], conversations: Iterable[str]) -> None:
+        every = list(conversations)
+        for start in range(0, len(every), PIECE):
+            note = {"type": "opened", "conversations": every[start : start + PIECE]}
+            self.notes.tell(servers, note)
+
+    def _came(self, server: str) -> None:
+        self._say_open([server], self._here)
+
+    def _went(self, server: str) -> None:
+        for servers in self._there.values():
+            servers.discard(server)
+
+    # ---- what happens here -------------------------------------------------------------------
+    def begun(self, conversation: str) -> None:
+        if self._there.get(conversation) and conversation not in self._forwarding:
+            reader = self.feeds.of(conversation).forward()
+            task = asyncio.create_task(self._forward(conversation, reader))
+            self._forwarding[conversation] = reader, task
+
+    def published(self, conversation: str, event: Event) -> None:
+        if conversation not in self._forwarding:
+            self._tell(conversation, event)
+
+    def _tell(self, conversation: str, event: Event | Relayed) -> None:
+        if servers := self._there.get(conversation):
+            note = {"type": "event", "conversation": conversation, "event": event.to_dict()}
+            self.notes.tell(servers, note)
+
+    async def _forward(self, conversation: str, reader: FeedReader) -> None:
+        """All that happens, in its order, until the turn has ended."""
+        try:
+            while True:
+                event = await reader.read()
+                self._tell(conversation, event)
+                if isinstance(event, TurnEnded):
+                    break
+        except (ReaderLost, ReaderOutdated):
+            note = {"type": "reopen", "conversation": conversation}
+            self.notes.tell(self._there.get(conversation, ()), note)
+        finally:
+            del self._forwarding[conversation]
+            self.feeds.of(conversation).forwarded(reader)
+
+    # ---- what happened elsewhere -------------------------------------------------------------
+    def _take(self, sender: str, note: Note) -> None:
+        match note:
+            case {"type": "event", "conversation": conversation, "event": event}:
+                self._relay(conversation, Relayed(event))
+            case {"type": "opened", "conversations": conversations}:
+                for one in conversations:
+                    self._follow(one, sender)
+            case {"type": "closed", "conversation": conversation}:
+                if servers := self._there.get(conversation):
+                    servers.discard(sender)
+                    if not servers:
+                        del self._there[conversation]
+            case {"type": "stop", "conversation": conversation}:
+                self._stop(conversation)
+            case {"type": "reopen", "conversation": conversation}:
+                self._shown.pop(conversation, None)
+                self.feeds.reopen(conversation)
+
+    def _follow(self, conversation: str, server: str) -> None:
+        self._there[conversation].add(server)
+        feed = self.feeds.known(conversation)
+        if feed is None or feed.generation is None:
+            return
+        if feed.decided is not None:
+            self._tell(conversation, feed.decided)
+        if conversation in self._forwarding:
+            self._forwarding[conversation][0].restart()
+        else:
+            self.begun(conversation)
+
+    def _relay(self, conversation: str, event: Relayed) -> None:
+        if event.type in ("path_changed", "messages_changed", "cleared", "deleted"):
+            self._changed(conversation)
+        if event.type == "turn_started":
+            self.shows(conversation, event.wire["turn"])
+        elif event.type == "turn_ended":
+            self._shown.pop(conversation, None)
+        if (feed := self.feeds.known(conversation)) is not None:
+            feed.relay(event)
+
+    def _missed(self, server: str | None) -> None:
+        """Some notes are missing: the others may have missed what is open here, too."""
+        self._say_open(self.presence.others if server is None else [server], self._here)
+        for conversation in list(self._here):
+            self._shown.pop(conversation, None)
+            self.feeds.reopen(conversation)
+
+    async def _check(self) -> None:
+        """Ask the rows for what notes may have been lost of."""
+        while True:
+            await asyncio.sleep(CHECK_SECONDS)
+            try:
+                for conversation in await to_be_stopped(server=self.presence.id):
+                    self._stop(conversation)
+                await self._check_shown()
+            except Exception:
+                logger.exception("what other servers do couldn't be looked up")
+
+    async def _check_shown(self) -> None:
+        """Whether what is shown of other servers still runs."""
+        shown = dict(self._shown)
+        running = await running_turns(turns=list(shown.values())) if shown else ()
+        for conversation, turn in shown.items():
+            if turn not in running and self._shown.get(conversation) == turn:
+                del self._shown[conversation]
+                self.feeds.reopen(conversation)

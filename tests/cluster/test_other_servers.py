@@ -1,0 +1,154 @@
+"""A conversation on two servers at once: the pages of both show the same, whichever of them
+answers, and each may stop, mark and rename."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from collections.abc import Callable
+
+import pytest
+
+from tests.person import Page, Person
+from tests.postgres import Postgres
+from tests.running import Server
+
+pytestmark = pytest.mark.slow
+
+Serve = Callable[..., Server]
+PACED = "Count [[tokens=60;rate=40]]"
+LONG = "Count [[tokens=4000;rate=20]]"
+
+
+@pytest.fixture
+def pair(serve: Serve) -> tuple[Server, Server]:
+    return serve(), serve()
+
+
+class Follower:
+    """Puts the text of a running answer together as a page does: by its offsets."""
+
+    def __init__(self, page: Page) -> None:
+        self.page = page
+        turn = page.snapshot["turn"]
+        self.text = turn["text"] if turn else ""
+
+    async def until_end(self) -> str:
+        while True:
+            event = await self.page.until("delta", "turn_started", "snapshot", "turn_ended")
+            if event["type"] == "delta":
+                assert event["offset"] <= len(self.text), "a gap"
+                self.text = self.text[: event["offset"]] + event["text"]
+            elif event["type"] == "snapshot":
+                self.text = event["turn"]["text"] if event["turn"] else self.text
+            elif event["type"] == "turn_ended":
+                return str(event["message"]["content"])
+
+
+async def test_a_page_on_another_server_follows_an_answer_word_by_word(
+    pair: tuple[Server, Server],
+) -> None:
+    first, second = pair
+    async with Person(first.url) as ada:
+        page = await ada.page()
+        there = await ada.page(page.conversation, at=second.url)
+        await page.send(PACED)
+        assert (await there.until("turn_started"))["messages"][-1]["content"] == PACED
+        following = Follower(there)
+        whole = await following.until_end()
+        assert following.text == whole == (await page.until("turn_ended"))["message"]["content"]
+        deltas = [event for event in there.events if event["type"] == "delta"]
+        assert len(deltas) > 10, "as it is written, not at its end"
+        assert there.receipt == page.receipt
+
+
+async def test_a_page_that_opens_in_the_middle_has_the_text_so_far_and_what_follows(
+    pair: tuple[Server, Server],
+) -> None:
+    first, second = pair
+    async with Person(first.url) as ada:
+        page = await ada.page()
+        await page.send(PACED)
+        await page.until("delta")
+        there = Follower(await ada.page(page.conversation, at=second.url))
+        assert there.page.snapshot["turn"] is not None
+        later = Follower(await ada.page(page.conversation, at=second.url))
+        whole = (await page.until("turn_ended"))["message"]["content"]
+        assert await there.until_end() == there.text == whole
+        assert await later.until_end() == later.text == whole
+
+
+async def test_stop_reaches_the_server_that_writes(pair: tuple[Server, Server]) -> None:
+    first, second = pair
+    async with Person(first.url) as ada:
+        page = await ada.page()
+        await page.send(LONG)
+        await page.until("delta")
+        there = await ada.page(page.conversation, at=second.url)
+        await there.command("stop")
+        assert (await page.until("turn_ended"))["state"] == "stopped"
+        assert (await there.until("turn_ended"))["state"] == "stopped"
+
+
+async def test_marks_and_names_are_seen_on_the_other_server(pair: tuple[Server, Server]) -> None:
+    first, second = pair
+    async with Person(first.url) as ada:
+        page = await ada.page()
+        there = await ada.page(page.conversation, at=second.url)
+        ended = await page.say("Something")
+        await there.until("turn_ended")
+        await ada.ask("PATCH", f"/messages/{ended['message']['id']}", {"pinned": True})
+        assert (await there.until("marked"))["pinned"]
+        await ada.ask("PATCH", f"/conversations/{page.conversation}", {"title": "Harbour"})
+        assert (await there.until("renamed"))["title"] == "Harbour"
+
+
+async def test_nobody_follows_a_conversation_of_somebody_else(pair: tuple[Server, Server]) -> None:
+    first, second = pair
+    async with Person(first.url) as ada, Person(second.url) as bob:
+        page = await ada.page()
+        await page.send(PACED)
+        await page.until("delta")
+        socket = await bob.page()
+        await socket.command("open", agent="demo", conversation=page.conversation)
+        assert (await socket.until("refused"))["code"] == "not_found"
+        await page.until("turn_ended")
+        await socket.say("Mine")
+        assert not [one for one in socket.events if one.get("turn") == page.receipt["turn"]]  # type: ignore[index]
+
+
+async def test_after_the_database_was_away_both_pages_show_what_is_stored(
+    pair: tuple[Server, Server], postgres: Postgres
+) -> None:
+    first, second = pair
+    async with Person(first.url) as ada:
+        page = await ada.page()
+        there = await ada.page(page.conversation, at=second.url)
+        await page.send("Count [[tokens=300;rate=40]]")
+        await there.until("delta")
+        postgres.stop("fast")
+        postgres.start()
+        ended = await page.until("turn_ended")
+        assert ended["state"] == "complete"
+        again = await there.until("turn_ended", "snapshot")
+        while again["type"] == "snapshot" and again["turn"] is not None:
+            again = await there.until("turn_ended", "snapshot")
+        shown = again["message"] if again["type"] == "turn_ended" else again["messages"][-1]
+        assert shown["content"] == ended["message"]["content"]
+
+
+async def test_a_page_learns_within_seconds_that_a_hung_server_writes_no_more(
+    pair: tuple[Server, Server],
+) -> None:
+    first, second = pair
+    async with Person(first.url) as ada:
+        page = await ada.page()
+        there = await ada.page(page.conversation, at=second.url)
+        await page.send(LONG)
+        await there.until("delta")
+        assert first.process is not None
+        first.process.send_signal(signal.SIGSTOP)
+        async with asyncio.timeout(14):
+            shown = await there.until("snapshot")
+        assert shown["turn"] is None
+        assert shown["messages"][-1]["state"] == "interrupted"
