@@ -11,6 +11,7 @@ from typing import Any
 
 from chatsite.channels.channel import Channel, Trouble
 from chatsite.channels.desk import Desk
+from chatsite.cluster.presence import Presence
 
 logger = logging.getLogger("chatsite.channels")
 # After the first trouble; twice as long after each further one.
@@ -47,41 +48,62 @@ class Channels:
         channels: Sequence[Channel[Any]],
         desk: Desk,
         *,
+        presence: Presence,
         first_wait: float = FIRST_WAIT,
         drain_seconds: float = DRAIN_SECONDS,
     ) -> None:
         self.channels = channels
         self.desk = desk
+        self.presence = presence
         self._first_wait = first_wait
         self._drain_seconds = drain_seconds
+        self._leading: asyncio.Task[None] | None = None
         self._receiving: list[asyncio.Task[None]] = []
         self._lanes: dict[tuple[str, str], _Lane] = {}
         self._taken: set[tuple[str, str]] = set()
 
     def start(self) -> None:
-        self._receiving = [asyncio.create_task(self._receive(channel)) for channel in self.channels]
+        self._leading = asyncio.create_task(self._lead())
+
+    async def _lead(self) -> None:
+        """Receive as long as this server leads. Then leave everything to the next leader, which
+        finds it in the rows: a turn that runs here goes on, and that one carries its answer."""
+        while True:
+            await self.presence.leads.wait()
+            self._receiving = [asyncio.create_task(self._receive(one)) for one in self.channels]
+            try:
+                await self.presence.follows.wait()
+            finally:
+                for task in self._receiving:
+                    task.cancel()
+            await self._end_lanes()
 
     def stop_receiving(self) -> None:
         """Receives no more. What is being answered goes on."""
-        for task in self._receiving:
-            task.cancel()
+        if self._leading is not None:
+            self._leading.cancel()
 
     async def drain(self) -> None:
         """Lets the answers that are ready be carried back, then ends."""
         self.stop_receiving()
+        await self._end_lanes(self._drain_seconds)
+        if self._leading is not None:
+            await asyncio.wait([self._leading, *self._receiving])
+        for channel in self.channels:
+            await channel.close()
+
+    async def _end_lanes(self, seconds: float = 0.0) -> None:
         lanes = {lane.task for lane in self._lanes.values() if lane.task is not None}
         for lane in self._lanes.values():
             lane.waiting.clear()
         if lanes:
-            _, late = await asyncio.wait(lanes, timeout=self._drain_seconds)
+            _, late = await asyncio.wait(lanes, timeout=seconds)
             for task in late:
                 task.cancel()
             if late:
                 await asyncio.wait(late)
-        if self._receiving:
-            await asyncio.wait(self._receiving)
-        for channel in self.channels:
-            await channel.close()
+        self._lanes.clear()
+        self._taken.clear()
 
     # ---- receiving ---------------------------------------------------------------------------
     async def _receive(self, channel: Channel[Any]) -> None:
@@ -138,8 +160,15 @@ class Channels:
                 return
 
     async def _answer(self, channel: Channel[Any], arrival: Any) -> None:
+        await self._require_lead()
         question = await channel.who(arrival)
         if question is None:
             return
         answer = await self.desk.answer(question, lambda turn: channel.acknowledge(arrival, turn))
+        await self._require_lead()
         await channel.say(arrival, answer)
+
+    async def _require_lead(self) -> None:
+        """Raises Trouble where another server may carry this answer."""
+        if not await self.presence.still_leads():
+            raise Trouble("another server answers now")

@@ -56,6 +56,9 @@ class Presence:
         self.went: Callable[[str], None] = lambda server: None
         # This server's own, None while the database is away.
         self.connection: Any = None
+        # Whether this server does what one of them does: set, or the other one is.
+        self.leads, self.follows = asyncio.Event(), asyncio.Event()
+        self.follows.set()
         self._task: asyncio.Task[None] | None = None
         self._ending: asyncio.Task[None] | None = None
         self._entered = False
@@ -76,6 +79,7 @@ class Presence:
         else:
             await servers.enter_alone(id=self.id, name=self.name)
             await self._end_orphans()
+            self.lead(True)
 
     async def stop(self) -> None:
         """Leave: nothing runs here any more."""
@@ -83,6 +87,25 @@ class Presence:
             self._task.cancel()
             await asyncio.wait([self._task])
         await servers.leave(id=self.id)
+
+    def lead(self, leads: bool) -> None:
+        """From now on this server does, or doesn't do, what one of them does."""
+        (self.leads if leads else self.follows).set()
+        (self.follows if leads else self.leads).clear()
+
+    async def still_leads(self) -> bool:
+        """Asked before something is done that another leader would do again: the lock lives as long
+        as the connection, which PostgreSQL may have ended without a word."""
+        connection = self.connection
+        if self.is_alone or connection is None:
+            return self.leads.is_set()
+        import psycopg
+
+        try:
+            await connection.execute("SELECT 1")
+        except (psycopg.Error, OSError):
+            return False
+        return self.leads.is_set() and connection is self.connection
 
     async def _end_orphans(self) -> None:
         try:
@@ -118,6 +141,7 @@ class Presence:
                     logger.warning("The database is away (%s).", type(error).__name__)
                 away = True
             self.connection = None
+            self.lead(False)
             await asyncio.sleep(LOOK_SECONDS)
 
     async def _enter(self, connection: Any) -> None:
@@ -153,7 +177,10 @@ class Presence:
                 self._ending = asyncio.create_task(self._end_orphans())
 
     async def _look(self, connection: Any, *, settled: bool) -> None:
-        """Which servers there are, and which of them are dead."""
+        """Which servers there are, which of them are dead, and whether this one leads."""
+        if not self.leads.is_set():
+            (leads,) = await (await connection.execute(servers.LEAD)).fetchone()
+            self.lead(leads)
         rows = await (await connection.execute(servers.OTHERS, [self.id])).fetchall()
         before = set(self._seen)
         for id, seen in self._dead(rows, now=time.monotonic(), settled=settled):

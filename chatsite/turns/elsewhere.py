@@ -12,8 +12,8 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable
 
 from chatsite.cluster.notes import Note, Notes
-from chatsite.cluster.presence import Presence
-from chatsite.conversations.turn.rounds import running_turns, to_be_stopped
+from chatsite.cluster.presence import LOOK_SECONDS, Presence
+from chatsite.conversations.turn.rounds import is_running, running_turns, to_be_stopped
 from chatsite.events import Event, Relayed, TurnEnded
 from chatsite.turns.answer.feed import ConversationFeeds, FeedReader, ReaderLost, ReaderOutdated
 
@@ -64,6 +64,14 @@ class OtherServers:
 
     def ask_to_stop(self, conversation: str, server: str) -> None:
         self.notes.tell([server], {"type": "stop", "conversation": conversation})
+
+    async def until_ended(self, conversation: str, client_id: str = "") -> None:
+        """Wait until no server writes an answer there: none that the client id began, if one is
+        given."""
+        while True:
+            if not await is_running(conversation=conversation, client_id=client_id):
+                return
+            await asyncio.sleep(LOOK_SECONDS)
 
     def reopen(self, conversation: str) -> None:
         """Have all pages look again, here and elsewhere: this server ended a dead one's answer."""

@@ -331,16 +331,19 @@ class Turns:
     async def ended(self, conversation: str, client_id: str) -> None:
         """Wait until no turn that this client id began runs there."""
         running = self.running.get(conversation)
-        if running is None or running.client_id != client_id:
-            return
-        await asyncio.wait([running.started])
-        if running.task is not None:
-            await asyncio.wait([running.task])
+        if running is not None and running.client_id == client_id:
+            await asyncio.wait([running.started])
+            if running.task is not None:
+                await asyncio.wait([running.task])
+        elif running is None and self.others is not None:
+            await self.others.until_ended(conversation, client_id)
 
     async def idle(self, conversation: str) -> None:
         """Wait until nothing is being answered there."""
         while (running := self.running.get(conversation)) is not None:
             await self.ended(conversation, running.client_id)
+        if self.others is not None:
+            await self.others.until_ended(conversation)
 
     # ---- ending ------------------------------------------------------------------------------
     async def stop(self, request: PageRequest) -> bool:

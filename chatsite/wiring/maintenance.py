@@ -27,6 +27,7 @@ from django.utils import timezone
 from chatsite.accounts.guests import expire_guests, remove_old_sessions, strays
 from chatsite.accounts.models import Guest
 from chatsite.accounts.removal import remove_lost_sessions
+from chatsite.cluster.presence import Presence
 from chatsite.conversations.database.versions import migrating
 from chatsite.conversations.lifecycle import (
     move_to_account,
@@ -107,20 +108,24 @@ STRAYS_SECONDS = 5.0
 
 
 class Maintenance:
-    """The tasks of the running server. `sweep` removes leftover files beside the database."""
+    """The tasks of the server that leads. `sweep` removes leftover files beside the database."""
 
-    def __init__(self, sweep: Callable[[], Awaitable[None]]) -> None:
+    def __init__(self, sweep: Callable[[], Awaitable[None]], presence: Presence) -> None:
         self.sweep = sweep
+        self.presence = presence
         self._tasks: list[asyncio.Task[None]] = []
         self._ahead = self._look_at = 0.0  # of the clock before the process's own time
 
     def start(self) -> None:
         self._tasks = [
-            asyncio.create_task(_repeat(self.follow_clock, CLOCK_SECONDS)),
-            asyncio.create_task(_repeat(self.flush_write_log, FLUSH_SECONDS)),
-            asyncio.create_task(_repeat(self.move_strays, STRAYS_SECONDS)),
-            asyncio.create_task(_repeat(self.purge, PURGE_SECONDS)),
-            asyncio.create_task(_repeat(self.index_words, INDEX_SECONDS)),
+            asyncio.create_task(self._repeat(work, seconds))
+            for work, seconds in (
+                (self.follow_clock, CLOCK_SECONDS),
+                (self.flush_write_log, FLUSH_SECONDS),
+                (self.move_strays, STRAYS_SECONDS),
+                (self.purge, PURGE_SECONDS),
+                (self.index_words, INDEX_SECONDS),
+            )
         ]
 
     def stop(self) -> None:
@@ -172,12 +177,12 @@ class Maintenance:
         await remove_lost_sessions()
         await self.sweep()
 
-
-async def _repeat(work: Callable[[], Awaitable[None]], seconds: float) -> None:
-    """Every `seconds`, also after an error."""
-    while True:
-        try:
-            await work()
-        except Exception:
-            logger.exception("the store couldn't be kept in order")
-        await asyncio.sleep(seconds)
+    async def _repeat(self, work: Callable[[], Awaitable[None]], seconds: float) -> None:
+        """Every `seconds`, also after an error."""
+        while True:
+            await self.presence.leads.wait()
+            try:
+                await work()
+            except Exception:
+                logger.exception("the store couldn't be kept in order")
+            await asyncio.sleep(seconds)

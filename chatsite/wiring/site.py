@@ -93,7 +93,7 @@ class Site:
         # A management command stops what it never started.
         self._unfollow: Callable[[], object] = lambda: None
         self.accounts = self._account_watch()
-        self.maintenance = Maintenance(self._sweep)
+        self.maintenance = Maintenance(self._sweep, self.presence)
         self.imports = Imports(self.limiter)
         self.channels = self._channels()
         self._lock: IO[str] | None = None
@@ -183,7 +183,8 @@ class Site:
     def _channels(self) -> Channels:
         """The ways besides the page, such as rooms and mail."""
         desk = Desk(turns=self.turns, limiter=self.limiter)
-        return Channels([one for feature in FEATURES for one in feature.channels(self)], desk)
+        channels = [one for feature in FEATURES for one in feature.channels(self)]
+        return Channels(channels, desk, presence=self.presence)
 
     def _account_watch(self) -> AccountWatch:
         running = self.turns.running

@@ -13,6 +13,7 @@ from chatsite.channels.channel import Answer, Question, Trouble
 from chatsite.channels.desk import Desk
 from chatsite.channels.supervisor import Backoff, Channels
 from tests.conversations.builders import new_id
+from tests.presence import leading
 from tests.turns.conftest import World
 
 pytestmark = pytest.mark.asyncio
@@ -98,7 +99,7 @@ class Pigeons:
 
 
 def running(world: World, desk: Desk, pigeons: Pigeons) -> Channels:
-    channels = Channels((pigeons,), desk, first_wait=0.01, drain_seconds=0.1)
+    channels = Channels((pigeons,), desk, presence=leading(), first_wait=0.01, drain_seconds=0.1)
     channels.start()
     return channels
 

@@ -16,6 +16,7 @@ from chatsite.conversations.owners import Owner
 from chatsite.wiring import maintenance
 from chatsite.wiring.maintenance import Maintenance
 from tests.conversations.builders import new_id, talk
+from tests.presence import leading
 
 pytestmark = pytest.mark.django_db(transaction=True)
 DAY, HOUR = timedelta(days=1), timedelta(hours=1)
@@ -37,7 +38,7 @@ def started() -> Maintenance:
 
     async def sweep() -> None: ...
 
-    return Maintenance(sweep)
+    return Maintenance(sweep, leading())
 
 
 def session(ends: datetime) -> None:

@@ -22,6 +22,7 @@ from chatsite.talk.surroundings import Pace, Surroundings
 from chatsite.talk.text.words import policy_words
 from chatsite.turns.context.turn_context import PageRequest
 from tests.fakes.talk_server import BOT, PASSWORD, FakeTalk
+from tests.presence import leading
 from tests.turns.conftest import World
 
 TOKEN = "harbour1"
@@ -67,7 +68,9 @@ class Running:
         )
         api = TalkApi(server=talk.url, user=BOT, password=PASSWORD)
         self.channel = TalkChannel(file, api=api, around=around)
-        self.channels = Channels([self.channel], desk, first_wait=0.02, drain_seconds=0.2)
+        self.channels = Channels(
+            [self.channel], desk, presence=leading(), first_wait=0.02, drain_seconds=0.2
+        )
 
     async def _stop(self, owner: Owner, conversation: str) -> bool:
         turns = self.world.turns

@@ -184,6 +184,14 @@ def answer_of(*, owner: Owner, conversation: str, client_id: str) -> Answer | No
 
 
 @reading
+def is_running(*, conversation: str, client_id: str = "") -> bool:
+    """Whether an answer is being written there, by any server: one that the client id began, if one
+    is given."""
+    running = Turn.objects.filter(conversation=uuid.UUID(conversation), state="running")
+    return (running.filter(client_id=client_id) if client_id else running).exists()
+
+
+@reading
 def written_so_far(*, turn: str) -> WrittenSoFar | None:
     """What has been saved of an answer that another server writes; None where it has ended."""
     row = Turn.objects.filter(id=turn, state="running").first()
