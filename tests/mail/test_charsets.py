@@ -168,7 +168,7 @@ def test_a_mark_of_a_files_beginning_hides_no_header() -> None:
 )
 @pytest.mark.parametrize("charset", ["utf-8", "us-ascii", "gb2312", "iso-2022-jp", "utf-16", "x"])
 def test_no_bytes_take_long(data: bytes, charset: str) -> None:
-    began = time.monotonic()
+    began = time.process_time()
     head = f"From: a@b.org\r\nContent-Type: text/plain; charset={charset}\r\n\r\n".encode()
     read_mail(head + data * (1_000_000 // len(data)))
-    assert time.monotonic() - began < 10
+    assert time.process_time() - began < 10

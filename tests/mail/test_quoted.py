@@ -441,10 +441,10 @@ def test_nothing_is_invented_and_what_nobody_has_read_is_never_lost(
     ],
 )  # fmt: skip
 def test_no_text_takes_long(line: str) -> None:
-    began = time.monotonic()
+    began = time.process_time()
     for end in ("", "> q\nanswer"):
         text = f"{line}\n" * (4_900 // (line.count("\n") + 1)) + end
         own_words(text)
         own_words(text, Held([text[:1_000_000], PLAIN]))
     own_words(line * 50_000, HELD)
-    assert time.monotonic() - began < 60
+    assert time.process_time() - began < 60
