@@ -43,8 +43,9 @@ test: ## run the test suite, browser and engine included: 11 to 16 minutes
 	@$(INSTALL) app dev engine! embeddings
 	@CHROMIUM=$(CHROMIUM) PY=$(PY) sh scripts/test.sh
 
-test-all: test ## and what kills and floods servers, and five times the examples
-	@CHROMIUM=$(CHROMIUM) PY=$(PY) sh scripts/test.sh thorough
+test-all: ## the same with what kills and floods servers, and with five times the examples
+	@$(INSTALL) app dev engine! embeddings
+	@CHROMIUM=$(CHROMIUM) PY=$(PY) sh scripts/test.sh all
 
 lint: ## check style and types
 	@$(INSTALL) app dev

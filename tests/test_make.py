@@ -41,7 +41,10 @@ class TestRunningTheSuite:
     ) -> tuple[subprocess.CompletedProcess[str], list[str]]:
         calls = folder / "calls"
         fails = f'[ "$(wc -l <"$CALLS")" -gt {failing} ]'
-        python = executable(folder / "python", f'#!/bin/sh\necho "$*" >>"$CALLS"\n{fails}\n')
+        python = executable(
+            folder / "python",
+            f'#!/bin/sh\necho "[${{HYPOTHESIS_PROFILE-}}] $*" >>"$CALLS"\n{fails}\n',
+        )
         executable(folder / "bin" / "node", "#!/bin/sh\n")
         path = f"{folder / 'bin'}:{os.environ['PATH']}"
         environment = {"PATH": path, "PY": str(python), "CALLS": str(calls)}
@@ -49,21 +52,32 @@ class TestRunningTheSuite:
         answer = run(ROOT / "scripts" / "test.sh", *arguments, environment=environment)
         return answer, calls.read_text().splitlines() if calls.exists() else []
 
-    def test_each_test_is_in_one_step(self, tmp_path: Path) -> None:
-        answer, calls = self.run_suite(tmp_path)
+    @pytest.mark.parametrize(
+        ("arguments", "left_out", "examples"),
+        [((), " and not thorough", ""), (("all",), "", "full")],
+        ids=["make test", "make test-all"],
+    )
+    def test_each_test_is_in_one_step(
+        self, tmp_path: Path, arguments: tuple[str, ...], left_out: str, examples: str
+    ) -> None:
+        answer, calls = self.run_suite(tmp_path, *arguments)
         assert answer.returncode == 0
         assert [call.rpartition(" -m ")[2] for call in calls] == [
-            "not browser and not engine and not thorough",
-            "not engine and not thorough",
+            f"not browser and not engine{left_out}",
+            f"not engine{left_out}",
             "engine",
         ]
-        _, rest = self.run_suite(tmp_path, "thorough")
-        assert "-m (thorough or examples or hypothesis) and not engine" in rest[-2]
-        assert rest[-1].endswith("tests/browser -m thorough and not engine")
+        assert {call.partition(" ")[0] for call in calls} == {f"[{examples}]"}
 
     def test_the_quick_run_needs_no_browser(self, tmp_path: Path) -> None:
         answer, calls = self.run_suite(tmp_path, "quick", chromium="/no/chromium")
         assert (answer.returncode, answer.stderr, len(calls)) == (0, "", 1)
+
+    def test_a_plain_clone_loads_all_tests_and_may_leave_out_some(self, tmp_path: Path) -> None:
+        answer, [call] = self.run_suite(tmp_path, "plain", chromium="/no/chromium", ci="true")
+        assert (answer.returncode, answer.stderr) == (0, "")
+        assert call.startswith("[quick]")
+        assert "--ignore" not in call and "no_skips" not in call
 
     def test_what_fails_beside_others_runs_once_more_alone(self, tmp_path: Path) -> None:
         answer, calls = self.run_suite(tmp_path, failing=1)
