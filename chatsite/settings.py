@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from chatsite.accounts.settings import *
+from chatsite.cluster.settings import *
 from chatsite.conversations.settings import *
 from chatsite.conversations.settings import ON_POSTGRESQL
 from chatsite.environment import BASE_DIR, choice, flag, folder, number, text

@@ -51,6 +51,7 @@ READERS = (
     "address",
     "models_file",
     "cookie_name",
+    "host_and_port",
 )
 
 

@@ -1,20 +1,24 @@
-"""Notes from server to server, over PostgreSQL's LISTEN and NOTIFY.
+"""Notes from server to server, over connections of their own.
 
-Notes are hints: rows are the truth. What is told to one server leaves together, numbered, in a
-transaction of its own that waits for no disk. Who misses a number, or was not connected for a
-moment, knows that something was missed, and asks the rows.
+Each server connects to every other one and tells it what its pages need; docs/decisions.md says why
+PostgreSQL doesn't carry them. Both sides prove that they know SECRET_KEY. Notes are hints: rows are
+the truth. A connection that broke may have lost some, which both sides know: the receiver asks the
+rows. A server that takes nothing is cut off before its notes fill the memory of this one.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import logging
+import secrets
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from django.conf import settings
+from django.utils.crypto import constant_time_compare, salted_hmac
 
 from chatsite.cluster.presence import LOOK_SECONDS, Presence
 
@@ -22,154 +26,176 @@ logger = logging.getLogger("chatsite.cluster")
 Note = Mapping[str, Any]
 # A batch leaves at once, and the next one not before.
 GAP_SECONDS = 0.01
-# PostgreSQL takes less than 8,000 bytes; what is longer goes in parts.
-PART = 7_500
-# For one server, while the database is away. Above it they are dropped, which the server finds out.
-MOST_WAITING = 5_000
-# A part: whose, which batch, which part of how many, and the JSON.
-_SEPARATOR = "|"
-_SEND = "SELECT pg_notify(to_whom, part) FROM unnest(%s::text[], %s::text[]) AS one(to_whom, part)"
+# What waits for a server that takes nothing.
+MOST_WAITING = 8_000_000
+MOST_OF_A_BATCH = 64_000_000
+HANDSHAKE_SECONDS = 5.0
+# Each server says something every second.
+SILENT_SECONDS = 5.0
+_LENGTH = 4
 
 
-def channel_of(server: str) -> str:
-    return f"chatsite_{server.replace('-', '')}"
+def _proof(nonce: str, sender: str, receiver: str) -> str:
+    return salted_hmac("chatsite.cluster", f"{nonce} {sender} {receiver}").hexdigest()
 
 
 class Notes:
-    """`take` gets each note with its sender; `missed` is called with the server of which some are
-    missing, None for all."""
+    """`take` gets each note; `linked` is called where a server hears this one from now on, `missed`
+    with a server of whose notes some are missing."""
 
     def __init__(
         self,
         presence: Presence,
         *,
         take: Callable[[str, Note], None],
-        missed: Callable[[str | None], None],
+        linked: Callable[[str], None],
+        missed: Callable[[str], None],
     ) -> None:
         self.presence = presence
+        # The servers that this one hears now.
+        self.heard: set[str] = set()
+        # The servers that haven't heard everything.
+        self._behind: set[str] = set()
         self._take_note = take
+        self._linked = linked
         self._missed = missed
         self._waiting: defaultdict[str, list[Note]] = defaultdict(list)
-        self._unsent: list[tuple[str, str]] = []
-        self._numbers: defaultdict[str, int] = defaultdict(int)
-        self._last: dict[str, int] = {}
-        self._parts: dict[str, list[str]] = {}
-        self._wake = asyncio.Event()
-        self._tasks: list[asyncio.Task[None]] = []
+        self._sending: dict[str, asyncio.Task[None]] = {}
+        self._wakes: defaultdict[str, asyncio.Event] = defaultdict(asyncio.Event)
+        self._hearing: set[asyncio.Task[None]] = set()
+        self._server: asyncio.Server | None = None
 
-    async def start(self) -> None:
-        """Returns once this server hears others."""
-        hears = asyncio.Event()
-        self._tasks = [
-            asyncio.create_task(self._listen(hears)),
-            asyncio.create_task(self._send()),
-            asyncio.create_task(self._beat()),
-        ]
-        await hears.wait()
+    async def listen(self) -> str:
+        """Be reachable; the address that others connect to."""
+        host, port = settings.CLUSTER_ADDRESS
+        self._server = await asyncio.start_server(self._accept, host, port, limit=4_096)
+        return f"{host} {self._server.sockets[0].getsockname()[1]}"
 
     async def stop(self) -> None:
-        for task in self._tasks:
+        if self._server is not None:
+            self._server.close()
+        tasks = [*self._sending.values(), *self._hearing]
+        for task in tasks:
             task.cancel()
-        if self._tasks:
-            await asyncio.wait(self._tasks)
+        if tasks:
+            await asyncio.wait(tasks)
+
+    # ---- sending -----------------------------------------------------------------------------
+    def came(self, server: str, address: str) -> None:
+        """Another server is there: connect to it, and again whenever that breaks."""
+        self._sending[server] = asyncio.create_task(self._keep_sending(server, address))
+
+    def went(self, server: str) -> None:
+        if (task := self._sending.pop(server, None)) is not None:
+            task.cancel()
+        self._waiting.pop(server, None)
+        self._wakes.pop(server, None)
+        self._behind.discard(server)
 
     def tell(self, servers: Iterable[str], note: Note) -> None:
         """At the next occasion; never waits."""
         for server in servers:
-            waiting = self._waiting[server]
-            if len(waiting) >= MOST_WAITING:
-                waiting.clear()
-                self._numbers[server] += 1
-            waiting.append(note)
-            self._wake.set()
+            if server in self._sending:
+                self._waiting[server].append(note)
+                self._wakes[server].set()
 
-    # ---- sending -----------------------------------------------------------------------------
-    async def _beat(self) -> None:
-        """Have everyone look every second whether the last number has come."""
+    async def _keep_sending(self, server: str, address: str) -> None:
         while True:
-            await asyncio.sleep(LOOK_SECONDS)
-            for server in self.presence.others:
-                self._waiting[server] += ()
-            for gone in [one for one in self._waiting if one not in self.presence.others]:
-                del self._waiting[gone]
-                self._numbers.pop(gone, None)
-            self._wake.set()
-
-    async def _send(self) -> None:
-        import psycopg
-
-        while True:
-            await self._wake.wait()
-            self._wake.clear()
-            connection = self.presence.connection
             try:
-                if connection is not None:
-                    self._unsent = self._unsent or self._packed()
-                    to = [channel for channel, _ in self._unsent]
-                    parts = [part for _, part in self._unsent]
-                    await connection.execute(_SEND, [to, parts])
-                    self._unsent = []
-            except (psycopg.Error, OSError):
-                connection = None
-            if connection is None:
-                # Then they are sent again: who has got them already knows their number.
-                self._wake.set()
-            await asyncio.sleep(GAP_SECONDS if connection else LOOK_SECONDS)
+                await self._send(server, address)
+            except (OSError, ValueError, EOFError, TimeoutError) as error:
+                logger.info("The connection to %s broke: %s", server, type(error).__name__)
+            if self._waiting.pop(server, None):
+                self._behind.add(server)
+            await asyncio.sleep(LOOK_SECONDS)
 
-    def _packed(self) -> list[tuple[str, str]]:
-        """What waits, as parts for each server's channel."""
-        packed = []
-        waiting, self._waiting = self._waiting, defaultdict(list)
-        for server, notes in waiting.items():
-            self._numbers[server] += 1
-            whole = json.dumps(notes, separators=(",", ":"))
-            parts = [whole[at : at + PART] for at in range(0, len(whole), PART)]
-            for place, part in enumerate(parts):
-                head = (self.presence.id, self._numbers[server], place, len(parts))
-                text = _SEPARATOR.join([*map(str, head), part])
-                packed.append((channel_of(server), text))
-        return packed
+    async def _send(self, server: str, address: str) -> None:
+        """As long as the connection holds."""
+        async with asyncio.timeout(HANDSHAKE_SECONDS):
+            reader, writer = await asyncio.open_connection(*address.split(" "), limit=4_096)
+        with contextlib.closing(writer):
+            async with asyncio.timeout(HANDSHAKE_SECONDS):
+                await self._introduce(server, reader, writer)
+            wake = self._wakes[server]
+            # From here on some may be on their way when it breaks.
+            self._behind.add(server)
+            self._linked(server)
+            while True:
+                # Without news an empty batch, every second.
+                with contextlib.suppress(TimeoutError):
+                    await asyncio.wait_for(wake.wait(), LOOK_SECONDS)
+                wake.clear()
+                notes, self._waiting[server] = self._waiting[server], []
+                text = json.dumps(notes, separators=(",", ":")).encode()
+                writer.write(len(text).to_bytes(_LENGTH) + text)
+                if writer.transport.is_closing() or reader.at_eof():
+                    raise EOFError
+                if writer.transport.get_write_buffer_size() > MOST_WAITING:
+                    writer.transport.abort()
+                    raise TimeoutError
+                await asyncio.sleep(GAP_SECONDS)
+
+    async def _introduce(
+        self, server: str, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
+        nonce, mine = (await reader.readline()).decode().strip(), secrets.token_hex(16)
+        own = self.presence.id
+        hello = {
+            "from": own,
+            "to": server,
+            "nonce": mine,
+            "proof": _proof(nonce, own, server),
+            "behind": server in self._behind,
+        }
+        writer.write(json.dumps(hello).encode() + b"\n")
+        answer = (await reader.readline()).decode().strip()
+        if not constant_time_compare(answer, _proof(mine, server, own)):
+            raise ValueError("it doesn't know the key")
 
     # ---- hearing -----------------------------------------------------------------------------
-    async def _listen(self, hears: asyncio.Event) -> None:
-        """On a connection that does nothing else: others lose notes (psycopg issue 962)."""
-        import psycopg
+    async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        self._hearing.add(task)
+        try:
+            with contextlib.closing(writer):
+                async with asyncio.timeout(HANDSHAKE_SECONDS):
+                    sender, behind = await self._introduced(reader, writer)
+                if behind:
+                    self._missed(sender)
+                await self._hear(sender, reader)
+        except (OSError, ValueError, LookupError, EOFError, TimeoutError):
+            pass  # it comes again
+        except asyncio.CancelledError:
+            pass  # at the end; asyncio would log it
+        finally:
+            self._hearing.discard(task)
 
-        while True:
-            try:
-                opened = await psycopg.AsyncConnection.connect(
-                    **settings.DIRECT_CONNECTION, autocommit=True
-                )
-                async with opened as connection:
-                    mine = self.presence.id
-                    await connection.execute(f"LISTEN {channel_of(mine)}")
-                    if hears.is_set():
-                        self._last.clear()
-                        self._missed(None)
-                    hears.set()
-                    while mine == self.presence.id:
-                        async for notice in connection.notifies(timeout=LOOK_SECONDS):
-                            self._hear(notice.payload)
-                        # A connection that is dead says nothing, not even that.
-                        await connection.execute("")
-            except (psycopg.Error, OSError):
-                await asyncio.sleep(LOOK_SECONDS)
+    async def _introduced(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> tuple[str, bool]:
+        """Who connects, and whether notes of theirs are missing. Raises ValueError for somebody who
+        doesn't know the key."""
+        nonce = secrets.token_hex(16)
+        writer.write(nonce.encode() + b"\n")
+        hello = json.loads(await reader.readline())
+        sender, own = str(hello["from"]), self.presence.id
+        proof = _proof(nonce, sender, own)
+        if hello["to"] != own or not constant_time_compare(str(hello["proof"]), proof):
+            raise ValueError("it doesn't know the key")
+        writer.write(_proof(str(hello["nonce"]), own, sender).encode() + b"\n")
+        return sender, bool(hello["behind"])
 
-    def _hear(self, payload: str) -> None:
-        sender, number, place, of, part = payload.split(_SEPARATOR, 4)
-        if place == "0":
-            self._parts[sender] = []
-        parts = self._parts.setdefault(sender, [])
-        parts.append(part)
-        if int(place) + 1 < int(of):
-            return
-        del self._parts[sender]
-        last, self._last[sender] = self._last.get(sender), int(number)
-        if last is not None and int(number) <= last:
-            self._last[sender] = last
-            return
-        if last is not None and int(number) > last + 1 or len(parts) < int(of):
-            self._missed(sender)
-        if len(parts) == int(of):
-            for note in json.loads("".join(parts)):
-                self._take_note(sender, note)
+    async def _hear(self, sender: str, reader: asyncio.StreamReader) -> None:
+        self.heard.add(sender)
+        try:
+            while True:
+                async with asyncio.timeout(SILENT_SECONDS):
+                    length = int.from_bytes(await reader.readexactly(_LENGTH))
+                    if length > MOST_OF_A_BATCH:
+                        raise ValueError("too long")
+                    notes = json.loads(await reader.readexactly(length))
+                for note in notes:
+                    self._take_note(sender, note)
+        finally:
+            self.heard.discard(sender)

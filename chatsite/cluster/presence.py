@@ -49,10 +49,11 @@ class Presence:
         self.id = str(uuid.uuid4())
         self.name = f"{socket.gethostname()}:{settings.PORT} ({os.getpid()})"
         self.is_alone = not settings.ON_POSTGRESQL
+        self.address = ""
         self.fenced = fenced
         self.interrupted = interrupted
-        # Called with the id of another server that came, or is gone.
-        self.came: Callable[[str], None] = lambda server: None
+        # Called with the id, and the address, of another server that came or is gone.
+        self.came: Callable[[str, str], None] = lambda server, address: None
         self.went: Callable[[str], None] = lambda server: None
         # This server's own, None while the database is away.
         self.connection: Any = None
@@ -151,7 +152,7 @@ class Presence:
             self._fence()
         await connection.execute(servers.END_CONNECTION, [self.id])
         await connection.execute(servers.LOCK, [self.id])
-        await connection.execute(servers.ENTER, [self.id, self.name])
+        await connection.execute(servers.ENTER, [self.id, self.name, self.address])
         self._entered = True
         # Measured from now on: the others may have been away as well.
         self._seen = {id: (None, time.monotonic()) for id in self._seen}
@@ -182,7 +183,7 @@ class Presence:
             (leads,) = await (await connection.execute(servers.LEAD)).fetchone()
             self.lead(leads)
         rows = await (await connection.execute(servers.OTHERS, [self.id])).fetchall()
-        before = set(self._seen)
+        before, addresses = set(self._seen), {id: address for id, address, *_ in rows}
         for id, seen in self._dead(rows, now=time.monotonic(), settled=settled):
             del self._seen[id]
             if (await connection.execute(servers.BURY, [id, seen])).rowcount:
@@ -191,15 +192,15 @@ class Presence:
         for id in before - set(self._seen):
             self.went(id)
         for id in set(self._seen) - before:
-            self.came(id)
+            self.came(id, addresses[id])
 
     def _dead(
-        self, rows: Sequence[tuple[str, object, bool]], *, now: float, settled: bool
+        self, rows: Sequence[tuple[str, str, object, bool]], *, now: float, settled: bool
     ) -> list[tuple[str, object]]:
         """Which servers stand still for too long: their ids and what their rows said."""
         before, self._seen = self._seen, {}
         dead = []
-        for id, seen, holds_lock in rows:
+        for id, _, seen, holds_lock in rows:
             known, since = before.get(id, (None, now))
             self._seen[id] = (seen, since if known == seen else now)
             silent = now - self._seen[id][1]

@@ -22,12 +22,12 @@ _HOLDER = (
     f"AND classid = {_SERVERS} AND objid::bigint = hashtext({{id}})::bigint & 4294967295"
 )
 OTHERS = (
-    "SELECT id::text, seen, EXISTS (" + _HOLDER.format(id="server.id::text") + ") "
+    "SELECT id::text, address, seen, EXISTS (" + _HOLDER.format(id="server.id::text") + ") "
     "FROM conversations_server server WHERE id <> %s"
 )
 ENTER = (
-    "INSERT INTO conversations_server (id, name, started, seen) VALUES (%s, %s, now(), now()) "
-    "ON CONFLICT (id) DO NOTHING"
+    "INSERT INTO conversations_server (id, name, address, started, seen) "
+    "VALUES (%s, %s, %s, now(), now()) ON CONFLICT (id) DO NOTHING"
 )
 LIVE = "UPDATE conversations_server SET seen = clock_timestamp() WHERE id = %s"
 # A server that is only slow sees that its row is gone and takes another number; its connection is

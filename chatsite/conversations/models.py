@@ -173,10 +173,12 @@ class Turn(models.Model):
 
 
 class Server(models.Model):
-    """Stores a server that uses this database and lives: `seen` moves on as long as it does."""
+    """Stores a server that uses this database and lives: `seen` moves on as long as it does. Others
+    tell it notes at `address`, a host and a port."""
 
     id = models.UUIDField(primary_key=True)
     name = models.CharField(max_length=200)
+    address = models.CharField(max_length=200, default="")
     started = models.DateTimeField()
     seen = models.DateTimeField()
 

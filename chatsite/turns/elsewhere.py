@@ -41,7 +41,7 @@ class OtherServers:
     ) -> None:
         self.feeds = feeds
         self.presence = presence
-        self.notes = Notes(presence, take=self._take, missed=self._missed)
+        self.notes = Notes(presence, take=self._take, linked=self._say_all, missed=self._missed)
         self._stop = stop
         self._changed = changed
         self._here: set[str] = set()
@@ -53,8 +53,8 @@ class OtherServers:
 
     async def start(self) -> None:
         self.feeds.elsewhere = self
-        self.presence.came, self.presence.went = self._came, self._went
-        await self.notes.start()
+        self.presence.came, self.presence.went = self.notes.came, self._went
+        self.presence.address = await self.notes.listen()
         self._checking = asyncio.create_task(self._check())
 
     async def stop(self) -> None:
@@ -102,10 +102,14 @@ class OtherServers:
             note = {"type": "opened", "conversations": every[start : start + PIECE]}
             self.notes.tell(servers, note)
 
-    def _came(self, server: str) -> None:
+    def _say_all(self, server: str) -> None:
         self._say_open([server], self._here)
 
     def _went(self, server: str) -> None:
+        self.notes.went(server)
+        self._forget(server)
+
+    def _forget(self, server: str) -> None:
         for servers in self._there.values():
             servers.discard(server)
 
@@ -181,9 +185,10 @@ class OtherServers:
         if (feed := self.feeds.known(conversation)) is not None:
             feed.relay(event)
 
-    def _missed(self, server: str | None) -> None:
-        """Some notes are missing: the others may have missed what is open here, too."""
-        self._say_open(self.presence.others if server is None else [server], self._here)
+    def _missed(self, server: str) -> None:
+        """Some notes are missing: what is open here may be outdated. The server says anew what its
+        pages have open."""
+        self._forget(server)
         for conversation in list(self._here):
             self._shown.pop(conversation, None)
             self.feeds.reopen(conversation)
@@ -200,10 +205,11 @@ class OtherServers:
                 logger.exception("what other servers do couldn't be looked up")
 
     async def _check_shown(self) -> None:
-        """Whether what is shown of other servers still runs."""
+        """Whether what is shown of other servers still runs, and whether they are heard: otherwise
+        pages get what was saved since."""
         shown = dict(self._shown)
-        running = await running_turns(turns=list(shown.values())) if shown else ()
+        running = await running_turns(turns=list(shown.values())) if shown else {}
         for conversation, turn in shown.items():
-            if turn not in running and self._shown.get(conversation) == turn:
+            if self._shown.get(conversation) == turn and running.get(turn) not in self.notes.heard:
                 del self._shown[conversation]
                 self.feeds.reopen(conversation)

@@ -268,9 +268,9 @@ class Site:
         same folder, and for a database that can't be used."""
         self._lock = await asyncio.to_thread(lock, settings.VAR_DIR / "server.lock")
         await bring_up_to_date(settings.VAR_DIR)
-        await self.presence.start()
         if self.others is not None:
             await self.others.start()
+        await self.presence.start()
         if self.presence.is_alone:
             await remove_imports()
         logger.info("The selector lexical finds older messages %s.", describe_vectors(self.vectors))

@@ -12,6 +12,7 @@ class Migration(migrations.Migration):
             fields=[
                 ("id", models.UUIDField(primary_key=True, serialize=False)),
                 ("name", models.CharField(max_length=200)),
+                ("address", models.CharField(default="", max_length=200)),
                 ("started", models.DateTimeField()),
                 ("seen", models.DateTimeField()),
             ],

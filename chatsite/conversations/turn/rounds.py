@@ -119,14 +119,14 @@ def save_checkpoints(written: Sequence[Checkpoint]) -> Saved:
 
 def _ended(turns: Sequence[str]) -> frozenset[str]:
     """Those of the turns that don't run any more."""
-    return frozenset(turns) - running_turns.here(turns=turns)
+    return frozenset(turns) - set(running_turns.here(turns=turns))
 
 
 @reading
-def running_turns(*, turns: Sequence[str]) -> frozenset[str]:
-    """Those of the turns that still run, on any server."""
-    running = Turn.objects.filter(id__in=turns, state="running").values_list("id", flat=True)
-    return frozenset(str(id) for id in running)
+def running_turns(*, turns: Sequence[str]) -> dict[str, str]:
+    """Those of the turns that still run, each with its server."""
+    running = Turn.objects.filter(id__in=turns, state="running").values_list("id", "server")
+    return {str(id): str(server) for id, server in running}
 
 
 def _without_room(written: Checkpoint) -> Refused | None:
