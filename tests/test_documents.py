@@ -211,9 +211,11 @@ def test_the_documented_commands_and_options_exist() -> None:
     commands = set(found) - {"serve", "runserver"}
     about_files = set(re.findall(r"manage\.py (\w+)", (ROOT / "docs/files.md").read_text()))
     channels = set(re.findall(r"manage\.py (\w+)", (ROOT / "docs/channels.md").read_text()))
-    commands -= about_files | channels
+    deployment = set(re.findall(r"manage\.py (\w+)", (ROOT / "docs/deployment.md").read_text()))
+    commands -= about_files | channels | deployment
     assert about_files == {"purge"}
     assert channels == {"serve", "talk_check", "mail_check"}
+    assert deployment == {"check", "serve", "move_database"}
     assert set(re.findall(r"manage\.py (\w+)", POLICIES_DOCUMENT)) == commands
     for name in commands:
         command = load_command_class(f"chatsite.{found[name]}", name)

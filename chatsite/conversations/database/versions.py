@@ -17,6 +17,8 @@ from chatsite.files.intake import KEPT_FREE
 from chatsite.wording import say
 
 COPIES_KEPT = 2
+# The table that a move from SQLite has here until everything has arrived (`database.moving`).
+UNFINISHED_MOVE = "chatsite_unfinished_move"
 _COPY = re.compile(r"before-\d{8}-\d{6}\.sqlite3")
 _FIRST = datetime(2020, 1, 1, tzinfo=UTC)
 
@@ -71,6 +73,15 @@ def _applied_here(executor: MigrationExecutor) -> bool:
                 migration=unknown[-1],
             ),
             code="newer_database",
+        )
+    if UNFINISHED_MOVE in connection.introspection.table_names():
+        raise Refused(
+            say(
+                "Not everything has arrived in this database. Run this again, it goes on: "
+                "{command}",
+                command="python manage.py move_database",
+            ),
+            code="unfinished_move",
         )
     if not applied and set(connection.introspection.table_names()) - {"django_migrations"}:
         raise DatabaseError("it doesn't say which version it is of")
