@@ -40,11 +40,11 @@ quick: ## run the tests that need no browser, no engine and no server: a minute
 	@PY=$(PY) sh scripts/test.sh quick
 
 test: ## run the test suite, browser and engine included: 11 to 16 minutes
-	@$(INSTALL) app dev engine! embeddings
+	@$(INSTALL) app dev cluster engine! embeddings
 	@CHROMIUM=$(CHROMIUM) PY=$(PY) sh scripts/test.sh
 
 test-all: ## the same with what kills and floods servers, and with five times the examples
-	@$(INSTALL) app dev engine! embeddings
+	@$(INSTALL) app dev cluster engine! embeddings
 	@CHROMIUM=$(CHROMIUM) PY=$(PY) sh scripts/test.sh all
 
 lint: ## check style and types

@@ -1,8 +1,8 @@
 #!/bin/sh
-# Runs the page's own unit tests, then the suite in three steps: the tests that need no browser, on three processes,
-# since they wait for a third of their time; those with a browser, on two, a file's tests together since they share a
-# server; then the real engine, alone: beside anything else on two cores its threads wait for each other and it takes
-# three times as long. Each step collects the folders that hold its tests, since collecting takes seconds. With CI=true
+# Runs the page's own unit tests, then the suite in four steps: the tests that need no browser, on three processes,
+# since they wait for a third of their time; storage, turns and channels once more, on PostgreSQL; those with a browser,
+# on two, a file's tests together since they share a server; then the real engine, alone: beside anything else on two
+# cores its threads wait for each other and it takes three times as long. Each step collects the folders that hold its tests, since collecting takes seconds. With CI=true
 # no test may be skipped.
 #
 # A test that fails beside others runs once more, alone. One that passes then depends on the machine's load: the run
@@ -26,16 +26,19 @@ unset PYTHONDONTWRITEBYTECODE
 strict=""
 [ "${CI-}" != "true" ] || strict="-p tests.no_skips"
 
+# What runs a step: pytest, or a PostgreSQL of its own with pytest on it.
+run=pytest
+
 # Run one step; the last argument says which tests.
 step() {
     result=0
     # shellcheck disable=SC2086
-    "$py" -m pytest $strict "$@" || result=$?
+    "$py" -m $run $strict "$@" || result=$?
     [ "$result" -eq 1 ] || return "$result" # 1: tests failed; anything else is no matter of single tests
     while [ "$#" -gt 1 ]; do shift; done
     echo "What failed runs once more, alone. Tests that pass now depend on the machine's load: they want mending." >&2
     # shellcheck disable=SC2086
-    "$py" -m pytest $strict -v -x --last-failed --last-failed-no-failures none -m "$1"
+    "$py" -m $run $strict -v -x --last-failed --last-failed-no-failures none -m "$1"
 }
 
 quick="not browser and not engine and not slow and not thorough"
@@ -62,12 +65,27 @@ if [ ! -x "$CHROMIUM" ]; then
 fi
 export CHROMIUM
 
+cluster=""
+if ! "$py" -m tests.postgres --present; then
+    echo "The tests of several servers need PostgreSQL, and it isn't there. Debian: apt install postgresql" >&2
+    [ "${CI-}" != "true" ] || exit 1
+    echo "They are left out of this run." >&2
+    cluster="--ignore=tests/cluster"
+fi
+
 rest=" and not thorough"
 if [ "${1-}" = "all" ]; then
     rest=""
     export HYPOTHESIS_PROFILE=full
 fi
-step -n 3 --dist worksteal --ignore=tests/browser -m "not browser and not engine$rest" || status=$?
+# shellcheck disable=SC2086
+step -n 3 --dist worksteal --ignore=tests/browser $cluster -m "not browser and not engine$rest" || status=$?
+if [ -z "$cluster" ]; then
+    run="tests.postgres pytest"
+    HYPOTHESIS_PROFILE=normal step -n 3 --dist worksteal tests/conversations tests/turns tests/limits tests/channels \
+        -m "not sqlite and not thorough" || status=$?
+    run=pytest
+fi
 [ ! -x "$CHROMIUM" ] || step -n 2 --dist loadfile tests/browser -m "not engine$rest" || status=$?
 step tests/browser tests/providers tests/story -m "$engine" || status=$?
 exit "$status"

@@ -8,6 +8,7 @@ account: `manage.py` or another program may change the database too.
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import logging
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Collection, Mapping
@@ -44,33 +45,43 @@ Close = Callable[[], Awaitable[None]]
 GRACE_SECONDS = 1.0
 
 
-class Sockets:
-    """Knows how to close what each session has open; made inside the running loop."""
+def _digest(session: str) -> str:
+    return hashlib.sha256(session.encode()).hexdigest()
 
-    def __init__(self) -> None:
+
+class Sockets:
+    """Knows how to close what each session has open; made inside the running loop. `elsewhere` is
+    told of a session that ends, by a digest: whoever knows its key has the session."""
+
+    def __init__(self, *, elsewhere: Callable[[str], None] = lambda digest: None) -> None:
+        self._elsewhere = elsewhere
         self._loop = asyncio.get_running_loop()
         self._open: defaultdict[str, set[Close]] = defaultdict(set)
         self._ending: set[asyncio.Future[None]] = set()
 
     def join(self, session: str, close: Close) -> Callable[[], None]:
         """Keep `close` for the session. Returns what takes it out again."""
-        self._open[session].add(close)
+        digest = _digest(session)
+        self._open[digest].add(close)
 
         def leave() -> None:
-            self._open[session].discard(close)
-            if not self._open[session]:
-                del self._open[session]
+            self._open[digest].discard(close)
+            if not self._open[digest]:
+                del self._open[digest]
 
         return leave
 
     def end(self, session: str) -> None:
         """Close all of a session's sockets in a second; may be called from any thread."""
-        self._loop.call_soon_threadsafe(
-            self._loop.call_later, GRACE_SECONDS, self._end_session, session
-        )
+        digest = _digest(session)
+        self._loop.call_soon_threadsafe(self._elsewhere, digest)
+        self._loop.call_soon_threadsafe(self.end_here, digest)
 
-    def _end_session(self, session: str) -> None:
-        for close in list(self._open.get(session, ())):
+    def end_here(self, digest: str) -> None:
+        self._loop.call_later(GRACE_SECONDS, self._end_session, digest)
+
+    def _end_session(self, digest: str) -> None:
+        for close in list(self._open.get(digest, ())):
             self._ending.add(task := asyncio.ensure_future(close()))
             task.add_done_callback(self._ending.discard)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 
 from chatsite.cluster.notes import Note, Notes
 from chatsite.cluster.presence import LOOK_SECONDS, Presence
@@ -27,8 +27,8 @@ PIECE = 500
 class OtherServers:
     """What pages on other servers are told, and what pages here get from them.
 
-    `stop` ends an answer of this server; `changed` is called where the text of a conversation was
-    changed elsewhere.
+    `do` says what else a server may ask of this one, by name; each gets one text. `changed` is
+    called where the text of a conversation was changed elsewhere.
     """
 
     def __init__(
@@ -36,13 +36,13 @@ class OtherServers:
         feeds: ConversationFeeds,
         presence: Presence,
         *,
-        stop: Callable[[str], object],
+        do: Mapping[str, Callable[[str], object]],
         changed: Callable[[str], None],
     ) -> None:
         self.feeds = feeds
         self.presence = presence
         self.notes = Notes(presence, take=self._take, linked=self._say_all, missed=self._missed)
-        self._stop = stop
+        self._do = do
         self._changed = changed
         self._here: set[str] = set()
         self._there: defaultdict[str, set[str]] = defaultdict(set)
@@ -62,8 +62,12 @@ class OtherServers:
             self._checking.cancel()
         await self.notes.stop()
 
-    def ask_to_stop(self, conversation: str, server: str) -> None:
-        self.notes.tell([server], {"type": "stop", "conversation": conversation})
+    def ask(self, servers: Iterable[str], what: str, about: str) -> None:
+        """Have these servers do what they know under this name."""
+        self.notes.tell(servers, {"type": "do", "what": what, "about": about})
+
+    def ask_all(self, what: str, about: str) -> None:
+        self.ask(self.presence.others, what, about)
 
     async def until_ended(self, conversation: str, client_id: str = "") -> None:
         """Wait until no server writes an answer there: none that the client id began, if one is
@@ -157,8 +161,8 @@ class OtherServers:
                     servers.discard(sender)
                     if not servers:
                         del self._there[conversation]
-            case {"type": "stop", "conversation": conversation}:
-                self._stop(conversation)
+            case {"type": "do", "what": what, "about": about}:
+                self._do[what](about)
             case {"type": "reopen", "conversation": conversation}:
                 self._shown.pop(conversation, None)
                 self.feeds.reopen(conversation)
@@ -199,7 +203,7 @@ class OtherServers:
             await asyncio.sleep(CHECK_SECONDS)
             try:
                 for conversation in await to_be_stopped(server=self.presence.id):
-                    self._stop(conversation)
+                    self._do["stop"](conversation)
                 await self._check_shown()
             except Exception:
                 logger.exception("what other servers do couldn't be looked up")

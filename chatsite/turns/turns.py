@@ -39,6 +39,9 @@ from chatsite.turns.running_turns import RunningTurn, RunningTurns, TurnLimits
 from chatsite.turns.snapshots import Describe, Snapshots
 from chatsite.wording import say
 
+# For how long an end that can't be stored is tried again: a disk may be full for ever, a database
+# that is restarted or fails over is back in 10 to 60 s.
+END_SECONDS, END_SECONDS_IN_A_CLUSTER = 1.2, 120.0
 # Stores the beginning of a turn.
 Store = Callable[[TurnContext], Awaitable[StartedTurn]]
 
@@ -86,6 +89,7 @@ class Turns:
             breaker=CircuitBreaker(clock),
             clock=clock,
             tool_seconds=tool_seconds,
+            end_seconds=END_SECONDS if others is None else END_SECONDS_IN_A_CLUSTER,
         )
         self.snapshots = Snapshots(
             feeds=feeds,
@@ -359,7 +363,7 @@ class Turns:
         if running is None and self.others is not None:
             server = await ask_to_stop(owner=owner, conversation=conversation)
             if server is not None:
-                self.others.ask_to_stop(conversation, server)
+                self.others.ask([server], "stop", conversation)
             return server is not None
         await self._require_own(owner, conversation, running)
         return self.stop_here(conversation)

@@ -60,7 +60,8 @@ from chatsite.wiring.features import FEATURES
 from chatsite.wiring.maintenance import Maintenance, bring_up_to_date
 
 logger = logging.getLogger("chatsite")
-DRAIN_SECONDS = 20.0
+# Answers that run on while the server stops: pages follow them on other servers, if there are any.
+DRAIN_SECONDS, DRAIN_SECONDS_IN_A_CLUSTER = 20.0, 120.0
 
 
 class Site:
@@ -69,7 +70,7 @@ class Site:
     def __init__(self) -> None:
         self.limiter = parts.limiter()
         self.sign_ins = SignIns(self.limiter)
-        self.sockets = Sockets()
+        self.sockets = Sockets(elsewhere=self._end_session_elsewhere)
         self.feeds = ConversationFeeds()
         self.presence = Presence(
             fenced=lambda: self.turns.running.give_up(),
@@ -80,7 +81,10 @@ class Site:
             self.others = OtherServers(
                 self.feeds,
                 self.presence,
-                stop=lambda conversation: self.turns.stop_here(conversation),
+                do={
+                    "stop": lambda conversation: self.turns.stop_here(conversation),
+                    "end_session": self.sockets.end_here,
+                },
                 changed=lambda conversation: self.recaller.forget(conversation),
             )
         self.intake = Intake(settings.FILES_DIR)
@@ -227,6 +231,10 @@ class Site:
         self.recaller.forget(request.conversation)
         await self._tell_summary(request.owner, request.conversation)
 
+    def _end_session_elsewhere(self, digest: str) -> None:
+        if self.others is not None:
+            self.others.ask_all("end_session", digest)
+
     def _reopen(self, conversation: str) -> None:
         """What pages were told of an answer isn't how it ended."""
         if self.others is not None:
@@ -293,7 +301,8 @@ class Site:
         self._unfollow()
         self.accounts.stop()
         self.channels.stop_receiving()
-        await self.turns.running.drain(DRAIN_SECONDS)
+        alone = self.presence.is_alone
+        await self.turns.running.drain(DRAIN_SECONDS if alone else DRAIN_SECONDS_IN_A_CLUSTER)
         await self.channels.drain()
         await self.summariser.drain()
         self.trim_ahead.stop()

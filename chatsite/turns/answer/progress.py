@@ -35,13 +35,15 @@ NO_TOOLS = later("This model can't use tools, so it was asked without them.")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TurnServices:
-    """What every turn of the process uses. A tool may take `tool_seconds`."""
+    """What every turn of the process uses. A tool may take `tool_seconds`; for `end_seconds` it is
+    tried again to store an end."""
 
     decider: Decider
     checkpoints: CheckpointSaver
     breaker: CircuitBreaker
     clock: Callable[[], float]
     tool_seconds: float
+    end_seconds: float
 
 
 @dataclass(slots=True)

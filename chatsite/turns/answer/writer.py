@@ -27,8 +27,8 @@ _State = tuple[str, int, Mapping[str, Any] | None]
 # A panic in a library written in Rust is neither an Exception nor one of these; nothing but these
 # may keep a turn from its end.
 _NOT_CAUGHT = (asyncio.CancelledError, KeyboardInterrupt, SystemExit)
-# Before the second and third attempt to store an answer's end.
-AGAIN_SECONDS = (0.2, 1.0)
+# Before the second attempt to store an answer's end, and the following ones.
+AGAIN_SECONDS, LATER_SECONDS = 0.2, 1.0
 
 EMPTY = Problem(
     code="empty_answer",
@@ -172,15 +172,20 @@ class AnswerWriter:
     async def _stored_end(self, state: State, problem: Problem | None) -> FinishedTurn | None:
         """Where the end can't be stored, the readers get an event that says so, and the turn is
         ended in storage when the conversation is next opened: it never blocks it."""
-        for seconds in (*AGAIN_SECONDS, None):
+        waited, seconds = 0.0, AGAIN_SECONDS
+        while True:
             try:
                 return await self._store_end(state, problem)
             except _NOT_CAUGHT:
                 raise
-            except BaseException:
-                logger.exception("turn %s couldn't be ended", self.turn.id)
-            if seconds is not None:
-                await asyncio.sleep(seconds)
+            except BaseException as error:
+                logger.error(
+                    "turn %s couldn't be ended", self.turn.id, exc_info=None if waited else error
+                )
+            if waited >= self.services.end_seconds:
+                break
+            await asyncio.sleep(seconds)
+            waited, seconds = waited + seconds, LATER_SECONDS
         return FinishedTurn(
             turn=self.turn.id,
             state="interrupted",
