@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from functools import partial
 from typing import Any, cast
 
@@ -119,12 +119,12 @@ class Gate:
         """Return nobody: no session names this backend."""
 
 
-def _count(request: HttpRequest, count: Callable[..., None], *name: str) -> None:
+def _count(request: HttpRequest, count: Callable[..., Awaitable[None]], *name: str) -> None:
     """Call a method of `SignIns` with the client's address on the event loop: a limiter isn't made
     for threads."""
 
     async def call() -> None:
-        count(*name, address_of(cast(Any, request).scope))
+        await count(*name, address_of(cast(Any, request).scope))
 
     async_to_sync(call)()
 

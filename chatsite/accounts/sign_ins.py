@@ -16,6 +16,10 @@ from chatsite.limits.limiter import COUNTED, Limiter
 from chatsite.limits.table import ACCOUNT_GUESSES, GUESSES, PASSWORDS
 from chatsite.wording import say, say_count
 
+SIGNED_IN = "signed in"
+# How long servers remember it together; one alone, until it ends.
+KNOWN_SECONDS = 30 * 24 * 3600.0
+
 
 class SignIns:
     """Counts every password before it is checked, and gives it back where it was right: of many
@@ -24,36 +28,50 @@ class SignIns:
     def __init__(self, limiter: Limiter) -> None:
         self._limiter = limiter
         # Accounts and addresses at which somebody has signed in; a dictionary keeps their order.
-        self._known: dict[tuple[str, str], None] = {}
+        # Servers that share their limits share this too.
+        self._known: dict[str, None] = {}
 
-    def begin(self, name: str, address: str) -> None:
+    async def begin(self, name: str, address: str) -> None:
         """Count a password before it is checked. Raises TooMany; nothing is counted then."""
         account, pair = _keys(name, address)
-        if seconds := self._limiter.wait(GUESSES, person=pair):
+        if seconds := await self._limiter.wait(GUESSES, person=pair):
             raise _too_many_guesses(seconds)
-        signed_in_before = (account, address) in self._known
-        seconds = 0.0 if signed_in_before else self._limiter.wait(ACCOUNT_GUESSES, person=account)
+        signed_in_before = await self._known_for(pair)
+        if not signed_in_before:
+            seconds = await self._limiter.wait(ACCOUNT_GUESSES, person=account)
         if not seconds:
-            seconds = self._limiter.wait(PASSWORDS, address=address)
+            seconds = await self._limiter.wait(PASSWORDS, address=address)
             if seconds and not signed_in_before:
-                self._limiter.give_back(ACCOUNT_GUESSES, person=account)
+                await self._limiter.give_back(ACCOUNT_GUESSES, person=account)
         if seconds:
-            self._limiter.give_back(GUESSES, person=pair)
+            await self._limiter.give_back(GUESSES, person=pair)
             raise _too_many_guesses(seconds)
 
-    def succeeded(self, name: str, address: str) -> None:
+    async def succeeded(self, name: str, address: str) -> None:
         """Give a right password back, and the wrong ones before it."""
         account, pair = _keys(name, address)
-        self._limiter.give_back(GUESSES, person=pair, amount=math.inf)
-        if (account, address) not in self._known:
-            self._limiter.give_back(ACCOUNT_GUESSES, person=account)
-        self._known[(account, address)] = None
+        await self._limiter.give_back(GUESSES, person=pair, amount=math.inf)
+        known = await self._known_for(pair)
+        if not known:
+            await self._limiter.give_back(ACCOUNT_GUESSES, person=account)
+        if self._limiter.shared is not None:
+            await self._limiter.shared({(SIGNED_IN, pair): KNOWN_SECONDS - known}, KNOWN_SECONDS)
+            return
+        self._known[pair] = None
         if len(self._known) > COUNTED:
             del self._known[next(iter(self._known))]
 
-    def begin_new(self, address: str) -> None:
+    async def _known_for(self, pair: str) -> float:
+        """For how many seconds it is still known that somebody has signed in to the account at the
+        address; 0.0 where it isn't."""
+        if self._limiter.shared is None:
+            return math.inf if pair in self._known else 0.0
+        _, ahead = await self._limiter.shared({(SIGNED_IN, pair): 0.0}, KNOWN_SECONDS)
+        return max(*ahead, 0.0)
+
+    async def begin_new(self, address: str) -> None:
         """Count a password before it is hashed for a new account. Raises TooMany."""
-        if seconds := self._limiter.wait(PASSWORDS, address=address):
+        if seconds := await self._limiter.wait(PASSWORDS, address=address):
             raise _too_many(say("Too many accounts were asked for. None was made."), seconds)
 
 

@@ -115,7 +115,7 @@ class Desk:
         while True:
             try:
                 if not counted:
-                    self.limiter.take(MESSAGES, person=person)
+                    await self.limiter.take(MESSAGES, person=person)
                     counted = True
                 return (await begin()).turn
             except TurnRunning:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from ipaddress import ip_address, ip_network
 from typing import Any
@@ -39,13 +39,22 @@ def address_key(host: str) -> str:
 # What is counted of one person or address takes some 150 bytes; the longest unused goes first, and
 # has long been full again unless somebody has 100,000 addresses.
 COUNTED = 100_000
+# What takes longer to earn than floating point can tell from now isn't a wait.
+LEAST = 1e-6
 # A place is free when somebody leaves one; nobody knows when.
 PLACE_SECONDS = 10
+
+# A rate's name, and the person or address.
+Key = tuple[str, str]
+# Takes so many seconds of each key if then none is ahead by more than `room` seconds, else of none.
+# Whether it took them, and how far ahead each is now. Raises TooMany where it can't count.
+Shared = Callable[[Mapping[Key, float], float], Awaitable[tuple[bool, Sequence[float]]]]
 
 
 class Limiter:
     """`now` is a clock in seconds that never goes back. Persons and addresses are texts; "" isn't
-    counted. `factor` widens every row of the table.
+    counted. `factor` widens every row of the table. `shared` counts the rates that several servers
+    share; without it this one counts them all.
 
     Of each person (and address) and rate one number is kept: when everything that was taken so far
     would have been earned at the steady rate (the "generic cell rate algorithm"; a token bucket
@@ -53,47 +62,85 @@ class Limiter:
     """
 
     def __init__(
-        self, *, now: Callable[[], float], people_per_address: int = 10, factor: int = 1
+        self,
+        *,
+        now: Callable[[], float],
+        people_per_address: int = 10,
+        factor: int = 1,
+        shared: Shared | None = None,
     ) -> None:
         self._now = now
         self._people = people_per_address
         self._factor = factor
-        self._earned: dict[tuple[str, str], float] = {}
-        self._there: Counter[tuple[str, str]] = Counter()
+        self.shared = shared
+        # Of a shared rate, as it was seen last.
+        self._earned: dict[Key, float] = {}
+        self._there: Counter[Key] = Counter()
 
-    def wait(self, rate: Rate, *, person: str = "", address: str = "", amount: int = 1) -> float:
+    async def wait(
+        self, rate: Rate, *, person: str = "", address: str = "", amount: float = 1
+    ) -> float:
         """Take `amount`. 0.0, or the seconds until that much is free; nothing is taken then."""
+        if self.shared is None or not rate.shared:
+            return self.wait_here(rate, person=person, address=address, amount=amount)
         now = self._now()
-        taken: list[tuple[tuple[str, str], float]] = []
+        over, asked = self._asked(rate, person, address, amount, now)
+        # What was seen of it last can only have grown, so a flood asks no more often than it may.
+        if over:
+            return over
+        costs = {key: cost for key, cost, _ in asked}
+        taken, ahead = await self.shared(costs, 60 * rate.burst / rate.a_minute)
+        self._keep([(key, 0.0, now + seconds) for key, seconds in zip(costs, ahead, strict=True)])
+        return 0.0 if taken else self._asked(rate, person, address, amount, now)[0] or LEAST
+
+    def wait_here(
+        self, rate: Rate, *, person: str = "", address: str = "", amount: float = 1
+    ) -> float:
+        """The same for a rate that isn't shared."""
+        over, asked = self._asked(rate, person, address, amount, self._now())
+        if not over:
+            self._keep(asked)
+        return over
+
+    async def give_back(
+        self, rate: Rate, *, person: str = "", address: str = "", amount: float = 1
+    ) -> None:
+        """What was taken doesn't count after all; `math.inf` is everything."""
+        amount = min(amount, rate.burst * self._factor * self._people)
+        await self.wait(rate, person=person, address=address, amount=-amount)
+
+    def _asked(
+        self, rate: Rate, person: str, address: str, amount: float, now: float
+    ) -> tuple[float, list[tuple[Key, float, float]]]:
+        """0.0, or the seconds until that much is free; and of the person and the address what it
+        costs, and when they will have earned it."""
+        over = LEAST
+        asked = []
+        each = 60 / (rate.a_minute * self._factor)
+        room = each * rate.burst * self._factor
         for who, people in ((person, 1), (f"at {address}" if address else "", self._people)):
-            if not who:
-                continue
-            each = 60 / (rate.a_minute * self._factor * people)
-            key = (rate.what, who)
-            earned = max(self._earned.get(key, now), now) + amount * each
-            over = earned - now - each * rate.burst * self._factor * people
-            # What takes longer to earn than floating point can tell from now isn't a wait.
-            if over > 1e-6:
-                return over
-            taken.append((key, earned))
-        for key, earned in taken:
+            if who:
+                key = (rate.what, who)
+                cost = amount * each / people
+                before = self._earned.get(key, now)
+                earned = (before if before > now else now) + cost
+                asked.append((key, cost, earned))
+                if earned - now - room > over:
+                    over = earned - now - room
+        return over if over > LEAST else 0.0, asked
+
+    def _keep(self, asked: Sequence[tuple[Key, float, float]]) -> None:
+        for key, _, earned in asked:
             self._earned.pop(key, None)
             self._earned[key] = earned
         while len(self._earned) > COUNTED:
             del self._earned[next(iter(self._earned))]
-        return 0.0
 
-    def give_back(
-        self, rate: Rate, *, person: str = "", address: str = "", amount: float = 1
+    async def take(
+        self, rate: Rate, *, person: str = "", address: str = "", amount: int = 1
     ) -> None:
-        """What was taken doesn't count after all; `math.inf` is everything."""
-        for who, people in ((person, 1), (f"at {address}" if address else "", self._people)):
-            if (key := (rate.what, who)) in self._earned:
-                self._earned[key] -= amount * 60 / (rate.a_minute * self._factor * people)
-
-    def take(self, rate: Rate, *, person: str = "", address: str = "", amount: int = 1) -> None:
-        """The same, but raises TooMany with a sentence and the time to wait."""
-        seconds = self.wait(rate, person=person, address=address, amount=amount)
+        """As `wait`, but raises TooMany with a sentence and the time to wait."""
+        seconds = await self.wait(rate, person=person, address=address, amount=amount)
         if seconds:
             whole = math.ceil(seconds)
             raise TooMany(

@@ -1,6 +1,11 @@
 """The table of limits. SECURITY.md shows it; a test compares both, and fails for a route or a
 command without a row.
 
+Several servers on one database share what protects people and money: passwords, inboxes, accounts,
+models and the disk; somebody who asks each server has no more of them. Every other row protects one
+process, its time and its memory, and each server counts it for itself: to ask the database costs a
+millisecond, and more servers can do more. So it is with what may be there at the same time.
+
 The numbers leave room for a person who works fast, in several windows: a page asks for a preview
 every 300 ms while somebody types. Nobody reaches them by hand.
 """
@@ -15,11 +20,13 @@ from chatsite.wording import later
 @dataclass(frozen=True, slots=True)
 class Rate:
     """`burst` at once, then `a_minute`. `what` is its name in a sentence. An address may have as
-    many times that as people can share it (PEOPLE_PER_ADDRESS)."""
+    many times that as people can share it (PEOPLE_PER_ADDRESS). `shared`: all servers count it
+    together."""
 
     what: str
     burst: int
     a_minute: int
+    shared: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,25 +43,27 @@ STATIC = Rate(later("files of the page"), 1_000, 3_000)
 PAGES = Rate(later("pages"), 60, 120)
 READS = Rate(later("requests"), 120, 600)
 HEAVY_READS = Rate(later("exports and comparisons"), 20, 30)
-WHOLE_EXPORTS = Rate(later("downloads of everything"), 3, 1)
+WHOLE_EXPORTS = Rate(later("downloads of everything"), 3, 1, shared=True)
 CHANGES = Rate(later("changes"), 60, 240)
-UPLOADS = Rate(later("uploads"), 60, 60)
-IMPORTS = Rate(later("imports"), 10, 10)
-SIGN_INS = Rate(later("sign-ins and other account forms"), 20, 20)
+UPLOADS = Rate(later("uploads"), 60, 60, shared=True)
+IMPORTS = Rate(later("imports"), 10, 10, shared=True)
+SIGN_INS = Rate(later("sign-ins and other account forms"), 20, 20, shared=True)
 # Before a password is checked, which takes 0.4 s of CPU: see sign_ins.py.
-GUESSES = Rate(later("wrong passwords for one account from one address"), 5, 2)
-ACCOUNT_GUESSES = Rate(later("wrong passwords for one account from everywhere"), 50, 10)
-PASSWORDS = Rate(later("passwords from one address, right or wrong"), 6, 2)
+GUESSES = Rate(later("wrong passwords for one account from one address"), 5, 2, shared=True)
+ACCOUNT_GUESSES = Rate(
+    later("wrong passwords for one account from everywhere"), 50, 10, shared=True
+)
+PASSWORDS = Rate(later("passwords from one address, right or wrong"), 6, 2, shared=True)
 # From one account, and to one address.
-MAILED_LINKS = Rate(later("mailed links"), 5, 1)
-NEW_GUESTS = Rate(later("new guests"), 20, 20)
+MAILED_LINKS = Rate(later("mailed links"), 5, 1, shared=True)
+NEW_GUESTS = Rate(later("new guests"), 20, 20, shared=True)
 ADMIN = Rate(later("pages of the administration"), 120, 600)
 
 # ---- the socket --------------------------------------------------------------------------------
 HANDSHAKES = Rate(later("connections"), 60, 120)
 FRAMES = Rate(later("commands"), 120, 1_200)
 OPENS = Rate(later("opened conversations"), 40, 120)
-MESSAGES = Rate(later("messages"), 30, 30)
+MESSAGES = Rate(later("messages"), 30, 30, shared=True)
 PREVIEWS = Rate(later("previews"), 60, 400)
 DRAFTS = Rate(later("characters in drafts"), 1_000_000, 2_000_000)
 CHOICES = Rate(later("choices"), 60, 120)

@@ -85,7 +85,7 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
         self.reader = Reader(name=name, staff=self.staff)
         self.limits = SocketLimits(self.site.limiter, self.owner.key, address_of(self.scope))
         try:
-            self.leaving.enter_context(self.limits.place())
+            self.leaving.enter_context(await self.limits.place())
         except TooMany as error:
             self.owner = None
             await self.base_send(closed_for(error))
@@ -126,13 +126,13 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
         if self.owner is None:  # what was under way when the socket was closed for it
             return
         try:
-            self.limits.take_frame()
+            await self.limits.take_frame()
             if text_data is None:
                 raise BadCommand(say("This command isn't understood: it is not text."))
             command = parse(text_data)
-            self.limits.take(command)
+            await self.limits.take(command)
         except ChatsiteError as error:
-            if self.limits.is_flood():
+            if await self.limits.is_flood():
                 self.owner = None
                 await self.close(TOO_MANY_FRAMES)
             else:

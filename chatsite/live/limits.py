@@ -60,7 +60,7 @@ class HandshakeLimits:
         limiter: Limiter = scope["state"]["site"].limiter
         address = address_of(scope)
         try:
-            limiter.take(HANDSHAKES, address=address)
+            await limiter.take(HANDSHAKES, address=address)
             with limiter.place(SOCKETS, address=address):
                 await self._app(scope, receive, send)
         except TooMany as error:
@@ -82,25 +82,25 @@ class SocketLimits:
     person: str
     address: str
 
-    def place(self) -> AbstractContextManager[None]:
+    async def place(self) -> AbstractContextManager[None]:
         """The socket's own place, until the end of the `with` block. Raises TooMany."""
-        self.limiter.take(HANDSHAKES, person=self.person)
+        await self.limiter.take(HANDSHAKES, person=self.person)
         return self.limiter.place(SOCKETS, person=self.person)
 
-    def take_frame(self) -> None:
+    async def take_frame(self) -> None:
         """Before a frame is read. Raises TooMany."""
-        self.limiter.take(FRAMES, person=self.person, address=self.address)
+        await self.limiter.take(FRAMES, person=self.person, address=self.address)
 
-    def take(self, command: AnyCommand) -> None:
+    async def take(self, command: AnyCommand) -> None:
         """Before a command is done. Raises TooMany."""
         for rate in COMMANDS[command.type]:
             amount = len(command.draft) if rate is DRAFTS and isinstance(command, AskPreview) else 1
-            self.limiter.take(rate, person=self.person, address=self.address, amount=amount)
+            await self.limiter.take(rate, person=self.person, address=self.address, amount=amount)
 
-    def is_flood(self) -> bool:
+    async def is_flood(self) -> bool:
         """After a command was refused: whether this socket's refusals are too many. The person's
         other sockets only wait."""
-        return self.limiter.wait(REFUSED_FRAMES, person=f"socket {id(self)}") > 0
+        return await self.limiter.wait(REFUSED_FRAMES, person=f"socket {id(self)}") > 0
 
 
 SEND = "chatsite.send"

@@ -144,11 +144,10 @@ class VerifyAddress(WithMail, View):
 
 
 async def _count(request: HttpRequest, person: str, address: str) -> None:
-    """Counts a mailed link, on the event loop: nobody's inbox is filled from here. Raises
-    TooMany."""
+    """Counts a mailed link: nobody's inbox is filled from here. Raises TooMany."""
     limiter = site_of(request).limiter
-    limiter.take(MAILED_LINKS, person=person)
-    limiter.take(MAILED_LINKS, person=f"mail:{address}")
+    await limiter.take(MAILED_LINKS, person=person)
+    await limiter.take(MAILED_LINKS, person=f"mail:{address}")
 
 
 async def _mail_link(user: User, address: str) -> None:

@@ -27,6 +27,7 @@ from django.utils import timezone
 from chatsite.accounts.guests import expire_guests, remove_old_sessions, strays
 from chatsite.accounts.models import Guest
 from chatsite.accounts.removal import remove_lost_sessions
+from chatsite.accounts.shared_limits import remove_earned
 from chatsite.cluster.presence import Presence
 from chatsite.conversations.database.versions import migrating
 from chatsite.conversations.lifecycle import (
@@ -175,6 +176,7 @@ class Maintenance:
         if any(astuple(purged)):
             logger.info("Removed for good: %s", purged)
         await remove_lost_sessions()
+        await remove_earned()
         await self.sweep()
 
     async def _repeat(self, work: Callable[[], Awaitable[None]], seconds: float) -> None:

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 
 from django.conf import settings
 
+from chatsite.accounts import shared_limits
 from chatsite.conversations.search.text_search import search_messages
 from chatsite.kv_cache import saved_sessions as session_rows
 from chatsite.kv_cache.slots.sessions import Sessions
@@ -45,6 +46,7 @@ def limiter() -> Limiter:
         now=time.monotonic,
         people_per_address=settings.PEOPLE_PER_ADDRESS,
         factor=settings.LIMITS_FACTOR,
+        shared=shared_limits.take if settings.ON_POSTGRESQL else None,
     )
 
 

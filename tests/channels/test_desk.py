@@ -99,7 +99,7 @@ async def test_over_the_limit_a_question_waits_and_is_not_lost(world: World, des
 
     limiter = Limiter(now=now)
     desk = replace(desk, limiter=limiter)
-    limiter.take(MESSAGES, person="talk:grace", amount=MESSAGES.burst)
+    await limiter.take(MESSAGES, person="talk:grace", amount=MESSAGES.burst)
     answer = await desk.answer(ask(world, person="talk:grace"), nothing)
     assert answer.state == "complete"
     assert asked == [0, 0, 0], "it was refused once, and began when it was allowed"

@@ -6,100 +6,89 @@ import pytest
 
 from chatsite.accounts.sign_ins import SignIns
 from chatsite.errors import TooMany
-from chatsite.limits.limiter import Limiter
 from chatsite.limits.table import ACCOUNT_GUESSES, GUESSES, PASSWORDS
+from tests.limits.conftest import Clock, MakeLimiter
 
 HOME = "203.0.113.1"
 
 
-class Clock:
-    def __init__(self) -> None:
-        self.now = 0.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
 @pytest.fixture
-def clock() -> Clock:
-    return Clock()
+def sign_ins(make: MakeLimiter) -> SignIns:
+    return SignIns(make())
 
 
-@pytest.fixture
-def sign_ins(clock: Clock) -> SignIns:
-    return SignIns(Limiter(now=clock))
-
-
-def guess_from_everywhere(sign_ins: SignIns, name: str) -> None:
+async def guess_from_everywhere(sign_ins: SignIns, name: str) -> None:
     """One guess from each of many addresses, until the account's row is full."""
     for number in range(ACCOUNT_GUESSES.burst):
-        sign_ins.begin(name, f"198.51.{number}.1")
+        await sign_ins.begin(name, f"198.51.{number}.1")
 
 
-def test_after_some_wrong_passwords_each_next_one_waits(sign_ins: SignIns, clock: Clock) -> None:
+async def test_after_some_wrong_passwords_each_next_one_waits(
+    sign_ins: SignIns, clock: Clock
+) -> None:
     for _ in range(GUESSES.burst):
-        sign_ins.begin("ada", HOME)
+        await sign_ins.begin("ada", HOME)
     with pytest.raises(TooMany, match="Try again in 30 seconds") as refused:
-        sign_ins.begin("ada", HOME)
+        await sign_ins.begin("ada", HOME)
     assert refused.value.seconds == 60 / GUESSES.a_minute
-    clock.now += refused.value.seconds
-    sign_ins.begin("ada", HOME)
+    await clock.move(refused.value.seconds)
+    await sign_ins.begin("ada", HOME)
     with pytest.raises(TooMany):
-        sign_ins.begin("ada", HOME)
+        await sign_ins.begin("ada", HOME)
 
 
-def test_a_refused_guess_makes_nobody_wait_longer(sign_ins: SignIns) -> None:
+async def test_a_refused_guess_makes_nobody_wait_longer(sign_ins: SignIns) -> None:
     for _ in range(GUESSES.burst):
-        sign_ins.begin("ada", HOME)
+        await sign_ins.begin("ada", HOME)
     waits = []
     for _ in range(100):
         with pytest.raises(TooMany) as refused:
-            sign_ins.begin("ada", HOME)
+            await sign_ins.begin("ada", HOME)
         waits.append(refused.value.seconds)
     assert set(waits) == {30}
-    sign_ins.begin("bob", HOME)
+    await sign_ins.begin("bob", HOME)
 
 
-def test_one_name_in_other_letters_is_one_account(sign_ins: SignIns) -> None:
+async def test_one_name_in_other_letters_is_one_account(sign_ins: SignIns) -> None:
     for name in ("ada", "ADA", "Ada", "aDa", "ada"):
-        sign_ins.begin(name, HOME)
+        await sign_ins.begin(name, HOME)
     with pytest.raises(TooMany):
-        sign_ins.begin("\uff41da", HOME)
+        await sign_ins.begin("\uff41da", HOME)
 
 
-def test_guesses_from_many_addresses_delay_an_account_for_seconds(sign_ins: SignIns) -> None:
-    guess_from_everywhere(sign_ins, "ada")
+async def test_guesses_from_many_addresses_delay_an_account_for_seconds(sign_ins: SignIns) -> None:
+    await guess_from_everywhere(sign_ins, "ada")
     with pytest.raises(TooMany) as refused:
-        sign_ins.begin("ada", HOME)
+        await sign_ins.begin("ada", HOME)
     assert refused.value.seconds == 60 / ACCOUNT_GUESSES.a_minute
-    sign_ins.begin("bob", HOME)
+    await sign_ins.begin("bob", HOME)
 
 
-def test_they_delay_nobody_where_the_owner_has_signed_in_before(sign_ins: SignIns) -> None:
-    sign_ins.begin("ada", HOME)
-    sign_ins.succeeded("ada", HOME)
-    guess_from_everywhere(sign_ins, "ada")
-    sign_ins.begin("ada", HOME)
+async def test_they_delay_nobody_where_the_owner_has_signed_in_before(sign_ins: SignIns) -> None:
+    await sign_ins.begin("ada", HOME)
+    await sign_ins.succeeded("ada", HOME)
+    await guess_from_everywhere(sign_ins, "ada")
+    await sign_ins.begin("ada", HOME)
     with pytest.raises(TooMany):
-        sign_ins.begin("ada", "203.0.113.2")
+        await sign_ins.begin("ada", "203.0.113.2")
 
 
-def test_an_address_that_tries_many_names_waits_and_delays_none_of_them(
+async def test_an_address_that_tries_many_names_waits_and_delays_none_of_them(
     sign_ins: SignIns,
 ) -> None:
     for number in range(PASSWORDS.burst * 10):
-        sign_ins.begin(f"name{number}", HOME)
+        await sign_ins.begin(f"name{number}", HOME)
     with pytest.raises(TooMany):
-        sign_ins.begin("ada", HOME)
+        await sign_ins.begin("ada", HOME)
     for _ in range(GUESSES.burst):
-        sign_ins.begin("ada", "203.0.113.2")
+        await sign_ins.begin("ada", "203.0.113.2")
 
 
-def test_right_passwords_count_for_the_address_alone(sign_ins: SignIns) -> None:
+async def test_right_passwords_count_for_the_address_alone(sign_ins: SignIns) -> None:
     for _ in range(PASSWORDS.burst * 10):
-        sign_ins.begin("ada", HOME)
-        sign_ins.succeeded("ada", HOME)
+        await sign_ins.begin("ada", HOME)
+        await sign_ins.succeeded("ada", HOME)
     with pytest.raises(TooMany):
-        sign_ins.begin("ada", HOME)
+        await sign_ins.begin("ada", HOME)
     with pytest.raises(TooMany, match="None was made"):
-        sign_ins.begin_new(HOME)
+        await sign_ins.begin_new(HOME)

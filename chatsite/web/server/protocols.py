@@ -242,7 +242,7 @@ class LingeringWebSocket(_WatchedProtocol, WebSocketsSansIOProtocol):
     def _within_limit(self) -> bool:
         if self._failed:
             return False
-        if self._limiter.wait(CONTROL_FRAMES, person=self._person):
+        if self._limiter.wait_here(CONTROL_FRAMES, person=self._person):
             self._fail(TOO_MANY_FRAMES, "too many control frames")
             return False
         return True

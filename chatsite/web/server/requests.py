@@ -52,7 +52,7 @@ class AddressLimits:
         route = route_of(scope["path"])
         limiter: Limiter = scope["state"]["site"].limiter
         try:
-            limiter.take(route.rate, address=address_of(scope))
+            await limiter.take(route.rate, address=address_of(scope))
         except TooMany as error:
             status, headers, body = refusal(error, accept=header(scope, b"accept"))
             await send({"type": "http.response.start", "status": status, "headers": headers})
@@ -71,7 +71,7 @@ class PersonLimits(AsyncMiddleware):
         if owner is not None:
             route: Route = cast(Any, request).scope["chatsite.route"]
             try:
-                site_of(request).limiter.take(route.rate, person=owner.key)
+                await site_of(request).limiter.take(route.rate, person=owner.key)
             except TooMany as error:
                 return too_many(request, error)
         return await self._get_response(request)
