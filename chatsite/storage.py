@@ -93,7 +93,8 @@ def reading(work: Callable[P, T]) -> Unit[P, T]:
 
 
 def writing(work: Callable[P, T]) -> Unit[P, T]:
-    """Decorates a unit that writes: one transaction, run on the writing thread."""
+    """Decorates a unit that writes: one transaction, run on a writing thread. It begins with
+    `locks.hold`."""
     return Unit(work, writes=True)
 
 

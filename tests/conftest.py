@@ -12,8 +12,10 @@ from django.core.management.color import no_style
 from django.db import connection
 from django.test import TransactionTestCase
 from hypothesis import settings
+from pytest_django import DjangoDbBlocker
 
 from chatsite import storage
+from tests import held_locks
 from tests.examples import some
 
 STORIES = Path(__file__).parent / "story"
@@ -58,3 +60,16 @@ def ended_threads() -> Iterator[None]:
     """No test finds the threads of another one, with their connections."""
     yield
     storage.close()
+
+
+if connection.vendor == "postgresql":
+
+    @pytest.fixture(scope="session")
+    def django_db_setup(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> None:
+        with django_db_blocker.unblock():
+            held_locks.create_triggers()
+
+    @pytest.fixture(autouse=True)
+    def watched_locks() -> Iterator[None]:
+        with held_locks.watching():
+            yield

@@ -14,6 +14,7 @@ from django.utils import timezone
 
 from chatsite.accounts.models import Guest
 from chatsite.accounts.removal import release
+from chatsite.conversations.database.locks import hold
 from chatsite.conversations.lifecycle import move_to_account
 from chatsite.conversations.models import Conversation, Upload
 from chatsite.conversations.owners import Owner
@@ -40,6 +41,7 @@ def strays() -> list[tuple[str, int]]:
 @writing
 def note_visit(*, guest: str, now: datetime | None = None) -> None:
     """Store that a guest opened the page. Called once a day for each."""
+    hold(Owner(guest=guest))
     Guest.objects.update_or_create(key=guest, defaults={"seen": now or timezone.now()})
 
 
@@ -50,8 +52,10 @@ def expire_guests(*, before: datetime) -> Pieces[int]:
     keys = list(Guest.objects.filter(seen__lt=before).values_list("key", flat=True))
     yield
     for key in keys:
-        while release(Q(user=None, guest=key), as_guest="expired"):
+        hold(owner := Owner(guest=key))
+        while release(owner, as_guest="expired"):
             yield
+            hold(owner)
         # Somebody may have come back in this moment, with nothing left.
         Guest.objects.filter(key=key, seen__lt=before).delete()
         yield
@@ -65,7 +69,7 @@ def remove_old_sessions(*, now: datetime) -> Pieces[int]:
     while keys := list(
         Session.objects.filter(expire_date__lt=now).values_list("pk", flat=True)[:ROWS]
     ):
-        Session.objects.filter(pk__in=keys).delete()
+        Session.objects.filter(pk__in=keys, expire_date__lt=now).delete()
         count += len(keys)
         yield
     return count

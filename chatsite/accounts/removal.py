@@ -12,9 +12,9 @@ from django.contrib.auth import SESSION_KEY
 from django.contrib.auth.models import User
 from django.contrib.sessions.models import Session
 from django.db import transaction
-from django.db.models import Q
 from django.utils import timezone
 
+from chatsite.conversations.database.locks import hold
 from chatsite.conversations.models import Conversation, Message, Upload
 from chatsite.conversations.owners import Owner
 from chatsite.conversations.ownership import owned_conversation
@@ -35,23 +35,27 @@ def release_piece(*, user: int) -> list[str]:
 
     An interrupted deletion leaves the account with the rest, to be deleted once more.
     """
-    return release(Q(user=user), as_guest=f"deleted account {user}")
+    hold(owner := Owner(user=user))
+    return release(owner, as_guest=f"deleted account {user}")
 
 
 @writing
 def remove_account(*, user: int) -> None:
     """Remove the account itself, and what it got since the last piece was released."""
-    while release(Q(user=user), as_guest=f"deleted account {user}"):
+    hold(owner := Owner(user=user))
+    while release(owner, as_guest=f"deleted account {user}"):
         pass
     User.objects.filter(pk=user).delete()
 
 
-def release(whose: Q, *, as_guest: str) -> list[str]:
-    """Take a piece of what somebody has away from them: marked as deleted and never sent, so long
-    ago that the next purge removes it. Returns the ids; none where nothing is left."""
-    then = timezone.now() - LONG_AGO
+def release(owner: Owner, *, as_guest: str) -> list[str]:
+    """Take a piece of what an owner has away from them: marked as deleted and never sent, so long
+    ago that the next purge removes it. Returns the ids; none where nothing is left. The caller
+    holds the owner."""
+    whose, then = owner.filter(), timezone.now() - LONG_AGO
     nobody = {"user": None, "guest": as_guest}
     conversations = list(Conversation.objects.filter(whose).values_list("id", flat=True)[:PIECE])
+    hold(conversation=conversations)
     text_changed.send(Conversation, conversations=conversations)
     Conversation.objects.filter(id__in=conversations).update(
         **nobody, deleted=then, importing=False

@@ -14,6 +14,7 @@ from typing import Any
 from django.db.models import Q
 from django.utils import timezone
 
+from chatsite.conversations.database.locks import hold
 from chatsite.conversations.database.rows import conversation_view, message_of
 from chatsite.conversations.database.statements import CONVERSATION_TOTALS, MESSAGES
 from chatsite.conversations.files.uploads import characters_of, copy_uploads, require_quota
@@ -84,7 +85,8 @@ def copy_path(*, owner: Owner, copy: PathCopy, id: str) -> Pieces[ConversationVi
     Nobody finds it before its last message is stored. Raises Refused where a quota is exceeded, or
     while the same copy is being made; NotFound where the id is taken.
     """
-    existing = find_conversation(id, locked=True)
+    hold(owner, conversation=id)
+    existing = find_conversation(id)
     if existing is not None:
         if owns(owner, existing) and existing.importing:
             raise Refused(say("This copy is still being made."))
@@ -103,8 +105,10 @@ def copy_path(*, owner: Owner, copy: PathCopy, id: str) -> Pieces[ConversationVi
     )
     ids: dict[uuid.UUID, uuid.UUID] = {}
     for start in range(0, len(copy.messages), ROWS):
+        hold(owner, conversation=id)
         _add(owner, id, copy.messages[start : start + ROWS], ids)
         yield
+    hold(conversation=id)
     row = _unfinished_copy(id)
     row.deleted, row.importing, row.updated = None, False, timezone.now()
     row.model, row.summary_on = source.model, source.summary_on
@@ -154,7 +158,7 @@ def _add(
 
 
 def _unfinished_copy(id: str) -> Conversation:
-    row = Conversation.objects.select_for_update().filter(id=id, importing=True).first()
+    row = Conversation.objects.filter(id=id, importing=True).first()
     if row is None:
         raise NotFound(say("This copy was given up."))
     return row

@@ -18,6 +18,7 @@ from django.db.models import F, Max, Q
 from django.utils import timezone
 
 from chatsite.conversations.database.columns import execute_many, key
+from chatsite.conversations.database.locks import hold
 from chatsite.conversations.database.rows import conversation_view
 from chatsite.conversations.database.statements import SAVE_COUNT
 from chatsite.conversations.files import uploads
@@ -44,8 +45,8 @@ def save_counts(*, conversation: str, counts: Mapping[str, TokenCount]) -> Piece
     """Store token counts by message id, and update the path's total."""
     ids = sorted(counts)
     for start in range(0, len(ids), ROWS):
+        hold(conversation=conversation)
         some = {uuid.UUID(id): counts[id] for id in ids[start : start + ROWS]}
-        Conversation.objects.select_for_update().filter(id=conversation).first()
         # Without the texts, which may be long.
         messages = Message.objects.filter(conversation_id=uuid.UUID(conversation), id__in=some)
         rows = list(messages.values_list("id", "tokens", "on_path", "state"))
@@ -65,6 +66,7 @@ def save_counts(*, conversation: str, counts: Mapping[str, TokenCount]) -> Piece
 @writing
 def rename_conversation(*, owner: Owner, conversation: str, title: str) -> ConversationView:
     """Store another title, cut to 200 characters. Raises NotFound."""
+    hold(conversation=conversation)
     row = owned_conversation(owner, conversation)
     row.title = title[:200]
     row.save(update_fields=["title"])
@@ -75,7 +77,8 @@ def rename_conversation(*, owner: Owner, conversation: str, title: str) -> Conve
 def choose_history(*, owner: Owner, conversation: str, history: Mapping[str, str]) -> None:
     """Keep what was chosen in the page with the conversation, in place of what was kept before.
     Raises NotFound."""
-    row = owned_conversation(owner, conversation, locked=True)
+    hold(conversation=conversation)
+    row = owned_conversation(owner, conversation)
     row.history = dict(history)
     row.save(update_fields=["history"])
 
@@ -83,6 +86,7 @@ def choose_history(*, owner: Owner, conversation: str, history: Mapping[str, str
 @writing
 def delete_conversation(*, owner: Owner, conversation: str) -> None:
     """Hide it at once; `undelete_conversation` undoes this until it is purged."""
+    hold(conversation=conversation)
     row = owned_conversation(owner, conversation)
     row.deleted = timezone.now()
     row.save(update_fields=["deleted"])
@@ -92,6 +96,7 @@ def delete_conversation(*, owner: Owner, conversation: str) -> None:
 @writing
 def undelete_conversation(*, owner: Owner, conversation: str) -> ConversationView:
     """Show a deleted conversation again. Raises NotFound where it was purged."""
+    hold(conversation=conversation)
     row = owned_conversation(owner, conversation, deleted=True)
     if row.importing:
         raise NotFound(say("There is no such conversation."))
@@ -107,7 +112,8 @@ def clear_conversation(*, owner: Owner, conversation: str) -> Pieces[None]:
 
     The oldest messages go first: what somebody sends meanwhile is stored below them, and stays.
     """
-    row = owned_conversation(owner, conversation, locked=True)
+    hold(conversation=conversation)
+    row = owned_conversation(owner, conversation)
     require_idle(row)
     below = row.next_seq
     text_changed.send(Conversation, conversations=[row.id])
@@ -119,12 +125,14 @@ def clear_conversation(*, owner: Owner, conversation: str) -> Pieces[None]:
     row.updated = timezone.now()
     row.save()
     for first in range(1, below, ROWS):
-        locked = Conversation.objects.select_for_update().filter(id=row.id).first()
-        if locked is None:
+        hold(conversation=row.id)
+        now = Conversation.objects.filter(id=row.id).first()
+        if now is None:
             return  # deleted for good meanwhile
-        take_off_path(locked, range(first, min(first + ROWS, below)))
+        take_off_path(now, range(first, min(first + ROWS, below)))
         transaction.on_commit(partial(loading.forget_entries, row.id))
         yield
+    hold(conversation=row.id)
     Conversation.objects.filter(id=row.id, forget_above=below).update(forget_above=0)
     transaction.on_commit(partial(loading.forget_entries, row.id))
 
@@ -133,14 +141,17 @@ def clear_conversation(*, owner: Owner, conversation: str) -> Pieces[None]:
 def move_to_account(*, guest: str, user: int) -> Pieces[int]:
     """Move a guest's conversations and files to the account at sign-in, and return how many
     conversations there were."""
-    theirs = Conversation.objects.filter(user=None, guest=guest)
-    moved = 0
+    hold(owner := Owner(guest=guest))
+    theirs, moved = Conversation.objects.filter(owner.filter()), 0
     while some := list(theirs.values_list("id", flat=True)[:ROWS]):
+        hold(conversation=some)
         moved += theirs.filter(id__in=some).update(user_id=user, guest="")
         yield from index_again(some)
         yield
+        hold(owner)
     while uploads.move_uploads(guest=guest, user=user, most=ROWS):
         yield
+        hold(owner)
     return moved
 
 
@@ -194,23 +205,26 @@ def purge_files(*, now: datetime | None = None) -> Purged:
     """Remove files that were never sent, and what has no counterpart."""
     now = now or timezone.now()
     unsent = Upload.objects.filter(conversation=None, created__lt=now - UNSENT_AFTER)
-    ids = list(unsent.values_list("id", flat=True))
-    for part in _parts(ids):
+    found = list(unsent.values_list("id", "user_id", "guest"))
+    for part in _parts(found):
         with transaction.atomic():
+            hold(*{Owner(user=user, guest=guest) for _, user, guest in part})
             # Filtered again: one may have been sent meanwhile.
-            unsent.filter(id__in=part).delete()
-    return Purged(unsent=len(ids), leftovers=_remove_leftovers(now))
+            unsent.filter(id__in=[id for id, _, _ in part]).delete()
+    return Purged(unsent=len(found), leftovers=_remove_leftovers(now))
 
 
 def _remove_conversations(which: Q) -> Pieces[int]:
     """Remove the newest messages first, as long as the conversation is one of `which`: somebody may
     restore it meanwhile. Without the ORM's cascade, which would read every row first."""
-    ids = list(Conversation.objects.filter(which).values_list("id", flat=True))
+    found = Conversation.objects.filter(which).order_by("id")  # one piece may hold two of them
+    ids = list(found.values_list("id", flat=True))
     yield
     for id in ids:
+        hold(conversation=id)
         tree = Message.objects.filter(conversation=id)
         turns = Turn.objects.filter(conversation=id)
-        conversation = Conversation.objects.select_for_update().filter(which, id=id)
+        conversation = Conversation.objects.filter(which, id=id)
         while conversation.exists():
             newest = tree.aggregate(seq=Max("seq"))["seq"]
             if newest is not None:
@@ -228,6 +242,7 @@ def _remove_conversations(which: Q) -> Pieces[int]:
             else:
                 conversation.delete()
             yield
+            hold(conversation=id)
     return len(ids)
 
 

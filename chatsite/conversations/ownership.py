@@ -8,7 +8,7 @@ import uuid
 from django.core.exceptions import ValidationError
 from django.db.models import QuerySet
 
-from chatsite.conversations.database.columns import fetch, for_update, key
+from chatsite.conversations.database.columns import fetch, key
 from chatsite.conversations.database.statements import (
     BY_ID,
     CONVERSATION_WITH_RECEIPT,
@@ -22,11 +22,10 @@ from chatsite.errors import NotFound
 from chatsite.wording import say
 
 
-def find_conversation(id: str, *, locked: bool = False) -> Conversation | None:
-    """Return the conversation of any owner, with its last turn's receipt; `locked` until the
-    transaction ends. Raises NotFound for an invalid id."""
-    lock = for_update("conversation") if locked else ""
-    for values in fetch(f"{CONVERSATION_WITH_RECEIPT}{lock}", key(as_id(id))):
+def find_conversation(id: str) -> Conversation | None:
+    """Return the conversation of any owner, with its last turn's receipt. Raises NotFound for an
+    invalid id."""
+    for values in fetch(CONVERSATION_WITH_RECEIPT, key(as_id(id))):
         row = CONVERSATIONS.to_model(values[: len(CONVERSATIONS)])
         if row.last_turn_id is not None:
             row.last_turn = RECEIPTS.to_model(values[len(CONVERSATIONS) :])
@@ -42,12 +41,10 @@ def as_id(id: str) -> uuid.UUID:
         raise NotFound(say("There is no such conversation.")) from None
 
 
-def owned_conversation(
-    owner: Owner, id: str, *, deleted: bool = False, locked: bool = False
-) -> Conversation:
+def owned_conversation(owner: Owner, id: str, *, deleted: bool = False) -> Conversation:
     """Return the conversation. Raises the same NotFound for a missing one and for another
     owner's."""
-    row = find_conversation(id, locked=locked)
+    row = find_conversation(id)
     if row is None or not owns(owner, row) or (row.deleted is not None) != deleted:
         raise NotFound(say("There is no such conversation."))
     return row
@@ -57,9 +54,9 @@ def owns(owner: Owner, row: Conversation) -> bool:
     return row.user_id == owner.user and row.guest == owner.guest
 
 
-def free_or_owned(owner: Owner, id: str, *, locked: bool = False) -> Conversation | None:
+def free_or_owned(owner: Owner, id: str) -> Conversation | None:
     """Return None where no conversation has this id yet. Raises NotFound for another owner's."""
-    return _if_owned(owner, find_conversation(id, locked=locked))
+    return _if_owned(owner, find_conversation(id))
 
 
 def totals_of_owned(owner: Owner, id: str) -> Conversation | None:

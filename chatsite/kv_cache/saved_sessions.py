@@ -11,6 +11,7 @@ from typing import Any
 
 from django.utils import timezone
 
+from chatsite.conversations.database.locks import hold
 from chatsite.conversations.models import Conversation
 from chatsite.kv_cache.books import Book, Session, SessionFile, Span
 from chatsite.kv_cache.models import KvSession
@@ -46,9 +47,10 @@ def save_session(
     False, and nothing is stored, where the conversation was deleted, or text of it was changed or
     deleted since its last answer: the file may hold that text, so the caller must delete it.
     """
+    hold(conversation=conversation or ())
     if conversation is not None:
         # Every change of text sets `last_turn` to None.
-        rows = Conversation.objects.select_for_update().exclude(last_turn=None)
+        rows = Conversation.objects.exclude(last_turn=None)
         if not rows.filter(id=uuid.UUID(conversation), deleted=None).exists():
             return False
     values = {

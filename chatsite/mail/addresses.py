@@ -5,6 +5,8 @@ from __future__ import annotations
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
+from chatsite.conversations.database.locks import hold
+from chatsite.conversations.owners import Owner
 from chatsite.errors import Refused
 from chatsite.mail.models import MailAddress
 from chatsite.storage import reading, writing
@@ -30,6 +32,7 @@ def addresses_of(*, user: int) -> list[MailAddress]:
 def add_address(*, user: int, address: str) -> None:
     """Adds an address to an account. Raises Refused for too many. Nobody learns whether another
     account has the address."""
+    hold(Owner(user=user))
     own = MailAddress.objects.filter(user=user)
     if own.filter(address=address).exists():
         return
@@ -43,6 +46,7 @@ def add_address(*, user: int, address: str) -> None:
 @writing
 def verify_address(*, user: int, address: str) -> None:
     """Raises Refused if the account has removed the address, or another one has verified it."""
+    hold(Owner(user=user))
     row = MailAddress.objects.filter(user=user, address=address).first()
     if row is None:
         raise Refused(say("This address was removed from your account. Add it again."))
@@ -58,4 +62,5 @@ def verify_address(*, user: int, address: str) -> None:
 
 @writing
 def remove_address(*, user: int, id: int) -> None:
+    hold(Owner(user=user))
     MailAddress.objects.filter(user=user, id=id).delete()

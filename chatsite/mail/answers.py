@@ -10,6 +10,7 @@ from datetime import timedelta
 from django.db.models import Max, Q
 from django.utils import timezone
 
+from chatsite.conversations.database.locks import hold
 from chatsite.conversations.files.uploads import upload_folder
 from chatsite.conversations.models import Message, Upload
 from chatsite.conversations.path.added_messages import add_message
@@ -88,6 +89,7 @@ def keep_mail_files(*, mail: uuid.UUID, files: Sequence[str], refused: Sequence[
 @writing
 def leave_unanswered(mail: Mail, *, text: str, speaker: str) -> None:
     """Puts a mail into the conversation without an answer. Raises TurnRunning, NotFound."""
+    hold(conversation=mail.thread)
     if not Message.objects.filter(id=mail.id).exists():
         add_message.here(
             conversation=mail.thread, source="email", text=text, speaker=speaker, id=str(mail.id)
@@ -98,7 +100,8 @@ def leave_unanswered(mail: Mail, *, text: str, speaker: str) -> None:
 @writing
 def begin_sending(*, mail: uuid.UUID, outgoing: bytes, answer_id: str, answer: str) -> bytes:
     """Stores the answer before it is sent. Gives the bytes to send: those of the first call."""
-    row = Mail.objects.select_for_update().get(id=mail)
+    hold(shared="mail")
+    row = Mail.objects.get(id=mail)
     if row.outgoing is None:
         row.state, row.outgoing, row.answer_id = "sending", outgoing, answer_id
         row.answer = uuid.UUID(answer) if answer else None

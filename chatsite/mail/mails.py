@@ -11,6 +11,7 @@ from django.db.models import Q, QuerySet, Sum
 from django.db.models.functions import Length
 from django.utils import timezone
 
+from chatsite.conversations.database.locks import hold
 from chatsite.conversations.models import Conversation
 from chatsite.conversations.titles import title_from
 from chatsite.mail.models import UNFINISHED, Mail, Mailbox, MailState
@@ -89,6 +90,7 @@ def record_mail(mail: Mail, *, state: MailState) -> bool:
 def hold_mail(mail: Mail, *, note: str) -> str:
     """Stores a mail for the administrator's decision, with a note for the person who is answered.
     Returns why the mail isn't held, or "" if it is."""
+    hold(shared="mail")
     held = Mail.objects.filter(state="held")
     if held.filter(sender=mail.sender).count() >= MOST_HELD_OF_SENDER:
         return "many mails of its sender are held already"
@@ -104,6 +106,7 @@ def hold_mail(mail: Mail, *, note: str) -> str:
 def take_mail(mail: Mail, *, user: int, agent: str, thread: str | None) -> bool:
     """Stores a mail that is to be answered: in the conversation `thread` of `user`, or in a new
     one, which has the subject as its title. False if the mail was stored before."""
+    hold(conversation=thread or ())
     if not _store(mail, "waiting"):
         return False
     _place(mail, user, agent, thread)
@@ -120,7 +123,8 @@ def take_notice(mail: Mail, *, outgoing: bytes, answer_id: str) -> bool:
 @writing
 def release_held(ids: list[str], *, user: int, agent: str) -> int:
     """Lets held mails be answered as external senders' mails, and counts them."""
-    rows = list(Mail.objects.select_for_update().filter(id__in=ids, state="held"))
+    hold(shared="mail")
+    rows = list(Mail.objects.filter(id__in=ids, state="held"))
     for row in rows:
         row.state, row.ended, row.external = "waiting", None, True
         _place(row, user, agent, None)
@@ -129,6 +133,7 @@ def release_held(ids: list[str], *, user: int, agent: str) -> int:
 
 @writing
 def drop_held(ids: list[str]) -> int:
+    hold(shared="mail")
     held = Mail.objects.filter(id__in=ids, state="held")
     return held.update(state="dropped", text="", subject="", ended=timezone.now())
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from django.db.models import Min, QuerySet
 
+from chatsite.conversations.database.locks import hold
 from chatsite.conversations.models import Message
 from chatsite.storage import reading, writing
 from chatsite.talk.models import UNFINISHED, TalkMessage, TalkRoom
@@ -47,7 +48,8 @@ def take_messages(
     Of the finished ones the newest `keep` stay; so do all behind one that isn't finished, or an
     answer that was posted could be posted again.
     """
-    row = TalkRoom.objects.select_for_update().get(pk=room)
+    hold(room=room)
+    row = TalkRoom.objects.get(pk=room)
     known = {one.number: one for one in _rows(room, [message.id for message in messages])}
     # What isn't kept any more was taken before, and is finished.
     new = [m for m in messages if m.id not in known and m.id > (row.last_known or 0)]

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from django.db.models import QuerySet
 from django.utils import timezone
 
+from chatsite.conversations.database.locks import hold
 from chatsite.conversations.files.uploads import characters_of, claim_uploads, require_words
 from chatsite.conversations.models import ON_PATH, Conversation, Message
 from chatsite.conversations.ownership import free_or_owned
@@ -67,6 +68,7 @@ def is_to_be_answered(*, room: int, number: int) -> bool:
 def take_question(*, room: int, number: int) -> WaitingMessage | None:
     """Gives the message, which is being answered from now on, also after a crash. None stands for a
     message that isn't to be answered any more."""
+    hold(room=room)
     if not is_to_be_answered.here(room=room, number=number):
         return None
     row = TalkMessage.objects.select_related("room").get(room=room, number=number)
@@ -114,7 +116,9 @@ def place_messages(
     the conversation already is only finished. Gives what pages are told, None for nothing. Raises
     TurnRunning while an answer is written, and Refused if the room's quota is full: then no message
     is placed."""
-    row = TalkRoom.objects.select_for_update().get(pk=room)
+    hold(room=room)
+    row = TalkRoom.objects.get(pk=room)
+    hold(row.owner, conversation=row.conversation)
     stored = {one.message.number: uuid.UUID(one.id) for one in waiting}
     existing = Message.objects.filter(id__in=stored.values())
     new = {one.id for one in waiting} - set(map(str, existing.values_list("id", flat=True)))
@@ -148,7 +152,7 @@ def _message(room: TalkRoom, waiting: WaitingMessage, new: set[str]) -> DomainMe
 
 def _append(room: TalkRoom, agent: str, messages: Sequence[DomainMessage]) -> TextChange:
     owner, now = room.owner, timezone.now()
-    row = free_or_owned(owner, str(room.conversation), locked=True)
+    row = free_or_owned(owner, str(room.conversation))
     if row is None:
         row = Conversation(
             id=room.conversation,
@@ -174,6 +178,7 @@ def _append(room: TalkRoom, agent: str, messages: Sequence[DomainMessage]) -> Te
 @writing
 def skip_messages(*, room: int, numbers: Sequence[int], keep: int) -> None:
     """Finishes messages of which nothing goes into the conversation."""
+    hold(room=room)
     TalkMessage.objects.filter(room=room, number__in=numbers).update(state="finished")
     trim(room, keep)
 
@@ -182,6 +187,7 @@ def skip_messages(*, room: int, numbers: Sequence[int], keep: int) -> None:
 def finish_question(*, room: int, number: int, asked: str, keep: int) -> None:
     """Notes that the answer was posted. `asked` is the message's id in the conversation, "" where
     nothing was stored of it: then it goes there as a message that isn't answered."""
+    hold(room=room)
     mine = TalkMessage.objects.filter(room=room, number=number)
     if asked:
         mine.update(state="finished", stored=uuid.UUID(asked))

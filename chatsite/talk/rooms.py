@@ -7,10 +7,10 @@ from typing import Any
 
 from django.contrib.auth.models import User
 
+from chatsite.conversations.database.locks import hold
 from chatsite.conversations.models import Conversation, Turn
 from chatsite.conversations.owners import Owner
 from chatsite.conversations.ownership import owned_conversation
-from chatsite.conversations.path.active_path import locked_conversation
 from chatsite.conversations.versions.edits import TextChange
 from chatsite.events import MessagesChanged
 from chatsite.storage import reading, writing
@@ -22,11 +22,13 @@ def open_room(*, server: str, token: str, agent: str) -> TalkRoom:
     """Gives the room with its account and the id of its conversation, which begins with the first
     message. The id is a new one if the room has another agent now, or its conversation was
     deleted."""
+    hold(room=f"{token} at {server}")
     room = TalkRoom.objects.filter(server=server, token=token).first()
     if room is None:
         account = _new_account(token)
         room = TalkRoom(server=server, token=token, account=account, conversation=uuid.uuid4())
         room.save()
+    hold(room=room.pk)
     begun = Conversation.objects.filter(id=room.conversation).first()
     if begun is not None and (begun.agent != agent or begun.deleted is not None):
         room.conversation = uuid.uuid4()
@@ -47,6 +49,7 @@ def _new_account(token: str) -> User:
 @writing
 def begin_room(*, room: int, newest: int) -> TalkRoom:
     """Begins a room that was never read behind its newest message: older ones aren't answered."""
+    hold(room=room)
     TalkRoom.objects.filter(pk=room, last_known=None).update(last_known=newest)
     return TalkRoom.objects.get(pk=room)
 
@@ -69,7 +72,8 @@ def last_receipt(*, owner: Owner, conversation: str) -> dict[str, Any] | None:
 def forget_all(*, owner: Owner, conversation: str) -> TextChange:
     """Sets the marker below the newest message, so that no earlier message is remembered. Raises
     NotFound."""
-    row = locked_conversation(owner, conversation)
+    hold(conversation=conversation)
+    row = owned_conversation(owner, conversation)
     row.forget_above = row.next_seq
     row.save(update_fields=["forget_above"])
     changed = MessagesChanged(messages=(), gone=(), forget_above=row.forget_above)

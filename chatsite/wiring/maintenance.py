@@ -29,6 +29,7 @@ from chatsite.accounts.models import Guest
 from chatsite.accounts.removal import remove_lost_sessions
 from chatsite.accounts.shared_limits import remove_earned
 from chatsite.cluster.presence import Presence
+from chatsite.conversations.database.locks import hold
 from chatsite.conversations.database.versions import migrating
 from chatsite.conversations.lifecycle import (
     move_to_account,
@@ -62,6 +63,7 @@ def bring_up_to_date(folder: Path) -> None:
 def follow_clock(*, now: datetime | None = None) -> datetime:
     """Move what ends by its age as far as the clock has jumped since the last look. What time it
     is."""
+    hold(shared="clock")
     now = now or timezone.now()
     jump = now - _last_look(now)
     if abs(jump) > JUMP:

@@ -96,17 +96,6 @@ def _with_question_marks(sql: str) -> str:
     return sql.replace("%s", "?")
 
 
-def for_update(table: str) -> str:
-    """The end of a SELECT that locks its rows of this table until the transaction ends.
-
-    Empty for SQLite, which locks the whole database when a transaction begins.
-    """
-    database = connections[DEFAULT_DB_ALIAS]
-    if not database.features.has_select_for_update:
-        return ""
-    return f" {database.ops.for_update_sql(of=(table,))}"
-
-
 class _Compact(json.JSONEncoder):
     """JSON without spaces, which were a tenth of a receipt."""
 

@@ -19,6 +19,7 @@ from django.db.models import Q, QuerySet, Sum
 from django.db.models.functions import Length
 from django.utils import timezone
 
+from chatsite.conversations.database.locks import hold
 from chatsite.conversations.database.owner_totals import total_of
 from chatsite.conversations.models import Conversation, FileReference, Upload
 from chatsite.conversations.models import Message as MessageRow
@@ -111,9 +112,10 @@ def require_quota(owner: Owner, *, size: int) -> None:
 def store_upload(owner: Owner, *, name: str, taken: ReceivedFile) -> Attachment:
     """Store a checked upload: a row, and its bytes under the row's id.
 
-    Raises Refused where the quota is exceeded. Writing transactions run one after the other in
-    SQLite, so that two simultaneous files can't both use the last space.
+    Raises Refused where the quota is exceeded: two files that come at once can't both use the last
+    space.
     """
+    hold(owner)
     id = str(uuid.uuid4())
     require_quota.here(owner, size=taken.size)
     row = Upload.objects.create(
@@ -152,6 +154,7 @@ def copy_uploads(owner: Owner, ids: Sequence[str], row: Conversation) -> dict[st
 @writing
 def discard_upload(owner: Owner, *, id: str) -> None:
     """Delete a file that wasn't sent. Raises NotFound, Refused for one that was sent."""
+    hold(owner)
     row = _owned_uploads(owner).filter(id=uuid.UUID(id)).first()
     if row is None:
         raise NotFound(say(GONE))
@@ -266,6 +269,7 @@ def provider_reference(owner: Owner, *, id: str, at: str) -> str | None:
 @writing
 def save_reference(owner: Owner, *, id: str, at: str, reference: str | None) -> None:
     """Store the file's id at the provider account `at`; None deletes it. Raises NotFound."""
+    hold(owner)
     row = _owned_uploads(owner).only("id").filter(id=uuid.UUID(id)).first()
     if row is None:
         raise NotFound(say(GONE))

@@ -8,6 +8,7 @@ from types import MappingProxyType
 
 from django.utils import timezone
 
+from chatsite.conversations.database.locks import hold
 from chatsite.conversations.database.rows import conversation_view
 from chatsite.conversations.database.statements import CONVERSATION_TOTALS, MESSAGES
 from chatsite.conversations.files.export import ImportedPart
@@ -34,6 +35,7 @@ def begin_import(
     """Store a new conversation that nobody finds yet, and return its id: `id` where one is given.
     `history` is the choice to keep with it. Raises Refused where as many `characters` exceed the
     owner's quota."""
+    hold(owner)
     require_words(owner, characters)
     now = timezone.now()
     row = Conversation(
@@ -56,6 +58,7 @@ def begin_import(
 def add_imported(*, conversation: str, part: ImportedPart) -> None:
     """Store the next messages of the file, some `ROWS` at most. Raises NotFound where the import
     was given up."""
+    hold(conversation=conversation)
     row = _importing(conversation)
     rows = place_at_end(row, [with_token_count(one) for one in part.messages], now=row.created)
     for one in rows:
@@ -74,6 +77,7 @@ def add_imported(*, conversation: str, part: ImportedPart) -> None:
 @writing
 def finish_import(*, conversation: str, forget_above: int = 0) -> ConversationView:
     """Show the conversation. Raises NotFound where the import was given up."""
+    hold(conversation=conversation)
     row = _importing(conversation)
     row.deleted, row.importing = None, False
     row.updated = timezone.now()
@@ -83,7 +87,7 @@ def finish_import(*, conversation: str, forget_above: int = 0) -> ConversationVi
 
 
 def _importing(id: str) -> Conversation:
-    row = Conversation.objects.select_for_update().filter(id=id, importing=True).first()
+    row = Conversation.objects.filter(id=id, importing=True).first()
     if row is None:
         raise NotFound(say("This import was given up."))
     return row

@@ -12,8 +12,6 @@ from chatsite.conversations.database.columns import key, new_row
 from chatsite.conversations.database.rows import message_columns
 from chatsite.conversations.database.statements import LAST_ON_PATH, MESSAGE_PLACES, TOTALS
 from chatsite.conversations.models import ON_PATH, Conversation, Message, Turn
-from chatsite.conversations.owners import Owner
-from chatsite.conversations.ownership import owned_conversation
 from chatsite.history import BACKGROUND, estimate_message
 from chatsite.kv_cache.books import LOADED
 from chatsite.messages import Message as DomainMessage
@@ -24,11 +22,6 @@ ESTIMATE = "estimate"
 # SQLite takes a few hundred values at once.
 BATCH = 300
 OFF_PATH = {"on_path": False, "kv_size": -1, "kv_start_position": -1, "kv_status": LOADED}
-
-
-def locked_conversation(owner: Owner, conversation: str) -> Conversation:
-    """The conversation, locked until the transaction ends. Raises NotFound for another owner's."""
-    return owned_conversation(owner, conversation, locked=True)
 
 
 def append_to_path(

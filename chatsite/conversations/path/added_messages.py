@@ -8,6 +8,7 @@ from typing import get_args
 
 from django.utils import timezone
 
+from chatsite.conversations.database.locks import hold
 from chatsite.conversations.database.rows import view_of
 from chatsite.conversations.models import Conversation, Turn
 from chatsite.conversations.path.active_path import append_to_path, estimated_tokens
@@ -53,6 +54,7 @@ def add_message(
     NotFound for a missing or deleted conversation; TurnRunning while an answer is written. Nothing
     is stored then.
     """
+    hold(conversation=conversation)
     text = UNSOUND.sub("\N{REPLACEMENT CHARACTER}", text).strip()
     if not text:
         raise BadCommand(say("The message is empty; nothing was stored."))
@@ -89,7 +91,7 @@ def _conversation(id: str) -> Conversation:
         key = uuid.UUID(id)
     except ValueError:
         raise NotFound(say("There is no conversation {id!r}: its id is a UUID.", id=id)) from None
-    row = Conversation.objects.select_for_update().filter(id=key, deleted=None).first()
+    row = Conversation.objects.filter(id=key, deleted=None).first()
     if row is None:
         raise NotFound(say("There is no conversation {id}.", id=id))
     return row

@@ -7,24 +7,18 @@ import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from chatsite.conversations.database.columns import (
-    execute_many,
-    fetch,
-    for_update,
-    key,
-    placeholders,
-)
+from chatsite.conversations.database.columns import execute_many, fetch, key, placeholders
+from chatsite.conversations.database.locks import hold
 from chatsite.conversations.database.statements import (
     CACHE_PLACES,
     CLEANED_UP,
     IN_CACHE,
-    MESSAGES,
     OF_TURNS,
     SAVE_CACHE_PLACE,
 )
 from chatsite.conversations.models import Conversation, Turn
 from chatsite.conversations.owners import Owner
-from chatsite.conversations.path.active_path import locked_conversation
+from chatsite.conversations.ownership import owned_conversation
 from chatsite.conversations.path.loading import in_batches
 from chatsite.errors import TurnRunning
 from chatsite.kv_cache.books import LOADED, MARKED, UNLOADED
@@ -45,14 +39,13 @@ def place_books(*, conversation: str, places: Mapping[str, tuple[int, int]]) -> 
     removes it again. Unknown ids are ignored. Returns the changed statuses by id. Runs once a
     turn, so only rows that change are written.
     """
+    hold(conversation=conversation)
     of = key(conversation)
     wanted = {key(id): place for text, place in places.items() if (id := _uuid(text))}
-    lock = for_update(MESSAGES.table)
-    rows = fetch(CACHE_PLACES + IN_CACHE + lock, of)
+    rows = fetch(CACHE_PLACES + IN_CACHE, of)
     there = {row[0] for row in rows}
     for some in in_batches([id for id in wanted if id not in there]):
-        condition = f"id IN ({placeholders(some)}){lock}"
-        rows += fetch(CACHE_PLACES + condition, of, *some)
+        rows += fetch(f"{CACHE_PLACES}id IN ({placeholders(some)})", of, *some)
     return _write((row, _new_place(row[1:], wanted.get(row[0]))) for row in rows)
 
 
@@ -60,13 +53,15 @@ def place_books(*, conversation: str, places: Mapping[str, tuple[int, int]]) -> 
 def mark_turns(*, conversation: str, turns: Sequence[int]) -> dict[str, int]:
     """Unload these turns, given by the seq of their user messages: messages in the cache are
     marked for cleanup, the others unloaded at once. Returns the changed statuses by id."""
+    hold(conversation=conversation)
     return _write_status(key(conversation), turns)
 
 
 @writing
 def mark_for_cleanup(*, owner: Owner, conversation: str, turns: Sequence[int]) -> dict[str, int]:
     """The same at a person's request. Raises NotFound, TurnRunning while an answer is written."""
-    return _write_status(key(_locked_idle(owner, conversation).id), turns)
+    hold(conversation=conversation)
+    return _write_status(key(_idle(owner, conversation).id), turns)
 
 
 @writing
@@ -74,11 +69,12 @@ def bring_back_turns(
     *, owner: Owner, conversation: str, turns: Sequence[int] | None = None
 ) -> dict[str, int]:
     """Undo a cleanup for these turns, or for all. Returns and raises as `mark_for_cleanup`."""
-    return mark_loaded(_locked_idle(owner, conversation), turns)
+    hold(conversation=conversation)
+    return mark_loaded(_idle(owner, conversation), turns)
 
 
 def mark_loaded(row: Conversation, turns: Sequence[int] | None) -> dict[str, int]:
-    """The same for a conversation that the caller has locked."""
+    """The same for a conversation that the caller holds."""
     of = key(row.id)
     if turns is None:
         rows = fetch(CACHE_PLACES + CLEANED_UP, of)
@@ -121,8 +117,8 @@ def _write(rows: Iterable[tuple[tuple[Any, ...], CachePlace]]) -> dict[str, int]
     return {_id_text(row[0]): new[2] for row, new in different if row[3] != new[2]}
 
 
-def _locked_idle(owner: Owner, conversation: str) -> Conversation:
-    row = locked_conversation(owner, conversation)
+def _idle(owner: Owner, conversation: str) -> Conversation:
+    row = owned_conversation(owner, conversation)
     if Turn.objects.filter(conversation=row, state="running").exists():
         raise TurnRunning(say(RUNNING))
     return row

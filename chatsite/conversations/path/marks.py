@@ -11,10 +11,11 @@ import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
+from chatsite.conversations.database.locks import hold
 from chatsite.conversations.database.rows import is_unanswered
 from chatsite.conversations.models import UNANSWERED, Conversation, Message
 from chatsite.conversations.owners import Owner
-from chatsite.conversations.ownership import messages_on_path
+from chatsite.conversations.ownership import messages_on_path, owned_messages
 from chatsite.conversations.path.cache_places import mark_loaded
 from chatsite.conversations.summaries.queries import summary_state_of
 from chatsite.conversations.summaries.versions import mark_stale
@@ -45,6 +46,7 @@ def pin_message(*, owner: Owner, message: str, on: bool) -> MarkChange:
     Like the other marks, raises NotFound unless the message is on the path of a conversation of
     this owner, Refused where a mark would have no effect.
     """
+    hold(message=message)
     row, marked = _markable(owner, message)
     change = _mark(row, marked, pinned=on, excluded=marked.excluded and not on)
     return replace(change, status=mark_loaded(row, [marked.turn_seq])) if on else change
@@ -53,6 +55,7 @@ def pin_message(*, owner: Owner, message: str, on: bool) -> MarkChange:
 @writing
 def exclude_message(*, owner: Owner, message: str, on: bool) -> MarkChange:
     """Exclude the message from every request, or include it again. Excluding removes a pin."""
+    hold(message=message)
     row, marked = _markable(owner, message)
     return _mark(row, marked, pinned=marked.pinned and not on, excluded=on)
 
@@ -60,6 +63,7 @@ def exclude_message(*, owner: Owner, message: str, on: bool) -> MarkChange:
 @writing
 def leave_unanswered_message(*, owner: Owner, message: str, on: bool) -> MarkChange:
     """Leave a user message out because its answer failed, or send it along with later messages."""
+    hold(message=message)
     row, marked = _markable(owner, message)
     answers = messages_on_path(row).filter(turn_seq=marked.seq, seq__gt=marked.seq)
     if marked.role != "user" or answers.exclude(source__in=BACKGROUND).exists():
@@ -74,6 +78,7 @@ def leave_unanswered_message(*, owner: Owner, message: str, on: bool) -> MarkCha
 @writing
 def bookmark_message(*, owner: Owner, message: str, on: bool) -> MarkChange:
     """Put the message on the list of bookmarks, or take it off. Nothing that is sent changes."""
+    hold(message=message)
     row, marked = _markable(owner, message)
     marked.bookmarked = on
     marked.save(update_fields=["bookmarked"])
@@ -87,6 +92,7 @@ def forget_above_message(*, owner: Owner, message: str, on: bool) -> MarkChange:
     Cuts fall between turns: for an answer, the marker is above its user message. There is one
     marker; setting it again moves it.
     """
+    hold(message=message)
     row, marked = _markable(owner, message)
     place = marked.turn_seq or marked.seq
     if on:
@@ -98,24 +104,16 @@ def forget_above_message(*, owner: Owner, message: str, on: bool) -> MarkChange:
 
 
 def _markable(owner: Owner, id: str) -> tuple[Conversation, Message]:
-    """The conversation, locked, and its message."""
-    found = Message.objects.filter(
-        owner.filter("conversation__"),
-        id=uuid.UUID(id),
-        on_path=True,
-        conversation__deleted__isnull=True,
-    ).first()
+    """The conversation and its message."""
+    rows = owned_messages(owner).select_related("conversation")
+    found = rows.filter(id=uuid.UUID(id), on_path=True).first()
     if found is None:
-        raise NotFound(say("There is no such message."))
-    row = Conversation.objects.select_for_update().get(id=found.conversation_id)
-    found.refresh_from_db()
-    if not found.on_path:
         raise NotFound(say("There is no such message."))
     if found.state == "running":
         raise Refused(say("This answer is still being written. Mark it when it is finished."))
     if not found.turn_seq and found.role != "system":
         raise Refused(say("This greeting is never sent, so a mark on it would do nothing."))
-    return row, found
+    return found.conversation, found
 
 
 def _mark(row: Conversation, message: Message, *, pinned: bool, excluded: bool) -> MarkChange:

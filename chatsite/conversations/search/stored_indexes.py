@@ -7,6 +7,7 @@ from collections.abc import Collection
 from dataclasses import asdict, fields
 
 from chatsite.conversations.database.columns import fetch, key
+from chatsite.conversations.database.locks import hold
 from chatsite.conversations.database.statements import (
     LINES,
     LINES_BETWEEN,
@@ -50,8 +51,9 @@ def save_index_part(*, conversation: str, text_changes: int, part: IndexPart) ->
     False, and nothing is stored, where the conversation was deleted or its text changed since the
     index was made: the part may hold that text.
     """
-    rows = Conversation.objects.select_for_update()
-    row = rows.filter(id=uuid.UUID(conversation), deleted=None, text_changes=text_changes).first()
+    hold(conversation=conversation)
+    rows = Conversation.objects.filter(deleted=None, text_changes=text_changes)
+    row = rows.filter(id=uuid.UUID(conversation)).first()
     if row is None:
         return False
     SearchIndexPart.objects.filter(conversation=row, end__gt=part.first).delete()

@@ -26,6 +26,7 @@ from django.db import connection
 from django.db.backends.base.base import BaseDatabaseWrapper
 
 from chatsite.conversations.database.columns import execute, execute_many, fetch
+from chatsite.conversations.database.locks import hold
 from chatsite.conversations.database.statements import (
     HIGHEST_NUMBER,
     SAVE_MESSAGE_NUMBER,
@@ -207,3 +208,4 @@ def index_again(conversations: Sequence[uuid.UUID]) -> Pieces[None]:
     while some := list(indexed.values_list("id", flat=True)[:ROWS]):
         Message.objects.filter(id__in=some).update(words_row=None)
         yield
+        hold(conversation=conversations)

@@ -10,6 +10,7 @@ from typing import Any
 from django.db.models import Max
 from django.utils import timezone
 
+from chatsite.conversations.database.locks import hold
 from chatsite.conversations.models import Conversation, Message, Summary
 from chatsite.conversations.owners import Owner
 from chatsite.conversations.ownership import owned_conversation
@@ -49,8 +50,9 @@ def fold_summary(
     `messages` of the entries are in its text. None, and nothing is stored, where the conversation
     was cleared or deleted, the summary switched off, or a covered message changed meanwhile.
     """
-    rows = Conversation.objects.select_for_update().filter(owner.filter(), deleted=None)
-    row = rows.filter(id=uuid.UUID(conversation)).first()
+    hold(conversation=conversation)
+    rows = Conversation.objects.filter(owner.filter(), id=uuid.UUID(conversation), deleted=None)
+    row = rows.first()
     if row is None or not is_unchanged(row, start, folded):
         return None
     base = start.state.summary
@@ -79,7 +81,8 @@ def rewrite_summary(
 
     Raises NotFound for an unknown version, Refused for one that doesn't hold any more.
     """
-    row = owned_conversation(owner, conversation, locked=True)
+    hold(conversation=conversation)
+    row = owned_conversation(owner, conversation)
     versions = Summary.objects.filter(conversation=row).select_related("last", "made_from")
     old = versions.filter(version=version).first()
     if old is None:
@@ -110,6 +113,7 @@ def rewrite_summary(
 @writing
 def switch_summary(*, owner: Owner, conversation: str, on: bool) -> SummaryState:
     """Set whether the summary is made and sent in this conversation."""
+    hold(conversation=conversation)
     row = owned_conversation(owner, conversation)
     row.summary_on = on
     row.save(update_fields=["summary_on"])
@@ -117,7 +121,7 @@ def switch_summary(*, owner: Owner, conversation: str, on: bool) -> SummaryState
 
 
 def _append(row: Conversation, summary: Summary, tokens: TokenCount) -> None:
-    """Store the next version; the conversation's row is locked."""
+    """Store the next version; the caller holds the conversation."""
     newest = Summary.objects.filter(conversation=row).aggregate(newest=Max("version"))["newest"]
     summary.conversation = row
     summary.version = (newest or 0) + 1

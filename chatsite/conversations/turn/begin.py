@@ -10,6 +10,7 @@ from types import MappingProxyType
 from django.utils import timezone
 
 from chatsite.conversations.database.columns import key, new_row
+from chatsite.conversations.database.locks import hold
 from chatsite.conversations.database.rows import choice_of, conversation_view
 from chatsite.conversations.database.statements import (
     CONVERSATION_TOTALS,
@@ -69,6 +70,7 @@ def begin_turn(
     agent's, AnotherChoice, Refused where the message replied to isn't on the path, a file is
     missing or the owner's quota is full, TurnRunning while an answer is written.
     """
+    hold(owner, conversation=conversation)
     row = _conversation_for_turn(owner, conversation, agent, user)
     new = row._state.adding
     if new:
@@ -193,8 +195,8 @@ def _require_replied(row: Conversation, id: str) -> None:
 
 
 def _conversation_for_turn(owner: Owner, id: str, agent: str, user: DomainMessage) -> Conversation:
-    """The stored conversation, locked, or a new one, which the caller saves."""
-    row = free_or_owned(owner, id, locked=True)
+    """The stored conversation, or a new one, which the caller saves."""
+    row = free_or_owned(owner, id)
     if row is None:
         now = timezone.now()
         return new_row(

@@ -9,7 +9,8 @@ from typing import Any
 from django.db.models import Q
 from django.utils import timezone
 
-from chatsite.conversations.database.columns import execute, fetch, for_update, key, moment
+from chatsite.conversations.database.columns import execute, fetch, key, moment
+from chatsite.conversations.database.locks import hold
 from chatsite.conversations.database.rows import message_of, view_of
 from chatsite.conversations.database.statements import (
     ADD_TO_TOTALS,
@@ -64,6 +65,7 @@ def end_turn(
     Where there is none and nobody stopped the turn, the user message is unanswered. Tool calls that
     haven't ended keep their preliminary result.
     """
+    hold(turn=turn)
     row, messages = _running(turn)
     if row is None:
         return None
@@ -162,9 +164,9 @@ def _add_to_totals(turn: Turn, finished: Sequence[Message], *, has_receipt: bool
 
 
 def _running(turn: str) -> tuple[Turn | None, Sequence[Message]]:
-    """The turn, locked, None where it has ended; and its messages that aren't finished, in order:
-    results of calls and the answer."""
-    found = fetch(RUNNING_TURN + for_update("turn"), key(turn))
+    """The turn, None where it has ended; and its messages that aren't finished, in order: results
+    of calls and the answer."""
+    found = fetch(RUNNING_TURN, key(turn))
     if not found:
         return None, ()
     width = len(RUNNING_TURNS)

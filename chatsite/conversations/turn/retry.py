@@ -9,16 +9,16 @@ from typing import Literal
 from django.db.models import Max, Min, Q
 from django.utils import timezone
 
+from chatsite.conversations.database.locks import hold
 from chatsite.conversations.database.rows import conversation_view
 from chatsite.conversations.database.statements import MESSAGES
 from chatsite.conversations.files import uploads
 from chatsite.conversations.files.uploads import characters_of, require_words
 from chatsite.conversations.models import Conversation, Message, Turn
 from chatsite.conversations.owners import Owner
-from chatsite.conversations.ownership import messages_on_path
+from chatsite.conversations.ownership import messages_on_path, owned_conversation
 from chatsite.conversations.path import loading
 from chatsite.conversations.path.active_path import (
-    locked_conversation,
     place_at_end,
     reroute,
     subtract_from_totals,
@@ -61,7 +61,8 @@ def begin_edit(
     `Recaller.forget` afterwards. Raises as `begin_turn` does, and Refused where `message` isn't a
     person's.
     """
-    row = locked_conversation(owner, conversation)
+    hold(owner, conversation=conversation)
+    row = owned_conversation(owner, conversation)
     require_agent(row, agent)
     known = known_turn(row, client_id)
     if known is not None:
@@ -152,7 +153,8 @@ def begin_retry(
     client_id). Raises NotFound, BadCommand for another agent, Refused for any other message,
     TurnRunning while an answer is written.
     """
-    row = locked_conversation(owner, conversation)
+    hold(owner, conversation=conversation)
+    row = owned_conversation(owner, conversation)
     require_agent(row, agent)
     known = known_turn(row, client_id)
     if known is not None:

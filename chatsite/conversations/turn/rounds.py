@@ -9,6 +9,7 @@ from django.db.models import F
 from django.utils import timezone
 
 from chatsite.conversations.database.columns import execute_many, key, to_json
+from chatsite.conversations.database.locks import hold
 from chatsite.conversations.database.rows import message_columns, view_of
 from chatsite.conversations.database.statements import SAVE_RECEIPT, SAVE_TEXT
 from chatsite.conversations.files.uploads import characters_of, require_words
@@ -45,6 +46,7 @@ def begin_calls(
 
     Returns the views of the message and of the results; None where the turn has ended already.
     """
+    hold(turn=turn)
     row = running_answer(turn)
     if row is None:
         return None
@@ -77,9 +79,9 @@ def begin_calls(
 def end_call(*, turn: str, message: DomainMessage) -> MessageView | None:
     """Store a call's result. None, and nothing is stored, where the call or the turn has ended
     already, for example by Stop."""
+    hold(turn=turn)
     row = (
-        Message.objects.select_for_update()
-        .select_related("turn")
+        Message.objects.select_related("turn")
         .filter(id=message.id, turn_id=turn, role="tool", state="running", turn__state="running")
         .defer("turn__receipt")
         .first()
@@ -104,12 +106,16 @@ def save_checkpoints(written: Sequence[Checkpoint]) -> Saved:
 
     In plain SQL: all running answers are saved about once a second, and building these two
     statements in Django takes fifty times as long as running them.
+
+    Holds nothing, or 400 conversations would wait for each other: each statement asks whether the
+    turn still runs. Turns come in one order, and before messages, as where a turn ends.
     """
+    written = sorted(written, key=lambda one: one.turn)
     texts = [(one.text, one.reasoning or None, key(one.answer), key(one.turn)) for one in written]
     receipts = [(to_json(one.receipt), key(one.turn)) for one in written if one.receipt is not None]
-    changed = execute_many(SAVE_TEXT, texts)
     if receipts:
         execute_many(SAVE_RECEIPT, receipts)
+    changed = execute_many(SAVE_TEXT, texts)
     long = [one for one in written if len(one.text) + len(one.reasoning) > LOOKED_AT]
     return Saved(
         full={one.turn: refused for one in long if (refused := _without_room(one)) is not None},
@@ -141,10 +147,9 @@ def _without_room(written: Checkpoint) -> Refused | None:
 
 
 def running_answer(turn: str) -> Message | None:
-    """The running answer, locked, with its turn and conversation."""
+    """The running answer, with its turn and conversation."""
     return (
-        Message.objects.select_for_update()
-        .select_related("turn__conversation")
+        Message.objects.select_related("turn__conversation")
         .filter(turn_id=turn, role="assistant", state="running", turn__state="running")
         .defer("turn__receipt")
         .first()
@@ -209,6 +214,7 @@ def written_so_far(*, turn: str) -> WrittenSoFar | None:
 def ask_to_stop(*, owner: Owner, conversation: str) -> str | None:
     """Note that the answer being written there is to be stopped: the server that writes it, None
     where none is. Raises NotFound for another owner's conversation."""
+    hold(conversation=conversation)
     row = owned_conversation(owner, conversation)
     running = Turn.objects.filter(conversation=row, state="running")
     running.update(stop="stopped")

@@ -20,15 +20,15 @@ from django.db.models import Q, QuerySet, TextField
 from django.db.models.functions import Cast
 from django.utils import timezone
 
+from chatsite.conversations.database.locks import hold
 from chatsite.conversations.database.rows import message_of
 from chatsite.conversations.files.uploads import characters_of
 from chatsite.conversations.models import Conversation, Message, Summary, Turn, Upload
 from chatsite.conversations.owners import Owner
-from chatsite.conversations.ownership import messages_on_path, owned_messages
+from chatsite.conversations.ownership import messages_on_path, owned_conversation, owned_messages
 from chatsite.conversations.path import loading
 from chatsite.conversations.path.active_path import (
     add_to_totals,
-    locked_conversation,
     reroute,
     subtract_from_totals,
 )
@@ -70,6 +70,7 @@ def delete_message(*, owner: Owner, message: str) -> TextChange:
     NotFound unless it is on the path of a conversation of this owner, Refused for a call's result
     alone, TurnRunning while an answer is written.
     """
+    hold(message=message)
     row, chosen = changeable(owner, message)
     if not chosen.on_path:
         raise NotFound(say("There is no such message."))
@@ -169,14 +170,15 @@ def restore_message(*, owner: Owner, message: str) -> TextChange:
     """Give back a deleted message, and show it: where the path goes another way since, it leads
     through the message again. Raises NotFound where it isn't there any more, or was cleared away
     since, TurnRunning while an answer is written."""
-    unlocked = owned_messages(owner).filter(id=uuid.UUID(message), deleted__isnull=False).first()
-    if unlocked is None:
+    hold(message=message)
+    hidden = owned_messages(owner).filter(id=uuid.UUID(message), deleted__isnull=False).first()
+    if hidden is None:
         raise NotFound(say(GONE))
-    row = locked_conversation(owner, str(unlocked.conversation_id))
+    row = owned_conversation(owner, str(hidden.conversation_id))
     # What was deleted together has the same time.
-    deleted_together = Message.objects.filter(conversation=row, deleted=unlocked.deleted)
+    deleted_together = Message.objects.filter(conversation=row, deleted=hidden.deleted)
     back = list(deleted_together.select_related("turn").order_by("seq"))
-    if not back or back[0].seq < row.cleared:
+    if back[0].seq < row.cleared:
         raise NotFound(say(GONE))
     require_idle(row)
     first, title = back[0], path_title(row)
@@ -185,7 +187,7 @@ def restore_message(*, owner: Owner, message: str) -> TextChange:
     returned.update(deleted=None, forgot_above=None)
     row.hidden -= len(back)
     # What was summarised meanwhile lacks it.
-    made = Summary.objects.filter(conversation=row, created__gte=unlocked.deleted)
+    made = Summary.objects.filter(conversation=row, created__gte=hidden.deleted)
     made.filter(first_seq__lte=back[-1].seq, last_seq__gte=first.seq).update(stale=True)
     if first.role == "user":
         _take_turn_back(first)
@@ -251,6 +253,7 @@ def purge_messages(*, now: datetime | None = None) -> Pieces[int]:
     ids = list(waiting.order_by("-seq").values_list("id", flat=True))
     yield
     for id in ids:
+        hold(message=id)
         message = waiting.select_related("conversation", "parent", "turn").filter(id=id).first()
         if message is not None:  # it may have been restored meanwhile
             _remove(message.conversation, message)

@@ -14,6 +14,7 @@ from functools import partial
 from django.db import transaction
 from django.utils import timezone
 
+from chatsite.conversations.database.locks import hold
 from chatsite.conversations.database.rows import message_of
 from chatsite.conversations.files.uploads import characters_of, require_words
 from chatsite.conversations.models import Conversation, Message
@@ -62,6 +63,7 @@ def edit_message(
     calls tools and where the owner's quota is full, BadCommand for an empty text, TurnRunning while
     an answer is written.
     """
+    hold(owner, message=message)
     row, stored = changeable(owner, message)
     if stored.role not in ("user", "assistant") or stored.calls:
         raise Refused(say("This part of an answer belongs to a tool call, and can't be changed."))
@@ -122,16 +124,14 @@ def forget_path(row: Conversation) -> None:
 
 
 def changeable(owner: Owner, id: str) -> tuple[Conversation, Message]:
-    """Return the conversation, locked, and its message, with the one above and its turn. Raises
-    NotFound, or TurnRunning while an answer is written."""
+    """Return the conversation and its message, with the one above and its turn. Raises NotFound,
+    or TurnRunning while an answer is written."""
     rows = owned_messages(owner).filter(id=uuid.UUID(id), deleted__isnull=True)
-    conversations = Conversation.objects.select_for_update()
-    row = conversations.filter(id__in=rows.values("conversation_id")).first()
-    message = rows.select_related("parent", "turn").first()
-    if row is None or message is None:
+    message = rows.select_related("conversation", "parent", "turn").first()
+    if message is None:
         raise NotFound(say("There is no such message."))
-    require_idle(row)
-    return row, message
+    require_idle(message.conversation)
+    return message.conversation, message
 
 
 def drop_quotes(row: Conversation, message: Message) -> None:

@@ -10,14 +10,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from chatsite.conversations.database.columns import fetch, key
+from chatsite.conversations.database.locks import hold
 from chatsite.conversations.database.statements import OFF_PATH_AFTER, TOTALS
 from chatsite.conversations.models import Conversation, Message, Turn
 from chatsite.conversations.owners import Owner
-from chatsite.conversations.ownership import messages_on_path, owned_messages
+from chatsite.conversations.ownership import messages_on_path, owned_conversation, owned_messages
 from chatsite.conversations.path.active_path import (
     end_of,
     extend_path,
-    locked_conversation,
     reroute,
     return_marker,
 )
@@ -55,13 +55,11 @@ def show_version(*, owner: Owner, message: str) -> Pieces[PathChange]:
     The caller must call `Recaller.forget` afterwards. Raises NotFound unless it is a message of
     this owner that was neither deleted nor cleared away, TurnRunning while an answer is written.
     """
-    unlocked = owned_messages(owner).filter(id=uuid.UUID(message)).first()
-    if unlocked is None:
-        raise NotFound(say(GONE))
-    row = locked_conversation(owner, str(unlocked.conversation_id))
-    version = Message.objects.filter(id=unlocked.id, deleted__isnull=True).first()
+    hold(message=message)
+    version = owned_messages(owner).filter(id=uuid.UUID(message), deleted__isnull=True).first()
     if version is None:
         raise NotFound(say(GONE))
+    row = owned_conversation(owner, str(version.conversation_id))
     require_idle(row)
     if version.on_path:
         return PathChange(conversation=str(row.id), seq=version.seq, below=None)
@@ -85,11 +83,12 @@ def finish_branches(*, conversation: str | None = None) -> Pieces[None]:
 
 def put_rests(conversation: str | None) -> Pieces[None]:
     """Do what `finish_branches` does, as a part of another unit."""
-    waiting = Conversation.objects.select_for_update().filter(leads_to__gt=0)
+    waiting = Conversation.objects.filter(leads_to__gt=0)
     if conversation is not None:
         waiting = waiting.filter(id=uuid.UUID(conversation))
     for id in list(waiting.values_list("id", flat=True)):
         yield
+        hold(conversation=id)
         row = waiting.filter(id=id).first()
         if row is None:
             continue
@@ -124,8 +123,9 @@ def _put_rest(id: uuid.UUID, above: int, rest: Sequence[int]) -> Pieces[None]:
     is put there."""
     for start in range(0, len(rest), PIECE):
         yield
-        piece, locked = rest[start : start + PIECE], Conversation.objects.select_for_update()
-        row = locked.filter(id=id, leads_to=rest[-1]).first()
+        hold(conversation=id)
+        piece = rest[start : start + PIECE]
+        row = Conversation.objects.filter(id=id, leads_to=rest[-1]).first()
         end = end_of(row) if row is not None else 0
         if row is None or end in rest[start:]:
             return  # the path leads elsewhere by now, or somebody else puts the rest there
