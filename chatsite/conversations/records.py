@@ -55,6 +55,15 @@ class StartedTurn:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class WrittenBy:
+    """Says which server writes an answer, and how many its owner may have written at once on all
+    servers together; None where there is only this one, which counts them itself."""
+
+    server: str
+    most: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Checkpoint:
     """Holds the text so far of the message `answer`; the receipt where it isn't stored yet."""
 

@@ -8,6 +8,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
+from chatsite.conversations.turn.begin import too_many_answers
 from chatsite.errors import TooMany
 from chatsite.events import TurnStarted
 from chatsite.turns.answer.writer import AnswerWriter
@@ -74,13 +75,7 @@ class RunningTurns:
                 say("The server is restarting. Your text is kept; send it again in a moment.")
             )
         if self._owners[owner] >= self.limits.per_owner:
-            raise TooMany(
-                say(
-                    "{per_owner} answers of yours are being written. Wait for one to end or "
-                    "stop one; your text is kept.",
-                    per_owner=self.limits.per_owner,
-                )
-            )
+            raise too_many_answers(self.limits.per_owner)
         if len(self._running) >= self.limits.answers:
             raise TooMany(say("Too many answers are being written right now. Your text is kept."))
         running = RunningTurn(owner, client_id, asyncio.Future())

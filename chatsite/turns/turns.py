@@ -12,7 +12,7 @@ from typing import Literal
 from chatsite.cluster.presence import Presence
 from chatsite.conversations.owners import Owner
 from chatsite.conversations.path.queries import agent_of
-from chatsite.conversations.records import StartedTurn
+from chatsite.conversations.records import StartedTurn, WrittenBy
 from chatsite.conversations.turn.begin import AnotherChoice, begin_turn
 from chatsite.conversations.turn.end import end_interrupted
 from chatsite.conversations.turn.retry import begin_edit, begin_retry
@@ -157,7 +157,7 @@ class Turns:
                 answer=_new_id(),
                 reach=context.reach,
                 model=context.model,
-                server=self.presence.id,
+                by=self._written_by(),
             )
             await self.hooks.changed(request)
             return started
@@ -188,7 +188,7 @@ class Turns:
                 reach=context.reach,
                 model=context.model,
                 once=once,
-                server=self.presence.id,
+                by=self._written_by(),
             )
             await self.hooks.changed(request)
             return started
@@ -322,8 +322,12 @@ class Turns:
             reach=context.reach,
             model=context.model,
             history=context.history,
-            server=self.presence.id,
+            by=self._written_by(),
         )
+
+    def _written_by(self) -> WrittenBy:
+        most = None if self.others is None else self.running.limits.per_owner
+        return WrittenBy(server=self.presence.id, most=most)
 
     async def _write(self, writer: AnswerWriter, running: RunningTurn) -> None:
         try:

@@ -7,6 +7,7 @@ import asyncio
 import signal
 from collections.abc import Callable
 
+import aiohttp
 import pytest
 
 from tests.person import Page, Person
@@ -102,6 +103,34 @@ async def test_marks_and_names_are_seen_on_the_other_server(pair: tuple[Server, 
         assert (await there.until("marked"))["pinned"]
         await ada.ask("PATCH", f"/conversations/{page.conversation}", {"title": "Harbour"})
         assert (await there.until("renamed"))["title"] == "Harbour"
+
+
+async def test_a_person_has_as_many_answers_written_on_all_servers_together(serve: Serve) -> None:
+    first, second = [serve(MAX_ANSWERS_PER_OWNER="2") for _ in range(2)]
+    async with Person(first.url) as ada:
+        pages = [await ada.page(at=server.url) for server in (first, second, first, second)]
+        for page in pages[:2]:
+            await page.send(LONG)
+            await page.until("delta")
+        for page in pages[2:]:
+            await page.send(LONG)
+            assert (await page.until("refused"))["code"] == "too_many"
+        await pages[0].command("stop")
+        await pages[0].until("turn_ended")
+        assert (await pages[3].say("Now?"))["state"] == "complete"
+
+
+async def test_who_signs_out_on_one_server_is_signed_out_on_the_other(
+    pair: tuple[Server, Server],
+) -> None:
+    first, second = pair
+    first.add_user("ada", "a long password")
+    async with Person(first.url) as ada:
+        await ada.sign_in("ada", "a long password")
+        there = await ada.page(at=second.url)
+        await ada.sign_out()
+        closed = await asyncio.wait_for(there.socket.receive(), 10)
+        assert closed.type == aiohttp.WSMsgType.CLOSE
 
 
 async def test_nobody_follows_a_conversation_of_somebody_else(pair: tuple[Server, Server]) -> None:

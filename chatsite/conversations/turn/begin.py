@@ -29,9 +29,9 @@ from chatsite.conversations.path import loading
 from chatsite.conversations.path.active_path import place_at_end
 from chatsite.conversations.path.queries import message_views
 from chatsite.conversations.path.tree import user_message_of
-from chatsite.conversations.records import StartedTurn
+from chatsite.conversations.records import StartedTurn, WrittenBy
 from chatsite.conversations.titles import message_title
-from chatsite.errors import BadCommand, Refused, TurnRunning
+from chatsite.errors import BadCommand, Refused, TooMany, TurnRunning
 from chatsite.history import Reach
 from chatsite.messages import Message as DomainMessage
 from chatsite.storage import at_once, writing
@@ -58,17 +58,17 @@ def begin_turn(
     reach: Reach,
     model: str = "",
     history: Mapping[str, str] = MappingProxyType({}),
-    server: str | None = None,
+    by: WrittenBy | None = None,
 ) -> StartedTurn:
     """Store a user message and start its turn; unique by (conversation, client_id).
 
     The conversation is created with its first turn; `greeting` is stored before it where the path
     is empty. `answer` is the id of the coming answer; `model` is the page's choice, "" for the
     agent's own; `history` is the choice of the policy that the turn was prepared with, stored with
-    a new conversation; `server` writes the answer. The same transaction reads what `reach` needs,
-    unless that is long. Raises NotFound for another owner's conversation, BadCommand for another
-    agent's, AnotherChoice, Refused where the message replied to isn't on the path, a file is
-    missing or the owner's quota is full, TurnRunning while an answer is written.
+    a new conversation; `by` says who writes the answer. The same transaction reads what `reach`
+    needs, unless that is long. Raises NotFound for another owner's conversation, BadCommand for
+    another agent's, AnotherChoice, Refused where the message replied to isn't on the path, a file
+    is missing or the owner's quota is full, TurnRunning while an answer is written, TooMany.
     """
     hold(owner, conversation=conversation)
     row = _conversation_for_turn(owner, conversation, agent, user)
@@ -85,7 +85,7 @@ def begin_turn(
     characters = characters_of(user)
     require_words(owner, characters)
     row.characters += characters
-    turn = new_turn(row, client_id, now=timezone.now(), model=model, server=server)
+    turn = new_turn(row, client_id, now=timezone.now(), model=model, by=by)
     messages, answer_seq = _place_messages(row, turn, greeting, user, answer)
     if new:
         CONVERSATIONS.insert([row])
@@ -146,9 +146,12 @@ def new_turn(
     model: str,
     mode: str = "",
     asked: Message | None = None,
-    server: str | None,
+    by: WrittenBy | None,
 ) -> Turn:
-    """A new turn. The caller saves it, and the conversation's row, whose totals change."""
+    """A new turn. The caller holds its owner, and saves it and the conversation's row, whose totals
+    change. Raises TooMany where the owner has as many answers written already as `by` allows."""
+    if by is not None and by.most is not None:
+        _require_few_answers(row, by.most)
     row.turns += 1
     row.updated, row.model = now, model
     return new_row(
@@ -158,8 +161,27 @@ def new_turn(
         number=row.turns,
         mode=mode,
         asked=asked,
-        server=uuid.UUID(server) if server else None,
+        server=uuid.UUID(by.server) if by else None,
         started=now,
+    )
+
+
+def _require_few_answers(row: Conversation, most: int) -> None:
+    """On all servers together; a server that is alone counts what it writes itself."""
+    running = Turn.objects.filter(
+        state="running", conversation__user=row.user_id, conversation__guest=row.guest
+    )
+    if running.count() >= most:
+        raise too_many_answers(most)
+
+
+def too_many_answers(per_owner: int) -> TooMany:
+    return TooMany(
+        say(
+            "{per_owner} answers of yours are being written. Wait for one to end or "
+            "stop one; your text is kept.",
+            per_owner=per_owner,
+        )
     )
 
 

@@ -26,7 +26,7 @@ from chatsite.conversations.path.active_path import (
 from chatsite.conversations.path.cache_places import mark_loaded
 from chatsite.conversations.path.queries import message_views
 from chatsite.conversations.path.tree import versions_of
-from chatsite.conversations.records import StartedTurn
+from chatsite.conversations.records import StartedTurn, WrittenBy
 from chatsite.conversations.search import stored_indexes as search_indexes
 from chatsite.conversations.summaries.versions import mark_stale
 from chatsite.conversations.titles import path_title
@@ -51,15 +51,15 @@ def begin_edit(
     answer: str,
     reach: Reach,
     model: str = "",
-    server: str | None = None,
+    by: WrittenBy | None = None,
 ) -> StartedTurn:
     """Store `user` in the place of the user message `message` of the path, and start its turn.
 
     The former message and all below it leave the path, and stay as a version of the new one, which
-    replies to the same message; `server` writes the answer. Unique by (conversation, client_id).
-    What `reach` needs is read in the same transaction, unless that is long. The caller must call
-    `Recaller.forget` afterwards. Raises as `begin_turn` does, and Refused where `message` isn't a
-    person's.
+    replies to the same message; `by` says who writes the answer. Unique by (conversation,
+    client_id). What `reach` needs is read in the same transaction, unless that is long. The caller
+    must call `Recaller.forget` afterwards. Raises as `begin_turn` does, and Refused where `message`
+    isn't a person's.
     """
     hold(owner, conversation=conversation)
     row = owned_conversation(owner, conversation)
@@ -73,7 +73,7 @@ def begin_edit(
     user = replace(user, reply_to=str(former.reply_to) if former.reply_to else None)
     # A title that is still the beginning of the first message follows its edit.
     titled = row.title == path_title(row)
-    turn = new_turn(row, client_id, now=timezone.now(), model=model, mode="edit", server=server)
+    turn = new_turn(row, client_id, now=timezone.now(), model=model, mode="edit", by=by)
     above = former.parent
     reroute(row, below=above.seq if above else 0, through=())
     rows = place_at_end(
@@ -140,7 +140,7 @@ def begin_retry(
     reach: Reach,
     model: str = "",
     once: bool = False,
-    server: str | None = None,
+    by: WrittenBy | None = None,
 ) -> StartedTurn:
     """Start a turn that answers a user message of the path again, or continues the last answer.
 
@@ -148,8 +148,8 @@ def begin_retry(
     a background task wrote there too, and stay as a version beside the new answer. For "continue"
     it is the path's last message, an answer with text, which is extended: `StartedTurn.answer` is
     then its id, and `answer` is ignored. `model` is kept with the conversation unless it answers
-    `once`; `server` writes the answer. What `reach` needs is read in the same transaction, unless
-    that is long. The caller must call `Recaller.forget` afterwards. Unique by (conversation,
+    `once`; `by` says who writes the answer. What `reach` needs is read in the same transaction,
+    unless that is long. The caller must call `Recaller.forget` afterwards. Unique by (conversation,
     client_id). Raises NotFound, BadCommand for another agent, Refused for any other message,
     TurnRunning while an answer is written.
     """
@@ -171,7 +171,7 @@ def begin_retry(
         model=row.model if once else model,
         mode=mode,
         asked=asked,
-        server=server,
+        by=by,
     )
     if continued is not None:
         turn.save(force_insert=True)
