@@ -13,9 +13,9 @@ class ConversationsConfig(AppConfig):
         from chatsite.conversations import models
         from chatsite.conversations.database import owner_totals
         from chatsite.conversations.files import uploads
-        from chatsite.conversations.search import word_index
+        from chatsite.conversations.search import word_tables
 
         post_delete.connect(uploads.remove_bytes, sender=models.Upload)
-        connection_created.connect(word_index.register)
-        post_migrate.connect(word_index.create_index, sender=self)
+        connection_created.connect(word_tables.register)
+        post_migrate.connect(word_tables.create_index, sender=self)
         post_migrate.connect(owner_totals.create_triggers, sender=self)

@@ -28,7 +28,7 @@ class Conversation(models.Model):
     `deleted` too, so that nothing finds it. `characters` are those of all its messages, on the path
     or not: they count for its owner's quota. `text_changes` counts what changes a stored text, so
     that no search index is saved that was made before. `words_row` is the title's number in the
-    index of words (`database.word_index`), None as long as it isn't there. What is before the seq
+    index of words (`search.word_index`), None as long as it isn't there. What is before the seq
     `cleared` was cleared away, and is a version of nothing. `hidden` counts the deleted messages
     that can still be restored. While a long branch is put on the path in pieces, `leads_to` is the
     seq of its last message; otherwise it is 0.
@@ -194,7 +194,7 @@ class Message(models.Model):
     that a marked message is loaded with its whole turn. `quoted`, on an answer, holds the seqs of
     the older messages that were quoted before its question: references, never their text. `state`
     of a user message is "complete", or that of its turn where nothing of an answer was stored.
-    `words_row` is the content's number in the index of words (`database.word_index`), None as long
+    `words_row` is the content's number in the index of words (`search.word_index`), None as long
     as it isn't there.
 
     Messages below the same one are versions of one place: answers that were tried again, questions

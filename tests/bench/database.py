@@ -22,13 +22,15 @@ ANSWER = "The sea is salt and wide, and the harbour keeps the boats from the wea
 
 @asynccontextmanager
 async def database() -> AsyncIterator[None]:
-    """Set up Django on an empty SQLite file, which is deleted at the end of the block."""
+    """Set up Django on an empty SQLite file, which is deleted at the end of the block, or on the
+    empty database of TEST_DATABASE_URL."""
     os.environ["DJANGO_SETTINGS_MODULE"] = "tests.settings"
     django.setup()
-    from django.db import connections
+    from django.db import connection, connections
 
     with tempfile.TemporaryDirectory(prefix="chatsite-bench-") as folder:
-        connections.settings["default"]["NAME"] = Path(folder) / "bench.sqlite3"
+        if connection.vendor == "sqlite":
+            connections.settings["default"]["NAME"] = Path(folder) / "bench.sqlite3"
         await asyncio.to_thread(call_command, "migrate", verbosity=0, interactive=False)
         yield
 

@@ -6,6 +6,8 @@ comment of a statement says which values fill its `%s`; ids are given as `column
 
 from __future__ import annotations
 
+from django.db import connection
+
 from chatsite.conversations.database.columns import Columns
 from chatsite.conversations.models import Conversation, Message, Turn
 from chatsite.history import BACKGROUND
@@ -175,6 +177,21 @@ SAVE_CACHE_PLACE = (
 )
 
 # ---- the index of words ----------------------------------------------------------------------
+# What is written otherwise in each database. SQLite reads tables in the order of a CROSS JOIN, and
+# has IS NOT DISTINCT FROM only from 3.39 on. It locks no rows: in PostgreSQL nobody changes a text
+# between reading and numbering it, and what is locked elsewhere waits for the next time.
+_POSTGRESQL = connection.vendor == "postgresql"
+_JOIN, _IS = ("JOIN", "IS NOT DISTINCT FROM") if _POSTGRESQL else ("CROSS JOIN", "IS")
+_LOCKED = " FOR NO KEY UPDATE OF {} SKIP LOCKED" if _POSTGRESQL else ""
+# What to look for, as `TextQuery.match` and `match_any` make it: for PostgreSQL a tsquery, and the
+# patterns of phrases twice, or NULL. It takes a bare LIKE for true in one of 200 rows, however
+# common the words are, and COALESCE for half of them.
+_MATCHES = "found.text MATCH %s"
+if _POSTGRESQL:
+    _MATCHES = (
+        "found.words @@ %s::tsquery AND (%s::text[] IS NULL "
+        "OR COALESCE(' ' || found.text || ' ' LIKE {} (%s::text[]), TRUE))"
+    )
 WAITING = (
     f"SELECT EXISTS (SELECT 1 FROM {MESSAGES.table} WHERE words_row IS NULL "
     f"AND state <> 'running') OR EXISTS (SELECT 1 FROM {CONVERSATIONS.table} "
@@ -183,14 +200,15 @@ WAITING = (
 # How many.
 UNSEARCHED_TITLES = (
     f"SELECT id, user_id, guest, LENGTH(title) FROM {CONVERSATIONS.table} "
-    "WHERE words_row IS NULL ORDER BY created LIMIT %s"
+    f"WHERE words_row IS NULL ORDER BY created LIMIT %s{_LOCKED.format(CONVERSATIONS.table)}"
 )
 # How many. An answer that is being written follows when it has ended.
 UNSEARCHED_MESSAGES = (
     "SELECT message.id, conversation.user_id, conversation.guest, LENGTH(message.content) "
-    f"FROM {MESSAGES.table} message CROSS JOIN {CONVERSATIONS.table} conversation "
+    f"FROM {MESSAGES.table} message {_JOIN} {CONVERSATIONS.table} conversation "
     "ON conversation.id = message.conversation_id WHERE message.words_row IS NULL "
     "AND message.state <> 'running' ORDER BY message.created, message.seq LIMIT %s"
+    f"{_LOCKED.format('message')}"
 )
 # An owner's first number, and the first one beyond.
 HIGHEST_NUMBER = {
@@ -202,21 +220,34 @@ HIGHEST_NUMBER = {
     ),
 }
 # Number and id.
-SAVE_TITLE_NUMBER = f"UPDATE {CONVERSATIONS.table} SET words_row = %s WHERE id = %s"
-SAVE_MESSAGE_NUMBER = f"UPDATE {MESSAGES.table} SET words_row = %s WHERE id = %s"
-# What to look for, an owner's first and last number, the account, the guest, and how many. The
-# index is read first, from the highest number on. FTS5 reads rows only until there are enough.
+SAVE_NUMBER = {
+    "title": f"UPDATE {CONVERSATIONS.table} SET words_row = %s WHERE id = %s",
+    "message": f"UPDATE {MESSAGES.table} SET words_row = %s WHERE id = %s",
+}
+# PostgreSQL: of how many characters, and numbers.
+NUMBERED_TEXTS = {
+    "title": f"SELECT words_row, LEFT(title, %s) FROM {CONVERSATIONS.table} "
+    "WHERE words_row = ANY(%s)",
+    "message": f"SELECT words_row, LEFT(content, %s) FROM {MESSAGES.table} "
+    "WHERE words_row = ANY(%s)",
+}
+# PostgreSQL: number, and the words.
+SAVE_WORDS = "INSERT INTO conversations_words (rowid, text) VALUES (%s, %s)"
+# The match, an owner's first and last number, the account, the guest, and how many. The index is
+# read first, from the highest number on. FTS5 reads rows only until there are enough.
 _FOUND = (
     "SELECT found.rowid FROM conversations_words found {joins} "
-    "WHERE found.text MATCH %s AND found.rowid BETWEEN %s AND %s AND conversation.deleted IS NULL "
-    "AND conversation.user_id IS %s AND conversation.guest = %s{more} "
+    "WHERE {match} AND found.rowid BETWEEN %s AND %s AND conversation.deleted IS NULL "
+    f"AND conversation.user_id {_IS} %s AND conversation.guest = %s{{more}} "
     "ORDER BY found.rowid DESC LIMIT %s"
 )
 _WITH_MESSAGES = (
-    f"CROSS JOIN {MESSAGES.table} message ON message.words_row = found.rowid "
-    f"CROSS JOIN {CONVERSATIONS.table} conversation ON conversation.id = message.conversation_id"
+    f"{_JOIN} {MESSAGES.table} message ON message.words_row = found.rowid "
+    f"{_JOIN} {CONVERSATIONS.table} conversation ON conversation.id = message.conversation_id"
 )
-FOUND_MESSAGES = _FOUND.format(joins=_WITH_MESSAGES, more=" AND message.on_path")
+FOUND_MESSAGES = _FOUND.format(
+    joins=_WITH_MESSAGES, match=_MATCHES.format("ALL"), more=" AND message.on_path"
+)
 # As FOUND_MESSAGES, and before how many the conversation that asks. As everywhere, an excluded user
 # message or tool call excludes its whole turn.
 _EXCLUDED = (
@@ -226,11 +257,13 @@ _EXCLUDED = (
 )
 FOUND_FOR_MODELS = _FOUND.format(
     joins=_WITH_MESSAGES,
+    match=_MATCHES.format("ANY"),
     more=" AND message.on_path AND message.turn_seq > 0 AND message.role IN ('user', 'assistant') "
     "AND message.state <> 'running' AND message.seq >= conversation.forget_above "
-    f"AND NOT (conversation.marked AND EXISTS ({_EXCLUDED})) AND conversation.id <> %s",
+    f"AND NOT (conversation.marked > 0 AND EXISTS ({_EXCLUDED})) AND conversation.id <> %s",
 )
 FOUND_TITLES = _FOUND.format(
-    joins=f"CROSS JOIN {CONVERSATIONS.table} conversation ON conversation.words_row = found.rowid",
+    joins=f"{_JOIN} {CONVERSATIONS.table} conversation ON conversation.words_row = found.rowid",
+    match=_MATCHES.format("ALL"),
     more="",
 )

@@ -16,7 +16,9 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 
-from chatsite.conversations.search.word_index import searched_words
+from django.db import connection
+
+from chatsite.conversations.search.spelling import searched_words, spelled_words
 from chatsite.history.lexical.words import MARKS, UNSPACED
 
 # A shorter beginning fits so many words that a search would read a large part of the index.
@@ -30,6 +32,8 @@ _LETTER = rf"[^\W_]|[{MARKS}]"
 _WORDS = re.compile(rf"[{UNSPACED}]|(?:(?![{UNSPACED}])(?:{_LETTER}))+")
 _GAP = r"[\W_]*"
 Snippet = tuple[tuple[str, bool], ...]
+# The values of `FOUND_MESSAGES` and its like that say what to look for.
+Match = tuple[object, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +47,7 @@ class Phrase:
 
     @property
     def match(self) -> str:
+        """Write it for SQLite's FTS5."""
         return f'"{self.text}"' + (" *" if self.begins else "")
 
     @property
@@ -63,9 +68,8 @@ class TextQuery:
     phrases: tuple[Phrase, ...]
 
     @property
-    def match(self) -> str:
-        """Write the search for SQLite's FTS5."""
-        return " ".join(phrase.match for phrase in self.phrases)
+    def match(self) -> Match:
+        return _match(self.phrases)
 
     @property
     def whole(self) -> TextQuery:
@@ -107,17 +111,42 @@ def parse_query(text: str) -> TextQuery | None:
     """Read what a person typed; None where there is no word in it."""
     phrases = []
     for quoted, single in _PIECE.findall(text):
-        piece = searched_words(quoted or single)
+        # A full-width quotation mark becomes one of the language of FTS5.
+        piece = searched_words(quoted or single).replace('"', " ")
         if words := _WORDS.findall(_fold(piece)):
             begins = not quoted and len(words[-1]) >= LEAST_BEGINNING
             phrases.append(Phrase(piece, tuple(words), begins))
     return TextQuery(tuple(phrases)) if phrases else None
 
 
-def match_any(words: Sequence[str]) -> str:
-    """Write a search for SQLite's FTS5: texts with a word that begins as one of these."""
+def match_any(words: Sequence[str]) -> Match:
+    """Look for texts with a word that begins as one of these."""
     queries = filter(None, map(parse_query, words))
-    return " OR ".join(phrase.match for query in queries for phrase in query.phrases)
+    return _match([phrase for query in queries for phrase in query.phrases], every=False)
+
+
+def _match(phrases: Sequence[Phrase], *, every: bool = True) -> Match:
+    """Look for texts with all phrases, or with any of them."""
+    if connection.vendor == "sqlite":
+        found = (" " if every else " OR ").join(phrase.match for phrase in phrases)
+        return (found or '""',)
+    spelled = [(spelled_words(phrase.text), phrase.begins) for phrase in phrases]
+    some = [(words, begins) for words, begins in spelled if words]
+    tsquery = (" & " if every else " | ").join(_tsquery(*one) for one in some)
+    in_order = any(len(words) > 1 for words, _ in some)
+    patterns = [_pattern(*one) for one in some] if in_order else None
+    return tsquery, patterns, patterns
+
+
+def _tsquery(words: Sequence[str], begins: bool) -> str:
+    """Write for PostgreSQL that all the words are there. None has a quotation mark."""
+    quoted = " & ".join(f"'{word}'" for word in words)
+    return f"({quoted}{':*' if begins else ''})"
+
+
+def _pattern(words: Sequence[str], begins: bool) -> str:
+    """Write for LIKE that the words follow each other. None has a sign of its own there."""
+    return f"% {' '.join(words)}{'%' if begins else ' %'}"
 
 
 def _alone(word: str) -> bool:

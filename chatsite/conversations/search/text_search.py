@@ -79,7 +79,7 @@ def _numbers(
     """Return the numbers that were found, the highest, which were indexed last, first."""
     numbers = numbers_of(owner, kind)
     stop = numbers.stop if before is None else min(numbers.start + before, numbers.stop)
-    rows = fetch(statement, query.match, numbers.start, stop - 1, owner.user, owner.guest, most)
+    rows = fetch(statement, *query.match, numbers.start, stop - 1, owner.user, owner.guest, most)
     return [number for (number,) in rows]
 
 
@@ -150,7 +150,7 @@ def older_messages(*, owner: Owner, without: str, words: Sequence[str]) -> Searc
     searched = others.aggregate(messages=Sum("path_messages", default=0), all=Count("id"))
     numbers, mine = numbers_of(owner, "message"), (owner.user, owner.guest, key(without))
     match = match_any(words)
-    rows = fetch(FOUND_FOR_MODELS, match, numbers.start, numbers.stop - 1, *mine, CANDIDATES)
+    rows = fetch(FOUND_FOR_MODELS, *match, numbers.start, numbers.stop - 1, *mine, CANDIDATES)
     return SearchResult(
         hits=_found_messages([number for (number,) in rows]),
         messages=searched["messages"],
