@@ -183,15 +183,6 @@ SAVE_CACHE_PLACE = (
 _POSTGRESQL = connection.vendor == "postgresql"
 _JOIN, _IS = ("JOIN", "IS NOT DISTINCT FROM") if _POSTGRESQL else ("CROSS JOIN", "IS")
 _LOCKED = " FOR NO KEY UPDATE OF {} SKIP LOCKED" if _POSTGRESQL else ""
-# What to look for, as `TextQuery.match` and `match_any` make it: for PostgreSQL a tsquery, and the
-# patterns of phrases twice, or NULL. It takes a bare LIKE for true in one of 200 rows, however
-# common the words are, and COALESCE for half of them.
-_MATCHES = "found.text MATCH %s"
-if _POSTGRESQL:
-    _MATCHES = (
-        "found.words @@ %s::tsquery AND (%s::text[] IS NULL "
-        "OR COALESCE(' ' || found.text || ' ' LIKE {} (%s::text[]), TRUE))"
-    )
 WAITING = (
     f"SELECT EXISTS (SELECT 1 FROM {MESSAGES.table} WHERE words_row IS NULL "
     f"AND state <> 'running') OR EXISTS (SELECT 1 FROM {CONVERSATIONS.table} "
@@ -210,34 +201,37 @@ UNSEARCHED_MESSAGES = (
     "AND message.state <> 'running' ORDER BY message.created, message.seq LIMIT %s"
     f"{_LOCKED.format('message')}"
 )
+_TEXTS = {"title": (CONVERSATIONS.table, "title"), "message": (MESSAGES.table, "content")}
 # An owner's first number, and the first one beyond.
 HIGHEST_NUMBER = {
-    "title": (
-        f"SELECT MAX(words_row) FROM {CONVERSATIONS.table} WHERE words_row >= %s AND words_row < %s"
-    ),
-    "message": (
-        f"SELECT MAX(words_row) FROM {MESSAGES.table} WHERE words_row >= %s AND words_row < %s"
-    ),
+    kind: f"SELECT MAX(words_row) FROM {table} WHERE words_row >= %s AND words_row < %s"
+    for kind, (table, _) in _TEXTS.items()
 }
 # Number and id.
 SAVE_NUMBER = {
-    "title": f"UPDATE {CONVERSATIONS.table} SET words_row = %s WHERE id = %s",
-    "message": f"UPDATE {MESSAGES.table} SET words_row = %s WHERE id = %s",
+    kind: f"UPDATE {table} SET words_row = %s WHERE id = %s" for kind, (table, _) in _TEXTS.items()
 }
 # PostgreSQL: of how many characters, and numbers.
 NUMBERED_TEXTS = {
-    "title": f"SELECT words_row, LEFT(title, %s) FROM {CONVERSATIONS.table} "
-    "WHERE words_row = ANY(%s)",
-    "message": f"SELECT words_row, LEFT(content, %s) FROM {MESSAGES.table} "
-    "WHERE words_row = ANY(%s)",
+    kind: f"SELECT words_row, LEFT({column}, %s) FROM {table} WHERE words_row = ANY(%s)"
+    for kind, (table, column) in _TEXTS.items()
 }
 # PostgreSQL: number, and the words.
 SAVE_WORDS = "INSERT INTO conversations_words (rowid, text) VALUES (%s, %s)"
+# What to look for, as `TextQuery.match` and `match_any` make it. PostgreSQL: a tsquery, and twice
+# the patterns of phrases, or NULL. Its planner takes a bare LIKE for true in one of 200 rows,
+# however common the words are, COALESCE for half of them.
+_MATCHES = (
+    "found.words @@ %s::tsquery AND (%s::text[] IS NULL "
+    "OR COALESCE(' ' || found.text || ' ' LIKE {every} (%s::text[]), TRUE))"
+    if _POSTGRESQL
+    else "found.text MATCH %s"
+)
 # The match, an owner's first and last number, the account, the guest, and how many. The index is
 # read first, from the highest number on. FTS5 reads rows only until there are enough.
 _FOUND = (
-    "SELECT found.rowid FROM conversations_words found {joins} "
-    "WHERE {match} AND found.rowid BETWEEN %s AND %s AND conversation.deleted IS NULL "
+    f"SELECT found.rowid FROM conversations_words found {{joins}} WHERE {_MATCHES} "
+    "AND found.rowid BETWEEN %s AND %s AND conversation.deleted IS NULL "
     f"AND conversation.user_id {_IS} %s AND conversation.guest = %s{{more}} "
     "ORDER BY found.rowid DESC LIMIT %s"
 )
@@ -245,9 +239,7 @@ _WITH_MESSAGES = (
     f"{_JOIN} {MESSAGES.table} message ON message.words_row = found.rowid "
     f"{_JOIN} {CONVERSATIONS.table} conversation ON conversation.id = message.conversation_id"
 )
-FOUND_MESSAGES = _FOUND.format(
-    joins=_WITH_MESSAGES, match=_MATCHES.format("ALL"), more=" AND message.on_path"
-)
+FOUND_MESSAGES = _FOUND.format(joins=_WITH_MESSAGES, every="ALL", more=" AND message.on_path")
 # As FOUND_MESSAGES, and before how many the conversation that asks. As everywhere, an excluded user
 # message or tool call excludes its whole turn.
 _EXCLUDED = (
@@ -257,13 +249,13 @@ _EXCLUDED = (
 )
 FOUND_FOR_MODELS = _FOUND.format(
     joins=_WITH_MESSAGES,
-    match=_MATCHES.format("ANY"),
+    every="ANY",
     more=" AND message.on_path AND message.turn_seq > 0 AND message.role IN ('user', 'assistant') "
     "AND message.state <> 'running' AND message.seq >= conversation.forget_above "
     f"AND NOT (conversation.marked > 0 AND EXISTS ({_EXCLUDED})) AND conversation.id <> %s",
 )
 FOUND_TITLES = _FOUND.format(
     joins=f"{_JOIN} {CONVERSATIONS.table} conversation ON conversation.words_row = found.rowid",
-    match=_MATCHES.format("ALL"),
+    every="ALL",
     more="",
 )

@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 import sqlite3
 import unicodedata
-from collections.abc import Iterator
 from contextlib import closing
+from itertools import accumulate
 
 from chatsite.history.lexical.words import UNSPACED
 
@@ -40,19 +40,11 @@ def searched_words(text: str | None) -> str:
 
 def spelled_words(text: str | None) -> list[str]:
     """Return the words that FTS5 has of a text, in order: without accents and capitals."""
-    words, letters = [], 0
-    for found in searched_words(text).translate(_SPELLED).split():
-        # An accent that stands alone is a word without letters to FTS5.
-        word = found.replace(_ACCENT, "")[:MOST_OF_WORD] or _ACCENT
-        letters += len(word)
-        if letters > MOST_LETTERS:
-            break
-        words.append(word)
-    return words
-
-
-_ACCENT = "\u0300"
-_BLOCK = 256
+    found = searched_words(text).translate(_SPELLED).split()
+    # An accent that stands alone is a word without letters to FTS5.
+    words = [word.replace(_ACCENT, "")[:MOST_OF_WORD] or _ACCENT for word in found]
+    ends = accumulate(map(len, words))
+    return [word for word, end in zip(words, ends, strict=True) if end <= MOST_LETTERS]
 
 
 class _Spelled(dict[int, str]):
@@ -60,21 +52,17 @@ class _Spelled(dict[int, str]):
     if it ends a word. FTS5 is asked for 256 characters at a time, which takes a millisecond."""
 
     def __missing__(self, code: int) -> str:
-        self.update(_ask_fts5(code - code % _BLOCK))
+        block = range(code - code % 256, code - code % 256 + 256)
+        between = [f"x{chr(one)}x".encode(errors="replace").decode() for one in block]
+        with closing(sqlite3.connect(":memory:")) as database:
+            database.execute(f"CREATE VIRTUAL TABLE words USING fts5(text, {TOKENIZER})")
+            database.execute("CREATE VIRTUAL TABLE found USING fts5vocab(words, 'instance')")
+            rows = zip(block, between, strict=True)
+            database.executemany("INSERT INTO words (rowid, text) VALUES (?, ?)", rows)
+            for one, word in database.execute("SELECT doc, term FROM found"):
+                self[one] = " " if word == "x" else word[1:-1] or _ACCENT
         return self[code]
 
 
-def _ask_fts5(first: int) -> Iterator[tuple[int, str]]:
-    """Yield what becomes of each character between two letters."""
-    codes = range(first, first + _BLOCK)
-    with closing(sqlite3.connect(":memory:")) as database:
-        database.execute(f"CREATE VIRTUAL TABLE words USING fts5(text, {TOKENIZER})")
-        database.execute("CREATE VIRTUAL TABLE found USING fts5vocab(words, 'instance')")
-        between = [(code, f"x{chr(code)}x".encode(errors="replace").decode()) for code in codes]
-        database.executemany("INSERT INTO words (rowid, text) VALUES (?, ?)", between)
-        found = dict(database.execute("SELECT doc, term FROM found ORDER BY offset DESC"))
-    for code in codes:
-        yield code, " " if found[code] == "x" else found[code][1:-1] or _ACCENT
-
-
+_ACCENT = "\u0300"
 _SPELLED = _Spelled()

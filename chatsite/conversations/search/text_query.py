@@ -128,25 +128,14 @@ def match_any(words: Sequence[str]) -> Match:
 def _match(phrases: Sequence[Phrase], *, every: bool = True) -> Match:
     """Look for texts with all phrases, or with any of them."""
     if connection.vendor == "sqlite":
-        found = (" " if every else " OR ").join(phrase.match for phrase in phrases)
-        return (found or '""',)
-    spelled = [(spelled_words(phrase.text), phrase.begins) for phrase in phrases]
-    some = [(words, begins) for words, begins in spelled if words]
-    tsquery = (" & " if every else " | ").join(_tsquery(*one) for one in some)
-    in_order = any(len(words) > 1 for words, _ in some)
-    patterns = [_pattern(*one) for one in some] if in_order else None
-    return tsquery, patterns, patterns
-
-
-def _tsquery(words: Sequence[str], begins: bool) -> str:
-    """Write for PostgreSQL that all the words are there. None has a quotation mark."""
-    quoted = " & ".join(f"'{word}'" for word in words)
-    return f"({quoted}{':*' if begins else ''})"
-
-
-def _pattern(words: Sequence[str], begins: bool) -> str:
-    """Write for LIKE that the words follow each other. None has a sign of its own there."""
-    return f"% {' '.join(words)}{'%' if begins else ' %'}"
+        return ((" " if every else " OR ").join(one.match for one in phrases) or '""',)
+    # No word has a quotation mark, or a sign that means something to LIKE.
+    spelled = [(spelled_words(one.text), one.begins) for one in phrases]
+    found = [(words, begins) for words, begins in spelled if words]
+    quoted = ["('" + "' & '".join(words) + "'" + ":*" * begins + ")" for words, begins in found]
+    patterns = [f"% {' '.join(words)}{'' if begins else ' '}%" for words, begins in found]
+    in_order = patterns if any(len(words) > 1 for words, _ in found) else None
+    return (" & " if every else " | ").join(quoted), in_order, in_order
 
 
 def _alone(word: str) -> bool:
