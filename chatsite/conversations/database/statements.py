@@ -228,18 +228,19 @@ _MATCHES = (
     else "found.text MATCH %s"
 )
 # The match, an owner's first and last number, the account, the guest, and how many. The index is
-# read first, from the highest number on. FTS5 reads rows only until there are enough.
+# read first, from the highest number on, and FTS5 reads rows only until there are enough. With
+# OFFSET, PostgreSQL can't begin at the owner's conversations, whose messages it guesses to be few.
 _FOUND = (
-    f"SELECT found.rowid FROM conversations_words found {{joins}} WHERE {_MATCHES} "
-    "AND found.rowid BETWEEN %s AND %s AND conversation.deleted IS NULL "
-    f"AND conversation.user_id {_IS} %s AND conversation.guest = %s{{more}} "
-    "ORDER BY found.rowid DESC LIMIT %s"
+    f"SELECT found.rowid FROM conversations_words found WHERE {_MATCHES} "
+    "AND found.rowid BETWEEN %s AND %s AND EXISTS (SELECT 1 FROM {rows} = found.rowid "
+    f"AND conversation.deleted IS NULL AND conversation.user_id {_IS} %s "
+    "AND conversation.guest = %s{more} LIMIT 1 OFFSET 0) ORDER BY found.rowid DESC LIMIT %s"
 )
-_WITH_MESSAGES = (
-    f"{_JOIN} {MESSAGES.table} message ON message.words_row = found.rowid "
-    f"{_JOIN} {CONVERSATIONS.table} conversation ON conversation.id = message.conversation_id"
+_MESSAGES = (
+    f"{MESSAGES.table} message {_JOIN} {CONVERSATIONS.table} conversation "
+    "ON conversation.id = message.conversation_id WHERE message.words_row"
 )
-FOUND_MESSAGES = _FOUND.format(joins=_WITH_MESSAGES, every="ALL", more=" AND message.on_path")
+FOUND_MESSAGES = _FOUND.format(rows=_MESSAGES, every="ALL", more=" AND message.on_path")
 # As FOUND_MESSAGES, and before how many the conversation that asks. As everywhere, an excluded user
 # message or tool call excludes its whole turn.
 _EXCLUDED = (
@@ -248,14 +249,12 @@ _EXCLUDED = (
     "AND (mark.id = message.id OR mark.role <> 'assistant' OR mark.calls <> '[]')"
 )
 FOUND_FOR_MODELS = _FOUND.format(
-    joins=_WITH_MESSAGES,
+    rows=_MESSAGES,
     every="ANY",
     more=" AND message.on_path AND message.turn_seq > 0 AND message.role IN ('user', 'assistant') "
     "AND message.state <> 'running' AND message.seq >= conversation.forget_above "
     f"AND NOT (conversation.marked > 0 AND EXISTS ({_EXCLUDED})) AND conversation.id <> %s",
 )
 FOUND_TITLES = _FOUND.format(
-    joins=f"{_JOIN} {CONVERSATIONS.table} conversation ON conversation.words_row = found.rowid",
-    every="ALL",
-    more="",
+    rows=f"{CONVERSATIONS.table} conversation WHERE conversation.words_row", every="ALL", more=""
 )
