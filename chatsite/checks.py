@@ -3,7 +3,8 @@
 Identifiers: W001 a broken template, W002 an ignored history setting in a template, W003 a variable
 without effect, W004 a broken or missing strategy, W005 a model in MODELS_FILE that can't be used,
 I001 a template's key without effect, I002 an agentId that is not the folder's name, I003 how the
-selector `lexical` searches, where an agent uses it, I004 an agent that its template switches off.
+selector `lexical` searches, where an agent uses it, I004 an agent that its template switches off,
+W010 a proxy that isn't named, W011 a bucket that takes no files.
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ from django.core.checks import CheckMessage, Info, Tags, Warning, register
 from chatsite.agents.catalogue import TEMPLATE_FILE, Catalogue, describe_broken
 from chatsite.agents.strategy.file import describe_strategy_fault
 from chatsite.agents.template import BrokenTemplate, Template
+from chatsite.conversations.files.uploads import upload_store
+from chatsite.files.folder import Folder
 from chatsite.history import ENVIRONMENT_NAMES, POLICIES, Settings, resolve
 from chatsite.history.policies.base import Policy
 from chatsite.history.policies.lexical import LEXICAL
@@ -36,6 +39,7 @@ def register_checks() -> None:
     register(check_templates)
     register(check_variables)
     register(check_vectors)
+    register(check_bucket)
     register(check_proxies, Tags.security, deploy=True)
 
 
@@ -54,6 +58,16 @@ def check_templates(
             found += _unused_keys(agent)
             found += _strategy_fault(agent, catalogue)
     return found
+
+
+def check_bucket(app_configs: Sequence[AppConfig] | None, **kwargs: object) -> list[CheckMessage]:
+    """Report a bucket that takes no files."""
+    store = upload_store()
+    if isinstance(store, Folder) or not (reason := store.fault()):
+        return []
+    sentence = f"FILES_URL: nothing can be written there ({reason}), so no files are taken."
+    hint = "Is its address right, does the bucket exist, and may AWS_ACCESS_KEY_ID write there?"
+    return [Warning(sentence, hint=hint, id="chatsite.W011")]
 
 
 def check_proxies(app_configs: Sequence[AppConfig] | None, **kwargs: object) -> list[CheckMessage]:

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import os
 import re
+from importlib.util import find_spec
 from ipaddress import ip_network
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qsl, urlsplit
 
 from chatsite.accounts.settings import *
 from chatsite.cluster.settings import *
@@ -59,6 +61,33 @@ def servers_of(file: ModelsFile) -> dict[str, Server]:
     }
 
 
+def bucket(name: str) -> dict[str, str]:
+    """The bucket that the variable names, as S3Storage takes it; nothing where it is blank."""
+    if not (url := text(name)):
+        return {}
+    parts = urlsplit(url)
+    query = dict(parse_qsl(parts.query))
+    options = {"endpoint": "endpoint_url", "region": "region_name"}
+    if (
+        not (parts.scheme == "s3" and re.fullmatch(r"[a-z0-9.-]{3,63}", parts.netloc))
+        or not set(query) <= set(options)
+        or not is_address(query.get("endpoint", "https://s3"))
+    ):
+        # The message doesn't repeat the value: it may hold a password.
+        raise BadSetting(
+            f"{name} is not allowed as it is. It is "
+            "s3://bucket/prefix?endpoint=https://host&region=name; prefix, endpoint and region may "
+            "be left out."
+        )
+    if not (find_spec("storages") and find_spec("boto3")):
+        raise BadSetting(
+            f"{name} needs the package django-storages[s3], and it isn't there. Install it: "
+            "sh scripts/install.sh cluster"
+        )
+    named = {options[key]: value for key, value in query.items()}
+    return {"bucket_name": parts.netloc, "location": parts.path.strip("/"), **named}
+
+
 def networks(name: str) -> list[str]:
     """Addresses and networks, as `10.0.0.7` or `10.0.0.0/8`, separated by commas or blanks."""
     found = text(name).replace(",", " ").split()
@@ -85,6 +114,7 @@ def cookie_name(name: str) -> str:
 # ---- folders --------------------------------------------------------------------------------
 VAR_DIR = folder("VAR_DIR", BASE_DIR / "var")
 FILES_DIR = folder("FILES_DIR", VAR_DIR / "files")
+FILES_BUCKET = bucket("FILES_URL")
 AGENTS_DIR = folder("AGENTS_DIR", BASE_DIR / "agents")
 if not AGENTS_DIR.is_dir():
     raise BadSetting(f"AGENTS_DIR={str(AGENTS_DIR)!r} is not a folder that can be read.")

@@ -52,6 +52,7 @@ READERS = (
     "models_file",
     "cookie_name",
     "host_and_port",
+    "bucket",
 )
 
 

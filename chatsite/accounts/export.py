@@ -20,7 +20,7 @@ from django.views.decorators.http import require_GET
 
 from chatsite.accounts.removal import conversations_of, files_of, messages_aside
 from chatsite.conversations.files.export import write_export
-from chatsite.conversations.files.uploads import find_upload
+from chatsite.conversations.files.uploads import find_upload, open_upload
 from chatsite.conversations.owners import Owner
 from chatsite.conversations.path.queries import whole_path
 from chatsite.errors import NotFound
@@ -110,9 +110,9 @@ async def _archive(
         yield sink.take()
     for id, name in await files_of(owner):
         try:
-            attachment, path = await find_upload(owner, id=id)
-            source = await asyncio.to_thread(open, path, "rb")
-        except (NotFound, FileNotFoundError):
+            attachment = await find_upload(owner, id=id)
+            source = await open_upload(attachment)
+        except NotFound:
             continue
         info = _entry(f"files/{id}/{name.replace('/', '_')}", now, ZIP_STORED)
         info.file_size = attachment.size

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import partial
@@ -22,7 +23,7 @@ from chatsite.conversations.database.locks import hold
 from chatsite.conversations.database.rows import conversation_view
 from chatsite.conversations.database.statements import SAVE_COUNT
 from chatsite.conversations.files import uploads
-from chatsite.conversations.files.uploads import upload_folder
+from chatsite.conversations.files.uploads import upload_folder, upload_store
 from chatsite.conversations.models import Conversation, Message, Summary, Turn, Upload
 from chatsite.conversations.owners import Owner
 from chatsite.conversations.ownership import owned_conversation
@@ -33,7 +34,7 @@ from chatsite.conversations.search.word_index import index_again
 from chatsite.conversations.signals import text_changed
 from chatsite.conversations.versions.deletions import DELETED_AFTER, purge_messages
 from chatsite.conversations.versions.versions import require_idle
-from chatsite.errors import NotFound
+from chatsite.errors import NotFound, Refused
 from chatsite.messages import TokenCount
 from chatsite.storage import ROWS, Pieces, in_pieces, tidying, writing
 from chatsite.views import ConversationView
@@ -248,8 +249,14 @@ def _remove_conversations(which: Q) -> Pieces[int]:
 
 def _remove_leftovers(now: datetime) -> int:
     """Remove files without a row and rows without a file, after a crash or a restored backup."""
-    files = upload_folder()
-    count = files.discard_unfinished(older_than=LEFT_OVER_SECONDS)
+    count = upload_folder().discard_unfinished(older_than=LEFT_OVER_SECONDS)
+    with suppress(Refused):  # the bucket is away, as the log says: an hour later again
+        count += _remove_unmatched(now)
+    return count
+
+
+def _remove_unmatched(now: datetime) -> int:
+    files, count = upload_store(), 0
     on_disk = list(files.ids(older_than=LEFT_OVER_SECONDS))
     for some in _parts(on_disk):
         with_row = {
@@ -260,7 +267,7 @@ def _remove_leftovers(now: datetime) -> int:
             count += 1
     old = Upload.objects.filter(created__lt=now - timedelta(seconds=LEFT_OVER_SECONDS))
     rows, with_file = list(old.values_list("id", flat=True)), set(on_disk)
-    lost = [id for id in rows if str(id) not in with_file and not files.path(str(id)).exists()]
+    lost = [id for id in rows if str(id) not in with_file and not files.exists(str(id))]
     if len(lost) == len(rows):
         return count  # all are missing: more likely the disk isn't mounted, or FILES_DIR changed
     for part in _parts(lost):

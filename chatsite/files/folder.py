@@ -56,8 +56,7 @@ class Folder:
         return _made(self.root / COMING) / uuid.uuid4().hex
 
     def path(self, id: str) -> Path:
-        name = uuid.UUID(id).hex
-        return self.root / name[:2] / name
+        return self.root / name_of(id)
 
     def keep(self, came: Path, id: str) -> None:
         """Move an upload, with the copy that is sent instead, to its place under that id."""
@@ -82,14 +81,21 @@ class Folder:
                     return False
         return True
 
-    def sent(self, id: str) -> tuple[Path, str] | None:
-        """Return the copy that is sent instead of the file and its type, None where the file itself
-        is sent."""
+    def opened(self, id: str) -> IO[bytes]:
+        """Raises FileNotFoundError."""
+        return self.path(id).open("rb")
+
+    def sent(self, id: str) -> tuple[IO[bytes], str]:
+        """Open what is sent to a provider, with its type where that is a copy. Raises
+        FileNotFoundError."""
         path = self.path(id)
         for ending, mime_type in SENT_ENDINGS.items():
             if path.with_suffix(ending).exists():
-                return path.with_suffix(ending), mime_type
-        return None
+                return path.with_suffix(ending).open("rb"), mime_type
+        return self.opened(id), ""
+
+    def exists(self, id: str) -> bool:
+        return self.path(id).is_file()
 
     def free_bytes(self) -> int:
         """Return how much of the disk is free."""
@@ -119,6 +125,12 @@ class Folder:
                     yield path
             except FileNotFoundError:  # removed meanwhile
                 continue
+
+
+def name_of(id: str) -> str:
+    """The name of the file with that id, in a folder and in a bucket."""
+    name = uuid.UUID(id).hex
+    return f"{name[:2]}/{name}"
 
 
 def opened(path: Path) -> IO[bytes]:

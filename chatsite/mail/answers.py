@@ -11,9 +11,10 @@ from django.db.models import Max, Q
 from django.utils import timezone
 
 from chatsite.conversations.database.locks import hold
-from chatsite.conversations.files.uploads import upload_folder
+from chatsite.conversations.files.uploads import upload_store
 from chatsite.conversations.models import Message, Upload
 from chatsite.conversations.path.added_messages import add_message
+from chatsite.errors import Refused
 from chatsite.mail.models import Mail, MailState
 from chatsite.storage import reading, writing
 
@@ -59,8 +60,11 @@ def thread_has_file(mail: Mail, data: bytes) -> bool:
     """Tells whether these very bytes came with an earlier message of the mail's conversation."""
     same = Upload.objects.filter(conversation=mail.conversation_id, size=len(data))
     for id in same.values_list("id", flat=True)[:MOST_SAME]:
-        with contextlib.suppress(FileNotFoundError):
-            if upload_folder().path(str(id)).read_bytes() == data:
+        with (
+            contextlib.suppress(FileNotFoundError, Refused),
+            upload_store().opened(str(id)) as file,
+        ):
+            if file.read() == data:
                 return True
     return False
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from chatsite.conversations.copies import copy_path, read_for_copy
-from chatsite.conversations.files.uploads import find_upload
+from chatsite.conversations.files.uploads import find_upload, upload_folder
 from chatsite.conversations.lifecycle import choose_history, delete_conversation
 from chatsite.conversations.models import Conversation
 from chatsite.conversations.owners import Owner
@@ -138,7 +138,8 @@ def test_files_come_along_and_stay_when_the_original_is_removed(
         Conversation.objects.get(id=chat).delete()
     with pytest.raises(NotFound):
         find_upload.here(ADA, id=plan.id)
-    attachment, path = find_upload.here(ADA, id=file["id"])
+    attachment = find_upload.here(ADA, id=file["id"])
+    path = upload_folder().path(attachment.id)
     assert attachment.name == plan.name and path.read_bytes() == b"My plan"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from pathlib import Path
 from typing import Any
@@ -28,6 +29,10 @@ from tests.conversations.upload_builders import (
 __all__ = ["folder", "keep"]
 
 
+def content_of(attachment: Attachment) -> tuple[bytes, str]:
+    return asyncio.run(uploads.upload_content(ADA, id=attachment.id))
+
+
 @pytest.mark.django_db(transaction=True)
 class TestKeeping:
     def test_a_file_is_stored_under_a_random_name_and_readable_by_us_alone(
@@ -35,7 +40,8 @@ class TestKeeping:
     ) -> None:
         attachment = keep(name="../plan.txt", text="Hello")
         assert stored_file_names(folder) == [attachment.id.replace("-", "")]
-        found, path = uploads.find_upload.here(ADA, id=attachment.id)
+        found = uploads.find_upload.here(ADA, id=attachment.id)
+        path = uploads.upload_folder().path(attachment.id)
         assert (found, path.read_bytes()) == (attachment, b"Hello")
         assert (attachment.characters, attachment.width, attachment.height) == (5, 4, 3)
         assert uploads.upload_text.here(ADA, id=attachment.id) == "Hello"
@@ -43,8 +49,8 @@ class TestKeeping:
 
     def test_a_converted_form_of_the_file_may_be_sent(self, keep: Keep) -> None:
         bmp = keep(b"BM", kind=Kind("image", "image/bmp"), converted=b"as png")
-        assert uploads.upload_content.here(ADA, id=bmp.id) == (b"as png", "image/png")
-        assert uploads.upload_content.here(ADA, id=keep().id) == (b"Hello", "text/plain")
+        assert content_of(bmp) == (b"as png", "image/png")
+        assert content_of(keep()) == (b"Hello", "text/plain")
 
     def test_the_last_space_of_the_quota_is_used_only_once(self, keep: Keep, settings: Any) -> None:
         settings.FILES_QUOTA_MB = 1
@@ -115,11 +121,7 @@ class TestSending:
         mine = keep(text="words")
         conversation = conversation_with(mine)
         delete_conversation.here(owner=ADA, conversation=conversation)
-        for ask in (
-            uploads.find_upload,
-            uploads.upload_content,
-            uploads.upload_text,
-        ):
+        for ask in (uploads.find_upload, uploads.upload_text):
             with pytest.raises(NotFound):
                 ask.here(ADA, id=mine.id)
         with pytest.raises(NotFound):
@@ -137,9 +139,11 @@ class TestSending:
     def test_a_file_without_its_bytes_is_not_found(self, keep: Keep, folder: Path) -> None:
         mine = keep()
         os.unlink(uploads.upload_folder().path(mine.id))
-        for ask in (uploads.find_upload, uploads.upload_content):
+        for ask in (uploads.require_bytes, uploads.open_upload):
             with pytest.raises(NotFound):
-                ask.here(ADA, id=mine.id)
+                asyncio.run(ask(mine))
+        with pytest.raises(NotFound):
+            content_of(mine)
 
 
 @pytest.mark.django_db(transaction=True)

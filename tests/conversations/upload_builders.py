@@ -44,7 +44,9 @@ def keep(folder: Path) -> Keep:
             path.with_suffix(".png").write_bytes(converted)
         size = len(content)
         taken = ReceivedFile(path=path, size=size, kind=kind, text=text, width=4, height=3)
-        return uploads.store_upload.here(owner, name=name, taken=taken)
+        id = new_id()
+        uploads.upload_store().keep(path, id)
+        return uploads.add_upload.here(owner, id=id, name=name, taken=taken)
 
     return store_file
 

@@ -1,17 +1,17 @@
-"""Uploaded files: a row for each, its bytes in `FILES_DIR`; every write and read of them.
+"""Uploaded files: a row for each, its bytes in a folder or a bucket; every write and read of them.
 
 A file is found through its owner, and no longer once its conversation is deleted.
 """
 
 from __future__ import annotations
 
+import asyncio
 import shutil
 import time
 import uuid
 from collections.abc import Sequence
 from functools import lru_cache, partial
-from pathlib import Path
-from typing import Any
+from typing import IO, TYPE_CHECKING, Any
 
 from django.conf import settings
 from django.db import transaction
@@ -30,6 +30,9 @@ from chatsite.files.intake import KEPT_FREE, ReceivedFile
 from chatsite.messages import Attachment, Message
 from chatsite.storage import reading, writing
 from chatsite.wording import later, say
+
+if TYPE_CHECKING:
+    from chatsite.conversations.files.bucket import Bucket
 
 MILLION = 1_000_000
 # Anybody can make any number of guests.
@@ -86,7 +89,17 @@ MEGABYTE = 1024 * 1024
 
 
 def upload_folder() -> Folder:
+    """Where uploads arrive."""
     return Folder(settings.FILES_DIR)
+
+
+def upload_store() -> Folder | Bucket:
+    """Where their bytes are kept."""
+    if not settings.FILES_BUCKET:
+        return upload_folder()
+    from chatsite.conversations.files.bucket import bucket_at
+
+    return bucket_at(**settings.FILES_BUCKET)
 
 
 # ---- adding and removing ---------------------------------------------------------------------
@@ -108,15 +121,27 @@ def require_quota(owner: Owner, *, size: int) -> None:
         )
 
 
-@writing
-def store_upload(owner: Owner, *, name: str, taken: ReceivedFile) -> Attachment:
-    """Store a checked upload: a row, and its bytes under the row's id.
+async def store_upload(owner: Owner, *, name: str, taken: ReceivedFile) -> Attachment:
+    """Store a checked upload: its bytes, and a row under the same id.
 
-    Raises Refused where the quota is exceeded: two files that come at once can't both use the last
-    space.
+    The bytes first, and outside the transaction, where a slow store would stop every writer: what
+    a crash leaves is a file without a row, which is purged. Raises Refused where the quota is
+    exceeded, or the store doesn't answer.
     """
-    hold(owner)
     id = str(uuid.uuid4())
+    await asyncio.to_thread(upload_store().keep, taken.path, id)
+    try:
+        return await add_upload(owner, id=id, name=name, taken=taken)
+    except Refused:
+        await asyncio.to_thread(upload_store().remove, id)
+        raise
+
+
+@writing
+def add_upload(owner: Owner, *, id: str, name: str, taken: ReceivedFile) -> Attachment:
+    """Store the row of a file whose bytes are kept. Raises Refused where the quota is
+    exceeded: two files that come at once can't both use the last space."""
+    hold(owner)
     require_quota.here(owner, size=taken.size)
     row = Upload.objects.create(
         id=id,
@@ -131,9 +156,6 @@ def store_upload(owner: Owner, *, name: str, taken: ReceivedFile) -> Attachment:
         text=taken.text,
         created=timezone.now(),
     )
-    # Within the transaction: a crash then leaves a file without a row, which is purged, and
-    # not a row without a file.
-    upload_folder().keep(taken.path, id)
     return _attachment(row, characters=len(taken.text))
 
 
@@ -145,7 +167,7 @@ def copy_uploads(owner: Owner, ids: Sequence[str], row: Conversation) -> dict[st
     for upload in _owned_uploads(owner).filter(id__in=[uuid.UUID(id) for id in ids]):
         old, upload.id = str(upload.id), uuid.uuid4()
         upload.conversation, upload.created = row, timezone.now()
-        if upload_folder().share(old, str(upload.id)):
+        if upload_store().share(old, str(upload.id)):
             upload.save(force_insert=True)
             copied[old] = str(upload.id)
     return copied
@@ -166,8 +188,12 @@ def discard_upload(owner: Owner, *, id: str) -> None:
 
 
 def remove_bytes(instance: Upload, **signal: Any) -> None:
-    """Delete the bytes of a deleted row, receiving the signal: the admin's cascade sends it too."""
-    transaction.on_commit(partial(upload_folder().remove, str(instance.id)))
+    """Delete the bytes of a deleted row, receiving the signal: the admin's cascade sends it too.
+
+    In a bucket the purge does it: a network would hold up whoever else writes.
+    """
+    if not settings.FILES_BUCKET:
+        transaction.on_commit(partial(upload_folder().remove, str(instance.id)))
 
 
 # ---- sending with a message ------------------------------------------------------------------
@@ -230,21 +256,40 @@ def move_uploads(*, guest: str, user: int, most: int) -> int:
 
 # ---- reading ---------------------------------------------------------------------------------
 @reading
-def find_upload(owner: Owner, *, id: str) -> tuple[Attachment, Path]:
-    """Return a file with the path of its bytes. Raises NotFound."""
+def find_upload(owner: Owner, *, id: str) -> Attachment:
+    """Return what is known of a file. Raises NotFound."""
     row = _without_text(_owned_uploads(owner).filter(id=uuid.UUID(id))).first()
-    if row is None or not upload_folder().path(id).is_file():
+    if row is None:
         raise NotFound(say(GONE))
-    return _attachment(row, characters=row.characters), upload_folder().path(id)
+    return _attachment(row, characters=row.characters)
 
 
-@reading
-def upload_content(owner: Owner, *, id: str) -> tuple[bytes, str]:
-    """Return the bytes that a provider gets, and their type. Raises NotFound."""
-    attachment, path = find_upload.here(owner, id=id)
-    sent, mime_type = upload_folder().sent(id) or (path, attachment.mime_type or "")
+async def require_bytes(attachment: Attachment) -> None:
+    """Raise NotFound where the file's bytes aren't there, Refused where the store is away."""
+    if not await asyncio.to_thread(upload_store().exists, attachment.id):
+        raise NotFound(say(GONE))
+
+
+async def open_upload(attachment: Attachment) -> IO[bytes]:
+    """Open the bytes of a file that was found. Raises NotFound, Refused where the store is away."""
     try:
-        return sent.read_bytes(), mime_type
+        return await asyncio.to_thread(upload_store().opened, attachment.id)
+    except FileNotFoundError:
+        raise NotFound(say(GONE)) from None
+
+
+async def upload_content(owner: Owner, *, id: str) -> tuple[bytes, str]:
+    """Return the bytes that a provider gets, and their type. Raises NotFound, Refused where the
+    store is away."""
+    attachment = await find_upload(owner, id=id)
+
+    def read() -> tuple[bytes, str]:
+        file, mime_type = upload_store().sent(id)
+        with file:
+            return file.read(), mime_type or attachment.mime_type or ""
+
+    try:
+        return await asyncio.to_thread(read)
     except FileNotFoundError:
         raise NotFound(say(GONE)) from None
 

@@ -15,7 +15,7 @@ from chatsite.conversations.files.uploads import (
     upload_text,
 )
 from chatsite.conversations.owners import Owner
-from chatsite.errors import NotFound
+from chatsite.errors import NotFound, ProviderError, Refused
 from chatsite.messages import Attachment, Message
 from chatsite.providers.base.files import FileContent, Files
 from chatsite.providers.base.media import LARGEST_TOGETHER, FileForm, choose_form, sent_bytes
@@ -30,7 +30,10 @@ class StoredFiles:
     owner: Owner
 
     async def content(self, attachment: Attachment) -> FileContent:
-        return FileContent(*await upload_content(self.owner, id=attachment.id))
+        try:
+            return FileContent(*await upload_content(self.owner, id=attachment.id))
+        except Refused as error:  # the store is away: the turn fails with its sentence
+            raise ProviderError(error.message) from None
 
     async def text(self, attachment: Attachment) -> str:
         return await upload_text(self.owner, id=attachment.id)

@@ -17,6 +17,8 @@ from django.utils.http import content_disposition_header
 from chatsite.conversations.files.uploads import (
     discard_upload,
     find_upload,
+    open_upload,
+    require_bytes,
     require_quota,
     store_upload,
 )
@@ -90,9 +92,10 @@ async def file(request: HttpRequest, id: UUID) -> HttpResponse | StreamingHttpRe
     if request.method == "DELETE":
         await discard_upload(await request_owner(request), id=str(id))
         return JsonResponse({"deleted": str(id)})
-    _, (attachment, path) = await read_for(request, lambda owner: find_upload(owner, id=str(id)))
+    _, attachment = await read_for(request, lambda owner: find_upload(owner, id=str(id)))
     headers = SAFE_HEADERS | {"ETag": f'"{id}"'}
     if request.headers.get("If-None-Match") == headers["ETag"]:
+        await require_bytes(attachment)
         return HttpResponse(status=304, headers=headers)
     headers |= {
         "Content-Type": _content_type(attachment),
@@ -100,9 +103,9 @@ async def file(request: HttpRequest, id: UUID) -> HttpResponse | StreamingHttpRe
         "Content-Disposition": content_disposition_header(True, attachment.name) or "",
     }
     if request.method == "HEAD":
+        await require_bytes(attachment)
         return HttpResponse(headers=headers)
-    opened = await asyncio.to_thread(open, path, "rb")
-    return StreamingHttpResponse(read_blocks(opened), headers=headers)
+    return StreamingHttpResponse(read_blocks(await open_upload(attachment)), headers=headers)
 
 
 def _content_type(attachment: Attachment) -> str:
