@@ -1,7 +1,6 @@
 """A PostgreSQL of its own for tests, made anew and thrown away: it never waits for the disk.
 
-`python -m tests.postgres pytest tests/conversations` runs tests on it; `--present` says by its
-exit code whether there is a PostgreSQL to run.
+`python -m tests.postgres pytest tests/conversations` runs tests on it.
 """
 
 from __future__ import annotations
@@ -21,15 +20,16 @@ OPTIONS = "-c fsync=off -c full_page_writes=off -c synchronous_commit=off -c max
 NAME = "chatsite"
 
 
-def programs() -> Path | None:
-    """The newest installed version's folder, None without one. Debian keeps it off the path."""
+def programs() -> Path:
+    """The newest installed version's folder. Debian keeps it off the path."""
     found = sorted(
         Path("/usr/lib/postgresql").glob("*/bin/initdb"), key=lambda at: int(at.parts[4])
     )
     if found:
         return found[-1].parent
     initdb = shutil.which("initdb")
-    return Path(initdb).parent if initdb else None
+    assert initdb, "The tests need PostgreSQL. Debian: apt install postgresql"
+    return Path(initdb).parent
 
 
 class Postgres:
@@ -43,9 +43,7 @@ class Postgres:
 
     def run(self, program: str, *arguments: str, check: bool = True) -> str:
         """As PostgreSQL's own user where this one is root, which it refuses."""
-        folder = programs()
-        assert folder, "The tests need PostgreSQL. Debian: apt install postgresql"
-        command = [str(folder / program), *arguments]
+        command = [str(programs() / program), *arguments]
         if getpass.getuser() == "root":
             command = ["runuser", "-u", "postgres", "--", *command]
         done = subprocess.run(command, capture_output=True, text=True, cwd="/")
@@ -87,8 +85,6 @@ class Postgres:
 
 
 def main(arguments: list[str]) -> int:
-    if arguments == ["--present"]:
-        return 0 if programs() else 1
     with Postgres() as running:
         environment = {**os.environ, "TEST_DATABASE_URL": running.url}
         # Its databases go with it; one that a thread is still connected to can't be dropped.

@@ -36,6 +36,7 @@ class TestRunningTheSuite:
         folder: Path,
         *arguments: str,
         chromium: str = SHELL,
+        postgres: str = SHELL,
         ci: str = "",
         failing: int = 0,
     ) -> tuple[subprocess.CompletedProcess[str], list[str]]:
@@ -48,7 +49,7 @@ class TestRunningTheSuite:
         executable(folder / "bin" / "node", "#!/bin/sh\n")
         path = f"{folder / 'bin'}:{os.environ['PATH']}"
         environment = {"PATH": path, "PY": str(python), "CALLS": str(calls)}
-        environment |= {"CHROMIUM": chromium, "CI": ci}
+        environment |= {"CHROMIUM": chromium, "POSTGRES": postgres, "CI": ci}
         answer = run(ROOT / "scripts" / "test.sh", *arguments, environment=environment)
         return answer, calls.read_text().splitlines() if calls.exists() else []
 
@@ -64,9 +65,12 @@ class TestRunningTheSuite:
         assert answer.returncode == 0
         assert [call.rpartition(" -m ")[2] for call in calls] == [
             f"not browser and not engine{left_out}",
+            "not sqlite and not thorough",
             f"not engine{left_out}",
             "engine",
         ]
+        again = calls.pop(1)
+        assert again.startswith("[normal] -m tests.postgres pytest"), "the same tests once more"
         assert {call.partition(" ")[0] for call in calls} == {f"[{examples}]"}
 
     def test_the_quick_run_needs_no_browser(self, tmp_path: Path) -> None:
@@ -81,7 +85,7 @@ class TestRunningTheSuite:
 
     def test_what_fails_beside_others_runs_once_more_alone(self, tmp_path: Path) -> None:
         answer, calls = self.run_suite(tmp_path, failing=1)
-        assert (answer.returncode, len(calls)) == (0, 4)
+        assert (answer.returncode, len(calls)) == (0, 5)
         assert "--last-failed" in calls[1] and calls[1].endswith(calls[0].partition(" -m not")[2])
         assert "depend on the machine's load" in answer.stderr
 
@@ -89,7 +93,7 @@ class TestRunningTheSuite:
         self, tmp_path: Path
     ) -> None:
         answer, calls = self.run_suite(tmp_path, failing=2)
-        assert (answer.returncode, len(calls)) == (1, 4)
+        assert (answer.returncode, len(calls)) == (1, 5)
 
     def test_in_ci_nothing_may_be_skipped(self, tmp_path: Path) -> None:
         _, calls = self.run_suite(tmp_path, ci="true")
@@ -99,10 +103,20 @@ class TestRunningTheSuite:
         answer, calls = self.run_suite(tmp_path, chromium="/no/chromium")
         assert "need Chromium at /no/chromium" in answer.stderr
         assert calls[-1].endswith("-m engine and not browser")
-        assert len(calls) == 2
+        assert len(calls) == 3
 
-    def test_in_ci_a_missing_browser_ends_the_run(self, tmp_path: Path) -> None:
-        answer, calls = self.run_suite(tmp_path, chromium="/no/chromium", ci="true")
+    def test_a_missing_postgresql_is_reported_and_its_tests_are_left_out(
+        self, tmp_path: Path
+    ) -> None:
+        answer, calls = self.run_suite(tmp_path, postgres="")
+        assert "need PostgreSQL" in answer.stderr
+        assert len(calls) == 3 and "--ignore=tests/cluster" in calls[0]
+
+    @pytest.mark.parametrize("missing", [{"chromium": "/no/chromium"}, {"postgres": ""}])
+    def test_in_ci_what_is_missing_ends_the_run(
+        self, tmp_path: Path, missing: dict[str, str]
+    ) -> None:
+        answer, calls = self.run_suite(tmp_path, ci="true", **missing)  # type: ignore[arg-type]
         assert (answer.returncode, calls) == (1, [])
 
 

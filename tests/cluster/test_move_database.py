@@ -20,7 +20,7 @@ import psycopg
 import pytest
 
 from chatsite.conversations.database.moving import ROWS
-from chatsite.conversations.search.word_index import searched_words
+from chatsite.conversations.search.spelling import searched_words
 from tests.person import Person
 from tests.postgres import Postgres
 from tests.running import ROOT, Server
