@@ -51,6 +51,7 @@ def test_it_moves_along_when_a_guest_signs_in_and_nothing_is_left_of_a_removed_o
     assert not OwnerTotal.objects.filter(owner=f"user:{user.pk}").exists()
 
 
+@pytest.mark.sqlite
 def test_sums_are_made_again_where_a_trigger_was_missing() -> None:
     talk(new_id(), 1)
     with connection.cursor() as cursor:

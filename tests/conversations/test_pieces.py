@@ -82,6 +82,7 @@ def counts_of(chat: str) -> dict[str, TokenCount]:
 
 
 @pytest.mark.slow
+@pytest.mark.sqlite
 def test_no_unit_changes_more_rows_at_once_than_a_piece_has() -> None:
     with watched() as changed:
         chat = imported(MESSAGES)

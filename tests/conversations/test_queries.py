@@ -77,6 +77,7 @@ class TestLoading:
         assert (left.first, left.last) == (1, 2990)
         assert (loaded.next_seq, loaded.agent) == (3001, "demo")
 
+    @pytest.mark.sqlite
     def test_a_turn_of_the_path_is_found_without_reading_the_whole_path(self) -> None:
         chat = new_id()
         talk(chat, 1)

@@ -169,6 +169,7 @@ class TestUnitsOfWork:
         assert not Conversation.objects.exists()
 
     @pytest.mark.django_db(transaction=True)
+    @pytest.mark.sqlite
     def test_written_pages_are_moved_into_the_database_file(self) -> None:
         talk(new_id(), 1)
         flush_write_log.here()

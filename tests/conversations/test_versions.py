@@ -15,7 +15,7 @@ import pytest
 
 from tests.running import ROOT, Server
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.sqlite]
 
 DATABASE = "chatsite.sqlite3"
 BEFORE_MAIL = (
