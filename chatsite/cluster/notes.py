@@ -13,6 +13,7 @@ import contextlib
 import json
 import logging
 import secrets
+import socket
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
@@ -61,6 +62,7 @@ class Notes:
         self._missed = missed
         self._waiting: defaultdict[str, list[Note]] = defaultdict(list)
         self._sending: dict[str, asyncio.Task[None]] = {}
+        self._addresses: dict[str, str] = {}
         self._wakes: defaultdict[str, asyncio.Event] = defaultdict(asyncio.Event)
         self._hearing: set[asyncio.Task[None]] = set()
         self._server: asyncio.Server | None = None
@@ -83,6 +85,7 @@ class Notes:
     # ---- sending -----------------------------------------------------------------------------
     def came(self, server: str, address: str) -> None:
         """Another server is there: connect to it, and again whenever that breaks."""
+        self._addresses[server] = address
         self._sending[server] = asyncio.create_task(self._keep_sending(server, address))
 
     def went(self, server: str) -> None:
@@ -91,6 +94,13 @@ class Notes:
         self._waiting.pop(server, None)
         self._wakes.pop(server, None)
         self._behind.discard(server)
+        self._addresses.pop(server, None)
+
+    def renew(self) -> None:
+        """This server has another number now: introduce it anew."""
+        for server, address in list(self._addresses.items()):
+            self.went(server)
+            self.came(server, address)
 
     def tell(self, servers: Iterable[str], note: Note) -> None:
         """At the next occasion; never waits."""
@@ -98,6 +108,8 @@ class Notes:
             if server in self._sending:
                 self._waiting[server].append(note)
                 self._wakes[server].set()
+            else:  # it was heard before its row was seen
+                self._behind.add(server)
 
     async def _keep_sending(self, server: str, address: str) -> None:
         while True:
@@ -114,6 +126,7 @@ class Notes:
         async with asyncio.timeout(HANDSHAKE_SECONDS):
             reader, writer = await asyncio.open_connection(*address.split(" "), limit=4_096)
         with contextlib.closing(writer):
+            self._give_up_soon(writer)
             async with asyncio.timeout(HANDSHAKE_SECONDS):
                 await self._introduce(server, reader, writer)
             wake = self._wakes[server]
@@ -134,6 +147,14 @@ class Notes:
                     writer.transport.abort()
                     raise TimeoutError
                 await asyncio.sleep(GAP_SECONDS)
+
+    def _give_up_soon(self, writer: asyncio.StreamWriter) -> None:
+        """Where a network swallows everything, Linux would notice after a quarter of an hour."""
+        if hasattr(socket, "TCP_USER_TIMEOUT"):
+            connected = writer.get_extra_info("socket")
+            connected.setsockopt(
+                socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, int(2_000 * SILENT_SECONDS)
+            )
 
     async def _introduce(
         self, server: str, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
@@ -164,7 +185,7 @@ class Notes:
                 if behind:
                     self._missed(sender)
                 await self._hear(sender, reader)
-        except (OSError, ValueError, LookupError, EOFError, TimeoutError):
+        except (OSError, ValueError, TypeError, LookupError, EOFError, TimeoutError):
             pass  # it comes again
         except asyncio.CancelledError:
             pass  # at the end; asyncio would log it

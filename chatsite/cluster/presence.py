@@ -9,6 +9,7 @@ a server measures by its own how long another one's row hasn't changed.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import os
 import socket
@@ -87,7 +88,8 @@ class Presence:
         if self._task is not None:
             self._task.cancel()
             await asyncio.wait([self._task])
-        await servers.leave(id=self.id)
+        with contextlib.suppress(DatabaseError):  # the others find out
+            await servers.leave(id=self.id)
 
     def lead(self, leads: bool) -> None:
         """From now on this server does, or doesn't do, what one of them does."""

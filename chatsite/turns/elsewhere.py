@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Mapping
 from chatsite.cluster.notes import Note, Notes
 from chatsite.cluster.presence import LOOK_SECONDS, Presence
 from chatsite.conversations.turn.rounds import is_running, running_turns, to_be_stopped
-from chatsite.events import Event, Relayed, TurnEnded
+from chatsite.events import Event, Relayed, TurnEnded, TurnStarted
 from chatsite.turns.answer.feed import ConversationFeeds, FeedReader, ReaderLost, ReaderOutdated
 
 logger = logging.getLogger("chatsite.turns")
@@ -114,8 +114,14 @@ class OtherServers:
         self._forget(server)
 
     def _forget(self, server: str) -> None:
-        for servers in self._there.values():
-            servers.discard(server)
+        for conversation in list(self._there):
+            self._closed(conversation, server)
+
+    def _closed(self, conversation: str, server: str) -> None:
+        servers = self._there.get(conversation, set())
+        servers.discard(server)
+        if not servers:
+            self._there.pop(conversation, None)
 
     # ---- what happens here -------------------------------------------------------------------
     def begun(self, conversation: str) -> None:
@@ -134,13 +140,14 @@ class OtherServers:
             self.notes.tell(servers, note)
 
     async def _forward(self, conversation: str, reader: FeedReader) -> None:
-        """All that happens, in its order, until the turn has ended."""
+        """All that happens, in its order, until the turn has ended and nothing waits behind its
+        end."""
+        ended = False
         try:
-            while True:
+            while not ended or reader.has_waiting:
                 event = await reader.read()
                 self._tell(conversation, event)
-                if isinstance(event, TurnEnded):
-                    break
+                ended = isinstance(event, TurnEnded) or ended and not isinstance(event, TurnStarted)
         except (ReaderLost, ReaderOutdated):
             note = {"type": "reopen", "conversation": conversation}
             self.notes.tell(self._there.get(conversation, ()), note)
@@ -157,11 +164,8 @@ class OtherServers:
                 for one in conversations:
                     self._follow(one, sender)
             case {"type": "closed", "conversation": conversation}:
-                if servers := self._there.get(conversation):
-                    servers.discard(sender)
-                    if not servers:
-                        del self._there[conversation]
-            case {"type": "do", "what": what, "about": about}:
+                self._closed(conversation, sender)
+            case {"type": "do", "what": what, "about": about} if what in self._do:
                 self._do[what](about)
             case {"type": "reopen", "conversation": conversation}:
                 self._shown.pop(conversation, None)

@@ -73,7 +73,7 @@ class Site:
         self.sockets = Sockets(elsewhere=self._end_session_elsewhere)
         self.feeds = ConversationFeeds()
         self.presence = Presence(
-            fenced=lambda: self.turns.running.give_up(),
+            fenced=self._taken_for_dead,
             interrupted=lambda conversation: self._reopen(conversation),
         )
         self.others = None
@@ -234,6 +234,12 @@ class Site:
     def _end_session_elsewhere(self, digest: str) -> None:
         if self.others is not None:
             self.others.ask_all("end_session", digest)
+
+    def _taken_for_dead(self) -> None:
+        """The others ended what was written here, and know this server by another number now."""
+        self.turns.running.give_up()
+        if self.others is not None:
+            self.others.notes.renew()
 
     def _reopen(self, conversation: str) -> None:
         """What pages were told of an answer isn't how it ended."""

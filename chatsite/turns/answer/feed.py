@@ -126,6 +126,11 @@ class FeedReader:
         self._generation = generation
         self._piece, self._offsets = len(generation.pieces), dict(generation.lengths)
 
+    @property
+    def has_waiting(self) -> bool:
+        """Whether events wait to be read."""
+        return bool(self._events)
+
     def restart(self) -> None:
         """Read the message once more from its beginning."""
         self._piece, self._offsets = 0, {"text": 0, "reasoning": 0}
