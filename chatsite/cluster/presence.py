@@ -63,7 +63,7 @@ class Presence:
         self.follows.set()
         self._task: asyncio.Task[None] | None = None
         self._ending: asyncio.Task[None] | None = None
-        self._entered = False
+        self._entered = self._died = False
         # By another server's id: its row's last change, and when this one saw it.
         self._seen: dict[str, tuple[object, float]] = {}
 
@@ -80,8 +80,8 @@ class Presence:
             await entered
         else:
             await servers.enter_alone(id=self.id, name=self.name)
-            await self._end_orphans()
             self.lead(True)
+        await self._end_orphans(died=True)
 
     async def stop(self) -> None:
         """Leave: nothing runs here any more."""
@@ -110,9 +110,11 @@ class Presence:
             return False
         return self.leads.is_set() and connection is self.connection
 
-    async def _end_orphans(self) -> None:
+    async def _end_orphans(self, *, died: bool) -> None:
+        """What dead servers left; `died` is whether there may be branches of which they put only a
+        part on the path."""
         try:
-            if await servers.orphans():
+            if died or await servers.orphans():
                 for conversation in await end_interrupted():
                     self.interrupted(conversation)
         except DatabaseError:
@@ -177,7 +179,8 @@ class Presence:
             await self._look(connection, settled=time.monotonic() > connected + SETTLED_SECONDS)
             # Beside it: it waits for connections of the pool, and nobody may take that for death.
             if self._ending is None or self._ending.done():
-                self._ending = asyncio.create_task(self._end_orphans())
+                self._ending = asyncio.create_task(self._end_orphans(died=self._died))
+                self._died = False
 
     async def _look(self, connection: Any, *, settled: bool) -> None:
         """Which servers there are, which of them are dead, and whether this one leads."""
@@ -190,6 +193,7 @@ class Presence:
             del self._seen[id]
             if (await connection.execute(servers.BURY, [id, seen])).rowcount:
                 logger.warning("The server %s is dead; its answers are ended.", id)
+                self._died = True
                 await connection.execute(servers.END_CONNECTION, [id])
         for id in before - set(self._seen):
             self.went(id)
