@@ -45,7 +45,10 @@ def locked_table() -> Iterator[Callable[[], None]]:
     """Nobody else gets at the rows. Gives what ends the connection of whoever waits for them."""
 
     def end_waiting() -> None:
-        ended = "SELECT pg_terminate_backend(pid) FROM pg_locks WHERE NOT granted"
+        ended = (
+            "SELECT pg_terminate_backend(pid) FROM pg_locks JOIN pg_stat_activity USING (pid) "
+            "WHERE NOT granted AND datname = current_database()"
+        )
         with psycopg.connect(url(), autocommit=True) as other:
             while not other.execute(ended).fetchall():
                 pass
