@@ -78,9 +78,9 @@ class Postgres:
         data = str(self.folder / "data")
         self.run("pg_ctl", "-D", data, "-m", mode, "-w", "stop", check=False)
 
-    def new_database(self, name: str) -> str:
-        """The address of another, empty database."""
-        self.psql(f"CREATE DATABASE {name}", database="postgres")
+    def new_database(self, name: str, *, template: str = "template1") -> str:
+        """The address of another database: an empty one, or a copy."""
+        self.psql(f"CREATE DATABASE {name} TEMPLATE {template}", database="postgres")
         return self.url.removesuffix(NAME) + name
 
 

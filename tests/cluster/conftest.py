@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.fakes.openai_server import FakeOpenAI
-from tests.postgres import Postgres
+from tests.postgres import NAME, Postgres
 from tests.running import Server
 
 KEY = "sk-canary-7f3a"
@@ -21,10 +21,14 @@ def fake() -> Iterator[FakeOpenAI]:
         yield running
 
 
-@pytest.fixture(scope="module")
-def postgres() -> Iterator[Postgres]:
-    """A PostgreSQL that tests may stop and start."""
+@pytest.fixture(scope="session")
+def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Postgres]:
+    """A PostgreSQL that tests may stop and start. Its own database has the tables, and is copied:
+    making them takes seconds."""
     with Postgres() as running:
+        folder = tmp_path_factory.mktemp("tables")
+        made = Server(folder, DATABASE_URL=running.url, SECRET_KEY=SECRET)
+        made.manage("migrate", "--verbosity=0")
         yield running
 
 
@@ -33,7 +37,7 @@ def serve(
     fake: FakeOpenAI, postgres: Postgres, tmp_path: Path, request: pytest.FixtureRequest
 ) -> Iterator[Callable[..., Server]]:
     """Starts one more server on this test's own database."""
-    url = postgres.new_database(f"test_{abs(hash(request.node.nodeid))}")
+    url = postgres.new_database(f"test_{abs(hash(request.node.nodeid))}", template=NAME)
     numbers = itertools.count(1)
     started: list[Server] = []
 
