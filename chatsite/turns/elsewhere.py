@@ -115,9 +115,9 @@ class OtherServers:
 
     def _forget(self, server: str) -> None:
         for conversation in list(self._there):
-            self._closed(conversation, server)
+            self._no_longer_open(conversation, server)
 
-    def _closed(self, conversation: str, server: str) -> None:
+    def _no_longer_open(self, conversation: str, server: str) -> None:
         servers = self._there.get(conversation, set())
         servers.discard(server)
         if not servers:
@@ -164,7 +164,7 @@ class OtherServers:
                 for one in conversations:
                     self._follow(one, sender)
             case {"type": "closed", "conversation": conversation}:
-                self._closed(conversation, sender)
+                self._no_longer_open(conversation, sender)
             case {"type": "do", "what": what, "about": about} if what in self._do:
                 self._do[what](about)
             case {"type": "reopen", "conversation": conversation}:
