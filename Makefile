@@ -36,7 +36,7 @@ embeddings: ## install static sentence vectors: the policy `relevant` finds more
 	@$(INSTALL) app embeddings
 
 quick: ## run the tests that need no browser, no engine and no server: a minute
-	@$(INSTALL) app dev
+	@$(INSTALL) app dev cluster
 	@PY=$(PY) sh scripts/test.sh quick
 
 test: ## run the test suite, browser and engine included: 11 to 16 minutes
@@ -48,7 +48,7 @@ test-all: ## the same with what kills and floods servers, and with five times th
 	@CHROMIUM=$(CHROMIUM) PY=$(PY) sh scripts/test.sh all
 
 lint: ## check style and types
-	@$(INSTALL) app dev
+	@$(INSTALL) app dev cluster
 	$(PY) -m ruff check
 	$(PY) -m ruff format --check
 	.venv/bin/djlint --check --quiet templates
@@ -57,11 +57,11 @@ lint: ## check style and types
 	sh scripts/lint_js.sh
 
 properties: ## check the history properties with 100,000 examples each
-	@$(INSTALL) app dev
+	@$(INSTALL) app dev cluster
 	HYPOTHESIS_PROFILE=thorough $(PY) -m pytest -n auto --dist worksteal tests/history
 
 bench: ## measure against a stated baseline; BENCH="versions --before PATH" measures beside another
-	@$(INSTALL) app dev engine embeddings bench
+	@$(INSTALL) app dev cluster engine embeddings bench
 	$(PY) -m tests.bench $(BENCH)
 
 audit: ## ask for known weaknesses of every pinned package; AUDIT=... goes to pip-audit
@@ -69,7 +69,7 @@ audit: ## ask for known weaknesses of every pinned package; AUDIT=... goes to pi
 	@$(PY) scripts/audit.py $(AUDIT)
 
 attacks: ## attack a fresh server and measure what somebody else notices
-	@$(INSTALL) app dev
+	@$(INSTALL) app dev cluster
 	$(PY) -m tests.attacks
 
 pictures: ## make the pictures under docs/ again, from the running application
