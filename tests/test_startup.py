@@ -1,4 +1,5 @@
-"""What a start makes: a database that nobody else on the machine can read."""
+"""What a start makes: a database that nobody else on the machine can read; and what it says of one
+that can't be reached."""
 
 from __future__ import annotations
 
@@ -6,7 +7,10 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
+import pytest
+
 from chatsite.startup import keep_private
+from tests.running import Server, free_port
 
 
 def modes(folder: Path) -> set[int]:
@@ -26,3 +30,13 @@ def test_those_of_an_older_server_become_private(tmp_path: Path) -> None:
         (tmp_path / name).touch(mode=0o644)
     keep_private(tmp_path / "chats.sqlite3")
     assert modes(tmp_path) == {0o600}
+
+
+@pytest.mark.slow
+def test_a_database_that_isnt_there_is_named_and_its_password_isnt(tmp_path: Path) -> None:
+    url = f"postgres://ada:canary-5d1c@127.0.0.1:{free_port()}/chat?connect_timeout=1"
+    server = Server(tmp_path, DATABASE_URL=url, SECRET_KEY="a key")
+    with pytest.raises(AssertionError, match="the server ended at its start"):
+        server.start()
+    assert "Is it there, as DATABASE_URL says" in server.log
+    assert "canary-5d1c" not in server.log and "Traceback" not in server.log

@@ -127,10 +127,10 @@ def clear_conversation(*, owner: Owner, conversation: str) -> Pieces[None]:
     row.save()
     for first in range(1, below, ROWS):
         hold(conversation=row.id)
-        now = Conversation.objects.filter(id=row.id).first()
-        if now is None:
+        current = Conversation.objects.filter(id=row.id).first()
+        if current is None:
             return  # deleted for good meanwhile
-        take_off_path(now, range(first, min(first + ROWS, below)))
+        take_off_path(current, range(first, min(first + ROWS, below)))
         transaction.on_commit(partial(loading.forget_entries, row.id))
         yield
     hold(conversation=row.id)

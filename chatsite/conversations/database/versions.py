@@ -53,7 +53,9 @@ def _readable(copy: Path | None = None) -> Iterator[None]:
         yield
     except DatabaseError as error:
         said = say("The database can't be used as it is ({reason}).", reason=str(error)[:200])
-        if copy is None:
+        if connection.vendor != "sqlite":
+            back = say("Is it there, as DATABASE_URL says, and may its user make tables?")
+        elif copy is None:
             back = say("If it is damaged, put back a copy. Nothing was changed.")
         else:
             back = say("As it was before it was brought up to date: {copy}", copy=str(copy))
