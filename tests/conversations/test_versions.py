@@ -102,6 +102,27 @@ def test_an_upgrade_that_fails_half_way_keeps_the_copy_of_its_beginning(folder: 
         assert database.execute("PRAGMA user_version").fetchone() == (0,), "the next is copied"
 
 
+def test_an_index_of_words_with_larger_numbers_is_made_anew(folder: Path) -> None:
+    number = 0x7FFF_FFFF << 32
+    store = f"""
+from django.utils import timezone
+from chatsite.conversations.models import Conversation
+dates = {{"created": timezone.now(), "updated": timezone.now()}}
+Conversation.objects.create(guest="ada", agent="demo", title="Otters", words_row={number}, **dates)
+"""
+    Server(folder).manage("shell", "-c", store)
+    Server(folder).manage("migrate", "conversations", "0026")
+    change(folder, f"INSERT INTO conversations_words(rowid, text) VALUES ({number}, 'otters')")
+    Server(folder).manage("migrate")
+    with closing(sqlite3.connect(folder / DATABASE)) as database:
+        kept = database.execute("SELECT title, words_row FROM conversations_conversation")
+        assert kept.fetchall() == [("Otters", None)], "waits to be indexed"
+        found = "SELECT * FROM conversations_words WHERE conversations_words MATCH 'otters'"
+        assert database.execute(found).fetchall() == []
+        triggers = database.execute("SELECT COUNT(*) FROM sqlite_master WHERE name LIKE '%words_%'")
+        assert triggers.fetchone()[0] >= 4
+
+
 def test_rows_and_rights_go_along_when_a_table_gets_a_feature_of_its_own(folder: Path) -> None:
     Server(folder).manage("migrate", "conversations", "0023")
     change(

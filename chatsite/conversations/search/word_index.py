@@ -38,15 +38,18 @@ from chatsite.conversations.search.word_tables import MERGE
 from chatsite.storage import ROWS, Pieces, in_pieces, reading
 
 Kind = Literal["title", "message"]
-_COUNT_BITS = 32
-_OWNER_BITS = 31  # so that all are positive numbers of eight bytes, as SQLite has them
+_COUNT_BITS = 30
+# With the count and the bit for titles 56 bits: FTS5 before SQLite 3.42 misreads larger steps from
+# number to number when it reads backwards, and leaves out what was found.
+_OWNER_BITS = 25
 
 
 def numbers_of(owner: Owner, kind: Kind) -> range:
     """Return the numbers that an owner's titles or messages have. Two owners may share a range: a
-    search compares the owner, too."""
-    digest = hashlib.blake2b(f"{kind} {owner.key}".encode(), digest_size=4).digest()
-    first = (int.from_bytes(digest, "big") >> (32 - _OWNER_BITS)) << _COUNT_BITS
+    search compares the owner, too. Titles and messages don't: they are numbers of one index."""
+    digest = hashlib.blake2b(owner.key.encode(), digest_size=4).digest()
+    place = int.from_bytes(digest, "big") >> (32 - _OWNER_BITS)
+    first = (2 * place + (kind == "title")) << _COUNT_BITS
     return range(first, first + (1 << _COUNT_BITS))
 
 
