@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+from django.conf import settings
 from django.db import DatabaseError, connection
 from django.db.migrations.executor import MigrationExecutor
 
@@ -36,15 +37,35 @@ def migrating(folder: Path) -> Iterator[Path | None]:
     nothing to migrate or to copy. An upgrade that failed half way isn't copied again: the copy of
     its beginning is the only good one. Raises Refused as `require_known_version`, where there is
     no room for the copy, and where the migration fails."""
-    with _readable():
+    with _readable(), _one_at_a_time():
         copy = _copy_to_migrate(folder)
-    with _readable(copy):
-        yield copy
-        if connection.vendor == "sqlite" and _begun():
-            _note_begun(0)
-            copies = sorted(one for one in folder.iterdir() if _COPY.fullmatch(one.name))
-            for one in copies[:-COPIES_KEPT]:
-                one.unlink()
+        with _readable(copy):
+            yield copy
+            if connection.vendor == "sqlite" and _begun():
+                _note_begun(0)
+                copies = sorted(one for one in folder.iterdir() if _COPY.fullmatch(one.name))
+                for one in copies[:-COPIES_KEPT]:
+                    one.unlink()
+
+
+@contextmanager
+def _one_at_a_time() -> Iterator[None]:
+    """Of several servers that start on PostgreSQL one migrates, and the others wait for it. Where
+    nothing is to be done nobody waits. The lock goes with the process."""
+    if connection.vendor == "sqlite" or not _is_behind(MigrationExecutor(connection)):
+        yield
+        return
+    import psycopg
+
+    with connection.wrap_database_errors:
+        held = psycopg.connect(**settings.DIRECT_CONNECTION, autocommit=True)
+        held.execute("SELECT pg_advisory_lock(hashtext('chatsite migrations'))")
+    with held:
+        yield
+
+
+def _is_behind(executor: MigrationExecutor) -> bool:
+    return bool(executor.migration_plan(executor.loader.graph.leaf_nodes()))
 
 
 @contextmanager
@@ -95,7 +116,7 @@ def _copy_to_migrate(folder: Path) -> Path | None:
     there = _applied_here(executor)
     if not there or connection.vendor != "sqlite":
         return None
-    if not executor.migration_plan(executor.loader.graph.leaf_nodes()):
+    if not _is_behind(executor):
         return None
     begun = _begun()
     at = datetime.now(UTC).replace(microsecond=0)
