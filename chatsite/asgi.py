@@ -37,6 +37,7 @@ from chatsite.live.consumer import ChatConsumer
 from chatsite.live.limits import DirectFrames, HandshakeLimits, SameOrigin
 from chatsite.web import health
 from chatsite.web.server.bodies import BodyLimits
+from chatsite.web.server.draining import send_elsewhere
 from chatsite.web.server.not_started import ForAnyServer, NotStarted, fail_start
 from chatsite.web.server.requests import AddressLimits, Pages, RequestThreads
 from chatsite.web.server.static_files import collect_if_changed
@@ -110,7 +111,10 @@ async def serve(scope: Scope, receive: Receive, send: Send) -> None:
     if scope["type"] == "lifespan" and state is not None:
         await lifespan(state, receive, send)
     elif state and "app" in state:
-        await state["app"](scope, receive, send)
+        if scope["type"] == "websocket" and state["site"].draining:
+            await send_elsewhere(send)
+        else:
+            await state["app"](scope, receive, send)
     else:
         await refusal.refuse(scope, receive, send)
 

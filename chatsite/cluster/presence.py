@@ -63,7 +63,7 @@ class Presence:
         self.follows.set()
         self._task: asyncio.Task[None] | None = None
         self._ending: asyncio.Task[None] | None = None
-        self._entered = self._died = False
+        self._entered = self._died = self._resigned = False
         # By another server's id: its row's last change, and when this one saw it.
         self._seen: dict[str, tuple[object, float]] = {}
 
@@ -95,6 +95,16 @@ class Presence:
         """From now on this server does, or doesn't do, what one of them does."""
         (self.leads if leads else self.follows).set()
         (self.follows if leads else self.leads).clear()
+
+    async def resign(self) -> None:
+        """Lead no more, as one that is about to stop."""
+        self._resigned = True
+        self.lead(False)
+        if (connection := self.connection) is not None:
+            import psycopg
+
+            with contextlib.suppress(psycopg.Error, OSError):  # then the lock is free
+                await connection.execute(servers.RESIGN)
 
     async def still_leads(self) -> bool:
         """Asked before something is done that another leader would do again: the lock lives as long
@@ -184,7 +194,7 @@ class Presence:
 
     async def _look(self, connection: Any, *, settled: bool) -> None:
         """Which servers there are, which of them are dead, and whether this one leads."""
-        if not self.leads.is_set():
+        if not self.leads.is_set() and not self._resigned:
             (leads,) = await (await connection.execute(servers.LEAD)).fetchone()
             self.lead(leads)
         rows = await (await connection.execute(servers.OTHERS, [self.id])).fetchall()

@@ -16,6 +16,7 @@ _SERVERS = 7_302_001
 LOCK = f"SELECT pg_advisory_lock({_SERVERS}, hashtext(%s))"
 # Of the one server that does what is done once: Talk, mail, and keeping storage in order.
 LEAD = f"SELECT pg_try_advisory_lock({_SERVERS + 1}, 0)"
+RESIGN = f"SELECT pg_advisory_unlock({_SERVERS + 1}, 0)"
 _HOLDER = (
     "SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND granted AND objsubid = 2 "
     "AND database = (SELECT oid FROM pg_database WHERE datname = current_database()) "

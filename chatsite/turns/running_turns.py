@@ -41,7 +41,7 @@ class RunningTurns:
         self.limits = limits
         self._running: dict[str, RunningTurn] = {}
         self._owners: Counter[str] = Counter()
-        self._draining = False
+        self.draining = False
 
     def __contains__(self, conversation: str) -> bool:
         return conversation in self._running
@@ -70,7 +70,7 @@ class RunningTurns:
 
     def admit(self, conversation: str, owner: str, client_id: str) -> RunningTurn:
         """Make room for a turn. Raises TooMany."""
-        if self._draining:
+        if self.draining:
             raise TooMany(
                 say("The server is restarting. Your text is kept; send it again in a moment.")
             )
@@ -98,7 +98,7 @@ class RunningTurns:
 
     async def drain(self, seconds: float) -> None:
         """Refuse new turns, let those under way end, then keep what is written of the rest."""
-        self._draining = True
+        self.draining = True
         tasks = {running.task for running in self._running.values() if running.task}
         if not tasks:
             return

@@ -16,6 +16,7 @@ from django.views.decorators.http import require_safe
 
 from chatsite.files.intake import KEPT_FREE
 from chatsite.storage import reading, takes_writes
+from chatsite.web.people import site_of
 
 READY_SECONDS = 2.0
 # Whoever asks without a pause writes no more often.
@@ -34,9 +35,11 @@ async def health(request: HttpRequest) -> JsonResponse:
 @require_safe
 async def ready(request: HttpRequest) -> JsonResponse:
     """Answers 200 if messages can be taken: the database stores something in time and has its
-    tables, files can be opened, and the disk has room; else 503. Providers aren't asked: each
-    answer says for itself if one fails."""
+    tables, files can be opened, and the disk has room; else 503, also while the server stops.
+    Providers aren't asked: each answer says for itself if one fails."""
     global _known
+    if site_of(request).draining:
+        return JsonResponse({"status": "the server is stopping"}, status=503)
     at, wrong = _known
     if not at or time.monotonic() - at > FRESH_SECONDS:
         wrong = await _what_is_wrong()

@@ -303,13 +303,28 @@ class Site:
         self._unfollow = follow_accounts(self.accounts.look_now)
         self.channels.start()
 
+    @property
+    def draining(self) -> bool:
+        """Whether this server stops, and only ends what it has begun."""
+        return self.turns.running.draining
+
+    async def drain(self) -> None:
+        """Begin nothing more, let running answers end, and let another server lead meanwhile."""
+        self.channels.stop_receiving()
+        if self.presence.is_alone:
+            await self.turns.running.drain(DRAIN_SECONDS)
+            await self.channels.drain()
+        else:
+            ended = asyncio.create_task(self.turns.running.drain(DRAIN_SECONDS_IN_A_CLUSTER))
+            await self.channels.drain()
+            await self.presence.resign()
+            await ended
+
     async def stop(self) -> None:
         self._unfollow()
         self.accounts.stop()
-        self.channels.stop_receiving()
-        alone = self.presence.is_alone
-        await self.turns.running.drain(DRAIN_SECONDS if alone else DRAIN_SECONDS_IN_A_CLUSTER)
-        await self.channels.drain()
+        if not self.draining:
+            await self.drain()
         await self.summariser.drain()
         self.trim_ahead.stop()
         await self.recaller.drain()

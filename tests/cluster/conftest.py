@@ -1,15 +1,18 @@
 from __future__ import annotations
 
 import itertools
+import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.fakes.openai_server import FakeOpenAI
+from tests.fakes.talk_server import BOT, PASSWORD, FakeTalk
 from tests.postgres import NAME, Postgres
 from tests.running import Server
 
+ROOM = "harbour1"
 KEY = "sk-canary-7f3a"
 SECRET = "a key for tests alone: nothing that is signed with it leaves them"
 
@@ -57,3 +60,20 @@ def serve(
     for server in started:
         if server.process is not None and server.process.poll() is None:
             server.kill()
+
+
+@pytest.fixture
+def talk() -> Iterator[FakeTalk]:
+    with FakeTalk() as running:
+        running.add_room(ROOM, "ada", "bob", bot=BOT, name="Harbour")
+        yield running
+
+
+@pytest.fixture
+def talk_file(talk: FakeTalk, tmp_path: Path) -> dict[str, str]:
+    """The environment that all servers share."""
+    rooms = {ROOM: {"name": "Harbour", "agent": "demo"}}
+    document = {"server": talk.url, "user": BOT, "password": "${TALK_PASSWORD}", "rooms": rooms}
+    file = tmp_path / "talk.json"
+    file.write_text(json.dumps(document))
+    return {"TALK_FILE": str(file), "TALK_PASSWORD": PASSWORD}

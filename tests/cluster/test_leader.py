@@ -3,15 +3,13 @@ another one goes on from the rows, and nothing is answered twice."""
 
 from __future__ import annotations
 
-import json
 import time
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 
 import pytest
 
 from tests.fakes.openai_server import FakeOpenAI
-from tests.fakes.talk_server import BOT, PASSWORD, FakeTalk
+from tests.fakes.talk_server import BOT, FakeTalk
 from tests.running import Server
 from tests.story.talk_rooms import ask, follows, wait_for
 
@@ -19,23 +17,6 @@ pytestmark = pytest.mark.slow
 
 Serve = Callable[..., Server]
 ROOM = "harbour1"
-
-
-@pytest.fixture
-def talk() -> Iterator[FakeTalk]:
-    with FakeTalk() as running:
-        running.add_room(ROOM, "ada", "bob", bot=BOT, name="Harbour")
-        yield running
-
-
-@pytest.fixture
-def talk_file(talk: FakeTalk, tmp_path: Path) -> dict[str, str]:
-    """The environment that all servers share."""
-    rooms = {ROOM: {"name": "Harbour", "agent": "demo"}}
-    document = {"server": talk.url, "user": BOT, "password": "${TALK_PASSWORD}", "rooms": rooms}
-    file = tmp_path / "talk.json"
-    file.write_text(json.dumps(document))
-    return {"TALK_FILE": str(file), "TALK_PASSWORD": PASSWORD}
 
 
 def test_one_of_two_servers_follows_a_room_and_answers_once(

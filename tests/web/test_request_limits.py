@@ -11,13 +11,13 @@ from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import aiohttp
 import pytest
 from django.conf import settings
 from django.contrib.sessions.backends.db import SessionStore
-from django.test import RequestFactory
+from django.test import AsyncRequestFactory
 
 from chatsite.limits.limiter import Limiter
 from chatsite.limits.table import ROUTES
@@ -190,12 +190,14 @@ class TestHealth:
                     await asyncio.sleep(0.2)
 
     async def test_a_server_whose_disk_is_nearly_full_is_not_ready(
-        self, monkeypatch: pytest.MonkeyPatch, rf: RequestFactory
+        self, monkeypatch: pytest.MonkeyPatch, async_rf: AsyncRequestFactory
     ) -> None:
         async def stores(unit: object) -> None: ...
 
         monkeypatch.setattr(Unit, "__call__", stores)
         monkeypatch.setattr(shutil, "disk_usage", lambda path: SimpleNamespace(free=0))
         monkeypatch.setattr(health, "_known", (0.0, ""))
-        answer = await health.ready(rf.get("/readyz"))
+        request = async_rf.get("/readyz")
+        cast(Any, request).scope["state"] = {"site": SimpleNamespace(draining=False)}
+        answer = await health.ready(request)
         assert answer.status_code == 503 and b"the disk is nearly full" in answer.content

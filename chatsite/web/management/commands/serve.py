@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
 import socket
+import sys
 from typing import Any
 
 import uvicorn
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
+from uvicorn.config import STARTUP_FAILURE
+from uvicorn.supervisors import ChangeReload
 
 from chatsite.errors import Refused
 from chatsite.process_limits import raise_open_files
 from chatsite.storage import lock
+from chatsite.web.server.draining import DrainingServer
 from chatsite.web.server.static_files import collect_if_changed
 from chatsite.wiring.features import FEATURES
 from chatsite.wiring.maintenance import bring_up_to_date
@@ -76,7 +81,7 @@ class Command(BaseCommand):
         for warning in filter(None, warnings):
             self.stderr.write(f"Beware: {warning}.")
         self.stdout.write(f"Chatsite: http://{browsable_host(host)}:{port} (Ctrl-C stops it)")
-        uvicorn.run(
+        config = uvicorn.Config(
             "chatsite.asgi:application",
             host=host,
             port=port,
@@ -97,3 +102,11 @@ class Command(BaseCommand):
             access_log=False,
             log_level="warning",
         )
+        server = DrainingServer(config)
+        if reload:
+            ChangeReload(config, target=server.run, sockets=[config.bind_socket()]).run()
+            return
+        with contextlib.suppress(KeyboardInterrupt):
+            server.run()
+        if not server.started:
+            sys.exit(STARTUP_FAILURE)
