@@ -127,10 +127,10 @@ def test_a_mail_without_an_id_gets_one_of_its_head() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", BROKEN)
 def test_a_broken_mail_is_read_within_seconds(name: str) -> None:
-    began = time.monotonic()
+    began = time.process_time()
     found = read_mail(BROKEN[name])
     own_words(found.text)
-    assert time.monotonic() - began < 5
+    assert time.process_time() - began < 5
     f"{found.sender}{found.subject}{found.text}".encode()
     assert found.id and all(one.name and one.data for one in found.files)
 
@@ -167,12 +167,13 @@ BYTES = [b"caf\xe9", b"\xff\xfe\x00", b"\\u12 \\N{x} \x80", b"+AGE\xff-", b"xn--
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("body", BYTES)
-def test_no_charset_that_python_knows_makes_it_raise_or_costs_the_text(body: bytes) -> None:
-    """Among them codecs that decode no text, and two that take quadratic time."""
+@pytest.mark.parametrize("first", (0, 2))
+def test_no_charset_that_python_knows_makes_it_raise_or_costs_the_text(first: int) -> None:
+    """Among them codecs that decode no text, and two that take quadratic time. Each with two of the
+    bodies."""
     ways = cycle(product((b"plain", b"html"), (b"8bit", b"quoted-printable", b"x-none")))
-    another = islice(ways, BYTES.index(body), None)  # with each of the bodies
-    for charset, (kind, encoding) in zip(CHARSETS, another, strict=False):
+    bodies = islice(cycle(BYTES), first, None)
+    for charset, body, (kind, encoding) in zip(CHARSETS, bodies, ways, strict=False):
         named = charset.encode("utf-8", "surrogateescape")
         head = b'From: a@b.org\r\nContent-Type: text/%s; charset="%s"\r\n' % (kind, named)
         read_mail(head + b"Content-Transfer-Encoding: %s\r\n\r\n" % encoding + body)
@@ -180,10 +181,9 @@ def test_no_charset_that_python_knows_makes_it_raise_or_costs_the_text(body: byt
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", ["plain", "html", "x"])
-def test_no_charset_of_a_header_makes_it_raise(kind: str) -> None:
+def test_no_charset_of_a_header_makes_it_raise() -> None:
     """Of encoded words, and of the parameters that name a charset of their own (RFC 2231)."""
-    for charset in CHARSETS:
+    for charset, kind in zip(CHARSETS, cycle(("plain", "html", "x")), strict=False):
         mail = (
             f"From: =?{charset}?q?=e9=0d?= <a@b.org>\r\nSubject: =?{charset}*en?b?//8=?=\r\n"
             f"Content-Type: multipart/mixed; boundary*={charset}''b\r\n\r\n--b\r\n"
