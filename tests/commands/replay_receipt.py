@@ -7,11 +7,13 @@ import json
 from pathlib import Path
 from typing import Any
 
+from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from chatsite.conversations.models import Turn
 from chatsite.conversations.owners import Owner
-from chatsite.conversations.turn.receipts import request_parts, turn_owner
-from chatsite.errors import ChatsiteError
+from chatsite.conversations.turn.receipts import request_parts
+from chatsite.errors import ChatsiteError, NotFound
 from chatsite.history.receipts.replay import StoredRequest
 from chatsite.turns.answer.sent_requests import RebuiltRequest, rebuild_request
 from chatsite.turns.context.file_forms import StoredFiles
@@ -54,18 +56,29 @@ class Command(BaseCommand):
     def _rebuilt(self, file: Path) -> RebuiltRequest:
         """Raises CommandError where the receipt is invalid or its turn is missing."""
         try:
-            turn, kept = _read(file)
-            return asyncio.run(_again(kept, turn_owner.here(turn)))
+            owner, kept = _read(file)
+            return asyncio.run(_again(kept, owner))
         except ChatsiteError as error:
             raise CommandError(error.message) from None
 
 
-def _read(file: Path) -> tuple[str, StoredRequest]:
-    """A receipt's turn and what was sent then. A failure of ours later isn't the file's fault."""
+def _owner_of(turn: str) -> Owner:
+    """Of any turn, for the administrator. Raises NotFound."""
+    try:
+        row = Turn.objects.select_related("conversation").get(id=turn).conversation
+    except (Turn.DoesNotExist, ValidationError):
+        raise NotFound("There is no such answer here.") from None
+    return Owner(user=row.user_id, guest=row.guest)
+
+
+def _read(file: Path) -> tuple[Owner, StoredRequest]:
+    """Whose turn a receipt is of, and what was sent then. A failure of ours later isn't the file's
+    fault."""
     try:
         receipt = json.loads(file.read_text())
         turn = str(receipt["turn"])
-        return turn, request_parts.here(turn=turn, receipt=receipt)
+        owner = _owner_of(turn)
+        return owner, request_parts.here(owner=owner, turn=turn, receipt=receipt)
     except OSError as error:
         raise CommandError(f"{file}: {error.strerror}.") from None
     except (KeyError, TypeError, ValueError, AttributeError):

@@ -14,20 +14,33 @@ from typing import Any
 from django.conf import settings as configured
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from chatsite.conversations.owners import Owner
+from chatsite.conversations.ownership import owned_conversation
 from chatsite.conversations.path.loading import load_path
 from chatsite.conversations.records import StoredConversation
-from chatsite.conversations.turn.receipts import list_all_conversations, valid_summaries
+from chatsite.conversations.summaries.queries import holding_summaries, summary_of
+from chatsite.conversations.turn.receipts import list_all_conversations
 from chatsite.errors import ChatsiteError, NotFound
-from chatsite.history import POLICIES, Everything, Settings, may_use_url
+from chatsite.history import POLICIES, Everything, RunningSummary, Settings, may_use_url
 from chatsite.history.settings.grammar import LARGEST, Number, Unreadable
 from chatsite.history.settings.offers import SettingSources, alternatives
 from chatsite.providers.base.provider import PUBLISHED
+from chatsite.storage import reading
 from chatsite.turns.context.turn_context import PageRequest
 from chatsite.turns.what_if.past_evidence import PathIndexReader, decider_of_path
 from chatsite.wiring.site import Site
 from tests.commands.simulation import Replay, SimulationTotals
 
 AS_SET = "as set"
+
+
+@reading
+def holding(*, owner: Owner, conversation: str) -> tuple[RunningSummary, ...]:
+    """The versions of a conversation's running summary that hold, the newest first."""
+    row = owned_conversation(owner, conversation)
+    return tuple(summary_of(one) for one in holding_summaries(row))
+
+
 # Progress is written to standard error, so that the output can be piped.
 PROGRESS_SECONDS = 2.0
 OPTIONS = ("policy", "length", "tokens", "step", "low_water", "selector")
@@ -124,7 +137,7 @@ class Command(BaseCommand):
         context = site.contexts.with_agent(page, agent)
         loaded = await load_path(owner=stored.owner, conversation=stored.id, reach=Everything())
         loaded = await site.decider.with_counts(context, loaded)
-        summaries = await valid_summaries(owner=stored.owner, conversation=stored.id)
+        summaries = await holding(owner=stored.owner, conversation=stored.id)
         sources = SettingSources(
             environment=configured.HISTORY_ENVIRONMENT,
             url={},

@@ -12,10 +12,10 @@ from chatsite.conversations.database.rows import choice_of, entry_of
 from chatsite.conversations.database.statements import ENTRY_FIELDS
 from chatsite.conversations.models import Conversation, Message, Summary, Turn
 from chatsite.conversations.owners import Owner
-from chatsite.conversations.ownership import owned_conversation, owned_turn
+from chatsite.conversations.ownership import owned_turn
 from chatsite.conversations.path.tree import user_message_of
 from chatsite.conversations.records import LoadedPath, PastTurn, StoredConversation
-from chatsite.conversations.summaries.queries import holding_summaries, summary_of
+from chatsite.conversations.summaries.queries import summary_of
 from chatsite.errors import NotFound
 from chatsite.history import AddedMessage, RunningSummary, StoredRun, Transcript, show_receipt
 from chatsite.history.policies.summary import SUMMARY
@@ -30,14 +30,14 @@ RANGES = 100
 
 @reading
 def request_parts(
-    *, turn: str, owner: Owner | None = None, receipt: Mapping[str, Any] | None = None
+    *, owner: Owner, turn: str, receipt: Mapping[str, Any] | None = None
 ) -> StoredRequest:
     """The parts from which a turn's request is built again, by `receipt` or by the stored one.
 
-    Without an `owner` any turn is found, for the administrator. Raises NotFound where the turn, its
-    receipt or all of its messages are missing, ValueError for an invalid receipt.
+    Raises NotFound where the turn, its receipt or all of its messages are missing, ValueError for
+    an invalid receipt.
     """
-    row = owned_turn(owner, turn) if owner else _any_turn(turn)
+    row = owned_turn(owner, turn)
     receipt = receipt or row.receipt
     if receipt is None:
         raise NotFound(say("This answer has no receipt."))
@@ -70,13 +70,6 @@ def request_parts(
 
 
 @reading
-def turn_owner(turn: str) -> Owner:
-    """The owner of any turn, for the administrator. Raises NotFound."""
-    conversation = _any_turn(turn).conversation
-    return Owner(user=conversation.user_id, guest=conversation.guest)
-
-
-@reading
 def list_all_conversations(
     *, agent: str = "", conversation: str = "", limit: int | None = None
 ) -> tuple[StoredConversation, ...]:
@@ -94,14 +87,6 @@ def list_all_conversations(
             history=choice_of(row),
         )
         for row in rows.order_by("-updated")[:limit]
-    )
-
-
-@reading
-def valid_summaries(*, owner: Owner, conversation: str) -> tuple[RunningSummary, ...]:
-    """The versions of a conversation's running summary that hold, the newest first."""
-    return tuple(
-        summary_of(row) for row in holding_summaries(owned_conversation(owner, conversation))
     )
 
 
@@ -167,20 +152,6 @@ def _receipt_before(turn: Turn, asked: Message, chain: set[uuid.UUID]) -> Mappin
             found = Turn.objects.get(id=above).receipt
             return found
     return None
-
-
-def _any_turn(id: str) -> Turn:
-    found = next(
-        (
-            turn
-            for key in _valid_ids([id])
-            for turn in Turn.objects.select_related("conversation").filter(id=key)
-        ),
-        None,
-    )
-    if found is None:
-        raise NotFound(say("There is no such answer here."))
-    return found
 
 
 def _valid_ids(ids: Iterable[str]) -> Iterator[uuid.UUID]:
