@@ -37,8 +37,8 @@ class Nginx:
 
     @property
     def requests(self) -> list[tuple[str, list[str], int]]:
-        """What was answered so far: the path, the servers that were asked for it in this order as
-        127.0.0.1:8001, and the status. A socket is one when it has closed."""
+        """What was answered so far: the path with its query, the servers that were asked one after
+        the other (127.0.0.1:8001), and the status. A socket is one of them when it has closed."""
         lines = (self.folder / "access.log").read_text().splitlines()
         found = [line.split("\t") for line in lines]
         return [(path, asked.split(", "), int(status)) for path, asked, status in found]
@@ -95,7 +95,7 @@ class Nginx:
         text = text[: found[0].start()] + "\n".join(servers) + text[found[-1].end() :]
         for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi"):
             text = text.replace("http {", f"http {{ {kind}_temp_path {self.folder}/{kind};", 1)
-        form = "log_format asked '$uri\t$upstream_addr\t$status';"
+        form = "log_format asked '$request_uri\t$upstream_addr\t$status';"
         log = f"{form} access_log {self.folder}/access.log asked;"
         text = text.replace("access_log off;", log, 1)
         text = text.replace("worker_processes auto;", "worker_processes 2;", 1)

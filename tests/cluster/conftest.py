@@ -3,6 +3,7 @@ from __future__ import annotations
 import itertools
 import json
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -35,18 +36,18 @@ def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Postgres]:
         yield running
 
 
-@pytest.fixture
-def serve(
-    fake: FakeOpenAI, postgres: Postgres, tmp_path: Path, request: pytest.FixtureRequest
+@contextmanager
+def servers_on(
+    postgres: Postgres, fake: FakeOpenAI, folder: Path, name: str
 ) -> Iterator[Callable[..., Server]]:
-    """Starts one more server on this test's own database."""
-    url = postgres.new_database(f"test_{abs(hash(request.node.nodeid))}", template=NAME)
+    """Starts one more server on a database of this name, which is made."""
+    url = postgres.new_database(name, template=NAME)
     numbers = itertools.count(1)
     started: list[Server] = []
 
     def start(**environment: str) -> Server:
         server = Server(
-            tmp_path / str(next(numbers)),
+            folder / str(next(numbers)),
             DATABASE_URL=url,
             SECRET_KEY=SECRET,
             OPENAI_API_KEY=KEY,
@@ -77,3 +78,13 @@ def talk_file(talk: FakeTalk, tmp_path: Path) -> dict[str, str]:
     file = tmp_path / "talk.json"
     file.write_text(json.dumps(document))
     return {"TALK_FILE": str(file), "TALK_PASSWORD": PASSWORD}
+
+
+@pytest.fixture
+def serve(
+    fake: FakeOpenAI, postgres: Postgres, tmp_path: Path, request: pytest.FixtureRequest
+) -> Iterator[Callable[..., Server]]:
+    """Starts one more server on this test's own database."""
+    name = f"test_{abs(hash(request.node.nodeid))}"
+    with servers_on(postgres, fake, tmp_path, name) as start:
+        yield start
