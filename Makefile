@@ -11,7 +11,7 @@ lock_file = $(UV) $(3) requirements/$(1).in -o $(2) && \
 	{ echo "\# The list to read is requirements/$(1).in; make lock writes this file from it, with hashes."; \
 	cat $(2); } >$(2).new && mv $(2).new $(2)
 
-.PHONY: help run dev channels-demo engine embeddings quick test test-all lint
+.PHONY: help run dev channels-demo cluster engine embeddings quick test test-all lint
 .PHONY: properties bench audit attacks pictures seed build words vendor lock clean
 
 help: ## list what make can do
@@ -28,6 +28,11 @@ dev: ## the same, restarted whenever a file changes
 channels-demo: ## show a Talk room and a mailbox beside the page, all on this machine
 	@$(INSTALL) app dev engine
 	@$(PY) -m tests.demo --port $${PORT:-8000}
+
+cluster: ## three servers, PostgreSQL and nginx on this machine, at http://127.0.0.1:8000
+	@sh scripts/debian.sh
+	@$(INSTALL) app dev cluster engine
+	@$(PY) -m tests.demo.cluster --port $${PORT:-8000}
 
 engine: ## install the embedded engine and its model, also after a failure
 	@$(INSTALL) app engine!

@@ -66,9 +66,9 @@ fi
 export CHROMIUM
 
 cluster=""
-# Debian keeps it off the path.
-if [ -z "${POSTGRES-$(ls /usr/lib/postgresql/*/bin/initdb 2>/dev/null || command -v initdb)}" ]; then
-    echo "The tests of several servers need PostgreSQL, and it isn't there. Debian: apt install postgresql" >&2
+missing=$(sh scripts/debian.sh --missing)
+if [ -n "$missing" ]; then
+    echo "The tests of several servers need PostgreSQL and nginx. Debian: apt install $missing" >&2
     [ "${CI-}" != "true" ] || exit 1
     echo "They are left out of this run." >&2
     cluster="--ignore=tests/cluster"

@@ -39,9 +39,17 @@ _PREPARED = Path(tempfile.mkdtemp(prefix="chatsite-test-made-"))
 _DATABASE = "chatsite.sqlite3"
 
 
+def _link_or_copy(source: str, target: str) -> None:
+    """Another disk takes a copy."""
+    try:
+        os.link(source, target)
+    except OSError:
+        shutil.copy(source, target)
+
+
 def _copy_prepared_files(folder: Path) -> None:
     if (_PREPARED / "static").is_dir() and not (folder / "static").exists():
-        shutil.copytree(_PREPARED / "static", folder / "static", copy_function=os.link)
+        shutil.copytree(_PREPARED / "static", folder / "static", copy_function=_link_or_copy)
         shutil.copy(_PREPARED / "static.stamp", folder)
     if (_PREPARED / _DATABASE).is_file() and not (folder / _DATABASE).exists():
         shutil.copy(_PREPARED / _DATABASE, folder)
@@ -52,6 +60,7 @@ def _store_prepared_files(folder: Path, *, is_new: bool) -> None:
     if (folder / "static.stamp").is_file() and not (_PREPARED / "static").exists():
         shutil.copytree(folder / "static", _PREPARED / "static")
         shutil.copy(folder / "static.stamp", _PREPARED)
+    is_new = is_new and (folder / _DATABASE).is_file()  # none with PostgreSQL
     if is_new and not (_PREPARED / _DATABASE).exists():
         copy_database(folder, _PREPARED)
 
@@ -174,12 +183,12 @@ class Server:
         options = ("--noinput", f"--username={name}", f"--email={name}@example.org")
         self.manage("createsuperuser", *options, DJANGO_SUPERUSER_PASSWORD=password)
 
-    def stop(self) -> int:
+    def stop(self, patience: float = 30.0) -> int:
         """Stop the server as an administrator would; return its exit code."""
         assert self.process is not None
         self.process.send_signal(signal.SIGTERM)
         try:
-            return self.process.wait(30)
+            return self.process.wait(patience)
         except subprocess.TimeoutExpired:
             self.kill()
             raise AssertionError(f"the server didn't end:\n{self.log}") from None

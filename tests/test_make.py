@@ -37,6 +37,7 @@ class TestRunningTheSuite:
         *arguments: str,
         chromium: str = SHELL,
         postgres: str = SHELL,
+        nginx: str = SHELL,
         ci: str = "",
         failing: int = 0,
     ) -> tuple[subprocess.CompletedProcess[str], list[str]]:
@@ -49,7 +50,7 @@ class TestRunningTheSuite:
         executable(folder / "bin" / "node", "#!/bin/sh\n")
         path = f"{folder / 'bin'}:{os.environ['PATH']}"
         environment = {"PATH": path, "PY": str(python), "CALLS": str(calls)}
-        environment |= {"CHROMIUM": chromium, "POSTGRES": postgres, "CI": ci}
+        environment |= {"CHROMIUM": chromium, "POSTGRES": postgres, "NGINX": nginx, "CI": ci}
         answer = run(ROOT / "scripts" / "test.sh", *arguments, environment=environment)
         return answer, calls.read_text().splitlines() if calls.exists() else []
 
@@ -105,14 +106,20 @@ class TestRunningTheSuite:
         assert calls[-1].endswith("-m engine and not browser")
         assert len(calls) == 3
 
-    def test_a_missing_postgresql_is_reported_and_its_tests_are_left_out(
-        self, tmp_path: Path
+    @pytest.mark.parametrize(
+        "missing", [{"postgres": ""}, {"nginx": ""}], ids=["database", "proxy"]
+    )
+    def test_what_several_servers_miss_is_reported_and_their_tests_are_left_out(
+        self, tmp_path: Path, missing: dict[str, str]
     ) -> None:
-        answer, calls = self.run_suite(tmp_path, postgres="")
-        assert "need PostgreSQL" in answer.stderr
+        answer, calls = self.run_suite(tmp_path, **missing)  # type: ignore[arg-type]
+        package = "postgresql" if "postgres" in missing else "nginx"
+        assert f"Debian: apt install {package}\n" in answer.stderr
         assert len(calls) == 3 and "--ignore=tests/cluster" in calls[0]
 
-    @pytest.mark.parametrize("missing", [{"chromium": "/no/chromium"}, {"postgres": ""}])
+    @pytest.mark.parametrize(
+        "missing", [{"chromium": "/no/chromium"}, {"postgres": ""}, {"nginx": ""}]
+    )
     def test_in_ci_what_is_missing_ends_the_run(
         self, tmp_path: Path, missing: dict[str, str]
     ) -> None:
