@@ -154,6 +154,23 @@ async def leave_a_killed_server(proxy: Nginx, servers: Mapping[str, Server]) -> 
         assert sum(servers.count(home) for servers in asked) <= tries
 
 
+async def test_people_of_a_server_that_stops_read_on_at_another(serve: Serve) -> None:
+    servers = by_address(*(serve(TRUSTED_PROXIES="127.0.0.1") for _ in range(2)))
+    with in_front_of(servers) as proxy:
+        async with Person(proxy.url) as ada:
+            page = await ada.page()
+            await page.send("Count [[tokens=200;rate=40]]")
+            await page.until("delta")
+            stopping = servers[await home_of(ada, proxy)].process
+            assert stopping is not None
+            stopping.send_signal(signal.SIGTERM)
+            await ended(page)
+            there = await ada.page(page.conversation)
+            assert there.snapshot["turn"] is not None, "it is still being written"
+            assert "w199" in await answer_of(there)
+            assert await asyncio.to_thread(stopping.wait, 30) in (0, -signal.SIGTERM)
+
+
 async def test_what_changes_something_is_never_sent_twice() -> None:
     """nginx doesn't know how much was done by a server that died over a request."""
     received: list[str] = []
