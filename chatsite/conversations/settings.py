@@ -66,6 +66,8 @@ def _postgresql(found: Mapping[str, Any]) -> dict[str, Any]:
         # when PostgreSQL was restarted, isn't given out again.
         "CONN_MAX_AGE": 0,
         "CONN_HEALTH_CHECKS": True,
+        # A pooler may read a cursor over another connection than the one that has it.
+        "DISABLE_SERVER_SIDE_CURSORS": bool(text("DATABASE_DIRECT_URL")),
         "OPTIONS": {"connect_timeout": 5, **found.get("OPTIONS", {}), "pool": POOL},
     }
 
