@@ -41,7 +41,7 @@ def by_address(*servers: Server) -> dict[str, Server]:
 def servers(
     fake: FakeOpenAI, postgres: Postgres, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[dict[str, Server]]:
-    """Two servers that no test kills."""
+    """Two servers that no test harms."""
     folder = tmp_path_factory.mktemp("servers")
     with servers_on(postgres, fake, folder, "behind_nginx") as start:
         yield by_address(*(start(TRUSTED_PROXIES="127.0.0.1") for _ in range(2)))
@@ -191,20 +191,17 @@ async def test_what_changes_something_is_never_sent_twice() -> None:
         one.close()
 
 
-async def test_a_server_that_hangs_is_left_when_it_shows_no_page(
-    proxy: Nginx, servers: dict[str, Server]
-) -> None:
-    async with Person(proxy.url) as ada:
-        home = await home_of(ada, proxy)
-        hung = servers[home].process
-        assert hung is not None
-        hung.send_signal(signal.SIGSTOP)
-        try:
+async def test_a_server_that_hangs_is_left_when_it_shows_no_page(serve: Serve) -> None:
+    servers = by_address(*(serve(TRUSTED_PROXIES="127.0.0.1") for _ in range(2)))
+    with in_front_of(servers) as proxy:
+        async with Person(proxy.url) as ada:
+            home = await home_of(ada, proxy)
+            hung = servers[home].process
+            assert hung is not None
+            hung.send_signal(signal.SIGSTOP)
             asked = [await asked_for(ada, proxy, "/chat") for _ in range(2)]
-        finally:
-            hung.send_signal(signal.SIGCONT)
-        other = next(at for at in servers if at != home)
-        assert asked == [[home, other], [other]]
+            (other,) = set(servers) - {home}
+            assert asked == [[home, other], [other]]
 
 
 async def test_servers_are_changed_while_people_talk(
@@ -215,7 +212,7 @@ async def test_servers_are_changed_while_people_talk(
         home = await home_of(ada, proxy)
         await page.send(PACED)
         await page.until("delta")
-        other = next(at for at in servers if at != home)
+        (other,) = set(servers) - {home}
         proxy.serve([servers[other].url])
         there = await ada.page(page.conversation)
         assert await home_of(ada, proxy) == other
