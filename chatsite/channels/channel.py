@@ -6,7 +6,7 @@ answer back (`say`). Everything between is the same for all of them: `desk.Desk`
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Collection, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol, TypeVar
 
@@ -121,13 +121,16 @@ class OpenRoom:
 
 
 class Rooms:
-    """All rooms by their conversation. A channel adds each once it has its conversation."""
+    """All rooms by their conversation, as the rows had them at the last look. `find` finds them:
+    also those that another server opened."""
 
     def __init__(self) -> None:
+        self.find: Callable[[], Awaitable[Iterable[OpenRoom]]] | None = None
         self._open: dict[str, OpenRoom] = {}
 
-    def add(self, opened: OpenRoom) -> None:
-        self._open[opened.conversation] = opened
+    async def look(self) -> None:
+        if self.find is not None:
+            self._open = {one.conversation: one for one in await self.find()}
 
     def of(self, conversation: str) -> OpenRoom | None:
         return self._open.get(conversation)

@@ -6,7 +6,7 @@ import asyncio
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 
-from chatsite.channels.channel import OpenRoom, Trouble
+from chatsite.channels.channel import Trouble
 from chatsite.conversations.files.uploads import require_quota, store_upload
 from chatsite.conversations.lifecycle import clear_conversation
 from chatsite.conversations.versions.deletions import delete_message
@@ -94,17 +94,8 @@ async def _take(
 async def enter_room(entry: RoomEntry, *, server: str, around: Surroundings) -> EnteredRoom:
     """Opens a room with its conversation. From now on its readers find the room in the page."""
     row = await open_room(server=server, token=entry.token, agent=entry.agent)
-    room = EnteredRoom(entry=entry, row=row)
-    around.opened(
-        OpenRoom(
-            room=room.room,
-            conversation=room.conversation,
-            owner=room.owner,
-            agent=entry.agent,
-            readers=entry.readers,
-        )
-    )
-    return room
+    await around.opened()
+    return EnteredRoom(entry=entry, row=row)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,6 +7,7 @@ from typing import Any
 
 from django.contrib.auth.models import User
 
+from chatsite.channels.channel import OpenRoom
 from chatsite.conversations.database.locks import hold
 from chatsite.conversations.models import Conversation, Turn
 from chatsite.conversations.owners import Owner
@@ -15,6 +16,24 @@ from chatsite.conversations.versions.edits import TextChange
 from chatsite.events import MessagesChanged
 from chatsite.storage import reading, writing
 from chatsite.talk.models import TalkRoom
+from chatsite.talk.rooms_file import RoomsFile
+
+
+@reading
+def opened_rooms(file: RoomsFile) -> list[OpenRoom]:
+    """Lists the rooms of the file that were opened, in its order, on whichever server."""
+    rows = {row.token: row for row in TalkRoom.objects.filter(server=file.server)}
+    return [
+        OpenRoom(
+            room=entry.room,
+            conversation=str(rows[entry.token].conversation),
+            owner=rows[entry.token].owner,
+            agent=entry.agent,
+            readers=entry.readers,
+        )
+        for entry in file.rooms
+        if entry.token in rows
+    ]
 
 
 @writing

@@ -21,6 +21,7 @@ from urllib.parse import urlsplit
 from chatsite.checked_file import Node, parse_json, read_file, storable
 from chatsite.errors import BadFile, BadSetting
 from chatsite.history import resolve
+from chatsite.turns.context.turn_context import Room
 
 Speakers = Literal["everyone", "members"] | frozenset[str]
 Readers = Literal["everyone", "staff"] | frozenset[str]
@@ -39,7 +40,7 @@ class RoomEntry:
     """One room. `speakers` may speak to the agent: everyone (guests too), the server's own users
     (`members`), or these alone. `answers`: to every message, or where the bot is mentioned; None
     where the file doesn't say. `readers` may read it in the page. `settings` are its own
-    `chatSettings`."""
+    `chatSettings`. `room` is made once: the settings of turns are cached by it."""
 
     token: str
     name: str
@@ -48,6 +49,10 @@ class RoomEntry:
     speakers: Speakers = "members"
     answers: Answers | None = None
     readers: Readers = "staff"
+    room: Room = field(init=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "room", Room(name=self.name, settings=self.settings))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
-from chatsite.channels.channel import OpenRoom
 from chatsite.conversations.owners import Owner
 from chatsite.conversations.versions.edits import TextChange
 from chatsite.files.intake import Intake
 from chatsite.talk.models import TalkRoom
 from chatsite.talk.rooms_file import RoomEntry
-from chatsite.turns.context.turn_context import PageRequest, Room
+from chatsite.turns.context.turn_context import PageRequest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,7 +41,7 @@ class Surroundings:
     came: Callable[[str, TextChange], None]
     changed: Callable[[Owner, TextChange], Awaitable[object]]
     cleared: Callable[[str], Awaitable[None]]
-    opened: Callable[[OpenRoom], None]
+    opened: Callable[[], Awaitable[None]]
     keep: int
     pace: Pace = Pace()
 
@@ -55,21 +54,17 @@ class EnteredRoom:
     `asking` is the number of the message that is being answered, `turn` its turn once that is
     known; `about` are the ids of who asked it and of whom it names; `stopped` is the one that was
     stopped before its answer was begun. `unsure`: a post may have arrived of which nothing is
-    known. `room` is made once: the settings of turns are cached by it.
+    known.
     """
 
     entry: RoomEntry
     row: TalkRoom
-    room: Room = field(init=False)
     one_to_one: bool = False
     asking: int = 0
     about: frozenset[str] = frozenset()
     turn: str = ""
     stopped: int = 0
     unsure: bool = False
-
-    def __post_init__(self) -> None:
-        self.room = Room(name=self.entry.name, settings=self.entry.settings)
 
     @property
     def owner(self) -> Owner:
@@ -86,5 +81,5 @@ class EnteredRoom:
             agent=self.entry.agent,
             query="",
             url_allowed=False,
-            room=self.room,
+            room=self.entry.room,
         )

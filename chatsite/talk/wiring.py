@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import TYPE_CHECKING
 
 from django.conf import settings
@@ -12,6 +13,7 @@ from chatsite.conversations.versions.edits import TextChange
 from chatsite.events import Cleared
 from chatsite.talk.api import TalkApi
 from chatsite.talk.channel import TalkChannel
+from chatsite.talk.rooms import opened_rooms
 from chatsite.talk.rooms_file import RoomsFile, read_rooms_file
 from chatsite.talk.surroundings import Surroundings
 from chatsite.talk.text.words import policy_words
@@ -44,6 +46,7 @@ class TalkFeature(Feature):
         file = rooms_file()
         if file is None:
             return
+        site.rooms.find = partial(opened_rooms, file)
         turns = site.turns
 
         async def stop(owner: Owner, conversation: str) -> bool:
@@ -69,7 +72,7 @@ class TalkFeature(Feature):
             came=came,
             changed=site.tell_text_change,
             cleared=cleared,
-            opened=site.rooms.add,
+            opened=site.rooms.look,
             keep=settings.TALK_CACHE_MAX_PER_CONVERSATION,
         )
         yield TalkChannel(file, api=talk_api(file), around=around)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 
 from chatsite.cluster.notes import Note, Notes
 from chatsite.cluster.presence import LOOK_SECONDS, Presence
@@ -28,7 +28,8 @@ class OtherServers:
     """What pages on other servers are told, and what pages here get from them.
 
     `do` says what else a server may ask of this one, by name; each gets one text. `changed` is
-    called where the text of a conversation was changed elsewhere.
+    called where the text of a conversation was changed elsewhere; `look` every few seconds, for
+    what nobody is told of.
     """
 
     def __init__(
@@ -38,12 +39,14 @@ class OtherServers:
         *,
         do: Mapping[str, Callable[[str], object]],
         changed: Callable[[str], None],
+        look: Callable[[], Awaitable[None]],
     ) -> None:
         self.feeds = feeds
         self.presence = presence
         self.notes = Notes(presence, take=self._take, linked=self._say_all, missed=self._missed)
         self._do = do
         self._changed = changed
+        self._look = look
         self._here: set[str] = set()
         self._there: defaultdict[str, set[str]] = defaultdict(set)
         self._forwarding: dict[str, tuple[FeedReader, asyncio.Task[None]]] = {}
@@ -209,6 +212,7 @@ class OtherServers:
                 for conversation in await to_be_stopped(server=self.presence.id):
                     self._do["stop"](conversation)
                 await self._check_shown()
+                await self._look()
             except Exception:
                 logger.exception("what other servers do couldn't be looked up")
 

@@ -76,6 +76,7 @@ class Site:
             fenced=self._taken_for_dead,
             interrupted=lambda conversation: self._reopen(conversation),
         )
+        self.rooms = Rooms()
         self.others = None
         if not self.presence.is_alone:
             self.others = OtherServers(
@@ -86,6 +87,7 @@ class Site:
                     "end_session": self.sockets.end_here,
                 },
                 changed=lambda conversation: self.recaller.forget(conversation),
+                look=self.rooms.look,
             )
         self.intake = Intake(settings.FILES_DIR)
         self._build_engine()
@@ -93,7 +95,6 @@ class Site:
         self._build_gatherers()
         self._build_turns()
         self._build_previews()
-        self.rooms = Rooms()
         # A management command stops what it never started.
         self._unfollow: Callable[[], object] = lambda: None
         self.accounts = self._account_watch()
@@ -287,6 +288,7 @@ class Site:
         await self.presence.start()
         if self.presence.is_alone:
             await remove_imports()
+        await self.rooms.look()
         logger.info("The selector lexical finds older messages %s.", describe_vectors(self.vectors))
         await self.models.warm()
         if self.vectors is not None:

@@ -27,11 +27,15 @@ GUEST, ADA, STAFF = Reader(name=""), Reader(name="ada"), Reader(name="grace", st
         (("Ada", ""), []),
     ],
 )
-def test_a_room_is_read_by_whom_the_file_names_and_never_by_guests(
+async def test_a_room_is_read_by_whom_the_file_names_and_never_by_guests(
     readers: Readers, may: list[Reader]
 ) -> None:
+    async def find() -> list[OpenRoom]:
+        return [opened(readers)]
+
     rooms = Rooms()
-    rooms.add(opened(readers))
+    rooms.find = find
+    await rooms.look()
     assert [one for one in (GUEST, ADA, STAFF) if rooms.read_by(one)] == may
     assert [one for one in (GUEST, ADA, STAFF) if rooms.read("c", one)] == may
     assert rooms.read("another", STAFF) is None

@@ -73,7 +73,7 @@ def talk() -> Iterator[FakeTalk]:
 @pytest.fixture
 def talk_file(talk: FakeTalk, tmp_path: Path) -> dict[str, str]:
     """The environment that all servers share."""
-    rooms = {ROOM: {"name": "Harbour", "agent": "demo"}}
+    rooms = {ROOM: {"name": "Harbour", "agent": "demo", "readers": ["grace"]}}
     document = {"server": talk.url, "user": BOT, "password": "${TALK_PASSWORD}", "rooms": rooms}
     file = tmp_path / "talk.json"
     file.write_text(json.dumps(document))

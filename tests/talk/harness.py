@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -17,6 +18,7 @@ from chatsite.files.intake import Intake
 from chatsite.talk.api import TalkApi
 from chatsite.talk.channel import TalkChannel
 from chatsite.talk.models import TalkMessage
+from chatsite.talk.rooms import opened_rooms
 from chatsite.talk.rooms_file import RoomEntry, RoomsFile
 from chatsite.talk.surroundings import Pace, Surroundings
 from chatsite.talk.text.words import policy_words
@@ -55,6 +57,7 @@ class Running:
         file = RoomsFile(
             server=talk.url, user=BOT, password=PASSWORD, rooms=tuple(rooms) or (entry(),)
         )
+        self.rooms.find = partial(opened_rooms, file)
         around = Surroundings(
             intake=Intake(folder, kept_free=0),
             stop=self._stop,
@@ -62,7 +65,7 @@ class Running:
             came=self._came,
             changed=self._changed,
             cleared=self._cleared,
-            opened=self.rooms.add,
+            opened=self.rooms.look,
             keep=keep,
             pace=QUICK,
         )
