@@ -67,7 +67,7 @@ BEGIN
   RETURN NULL;
 END $$
 """
-ORDER = ("clock", "mail", "room", "owner", "conversation")
+ORDER = ("clock", "mail", "room", "owner", "conversation", "numbers")
 
 
 def create_triggers() -> None:

@@ -11,8 +11,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-import os
-import socket
 import time
 import uuid
 from collections.abc import Callable, Collection, Sequence
@@ -48,7 +46,6 @@ class Presence:
         interrupted: Callable[[str], None] = lambda conversation: None,
     ) -> None:
         self.id = str(uuid.uuid4())
-        self.name = f"{socket.gethostname()}:{settings.PORT} ({os.getpid()})"
         self.is_alone = not settings.ON_POSTGRESQL
         self.address = ""
         self.fenced = fenced
@@ -79,7 +76,7 @@ class Presence:
             self._task = asyncio.create_task(self._live(entered))
             await entered
         else:
-            await servers.enter_alone(id=self.id, name=self.name)
+            await servers.enter_alone(id=self.id, name=settings.SERVER_NAME)
             self.lead(True)
         await self._end_orphans(died=True)
 
@@ -166,7 +163,7 @@ class Presence:
             self._fence()
         await connection.execute(servers.END_CONNECTION, [self.id])
         await connection.execute(servers.LOCK, [self.id])
-        await connection.execute(servers.ENTER, [self.id, self.name, self.address])
+        await connection.execute(servers.ENTER, [self.id, settings.SERVER_NAME, self.address])
         self._entered = True
         # Measured from now on: the others may have been away as well.
         self._seen = {id: (None, time.monotonic()) for id in self._seen}
@@ -201,10 +198,12 @@ class Presence:
         before, addresses = set(self._seen), {id: address for id, address, *_ in rows}
         for id, seen in self._dead(rows, now=time.monotonic(), settled=settled):
             del self._seen[id]
-            if (await connection.execute(servers.BURY, [id, seen])).rowcount:
+            buried = await (await connection.execute(servers.BURY, [id, seen])).fetchone()
+            if buried is not None:
                 logger.warning("The server %s is dead; its answers are ended.", id)
                 self._died = True
                 await connection.execute(servers.END_CONNECTION, [id])
+                await connection.execute(servers.END_CONNECTIONS, buried)
         for id in before - set(self._seen):
             self.went(id)
         for id in set(self._seen) - before:

@@ -31,9 +31,13 @@ ENTER = (
     "VALUES (%s, %s, %s, now(), now()) ON CONFLICT (id) DO NOTHING"
 )
 LIVE = "UPDATE conversations_server SET seen = clock_timestamp() WHERE id = %s"
-# A server that is only slow sees that its row is gone and takes another number; its connection is
-# closed, so that it holds no lock that somebody else waits for.
-BURY = "DELETE FROM conversations_server WHERE id = %s AND seen = %s"
+# A server that is only slow sees that its row is gone and takes another number; its connections are
+# closed, so that it holds no lock that somebody else waits for: a turn's, where it hangs in one.
+BURY = "DELETE FROM conversations_server WHERE id = %s AND seen = %s RETURNING name"
+END_CONNECTIONS = (
+    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+    "WHERE application_name = %s AND datname = current_database()"
+)
 END_CONNECTION = f"SELECT pg_terminate_backend(pid) FROM ({_HOLDER.format(id='%s')}) AS held"
 
 

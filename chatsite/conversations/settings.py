@@ -3,6 +3,8 @@ share."""
 
 from __future__ import annotations
 
+import secrets
+import socket
 from collections.abc import Mapping
 from importlib.util import find_spec
 from pathlib import Path
@@ -17,6 +19,9 @@ from chatsite.errors import BadSetting
 # Of one server: its writing and reading threads, with some left for pages. Five servers are within
 # the 100 connections that PostgreSQL allows by default.
 POOL = {"min_size": 2, "max_size": 16, "timeout": 10.0}
+# Of this process. PostgreSQL shows it for each connection, and keeps 63 characters: when the server
+# hangs, others end those that it left in a transaction.
+SERVER_NAME = f"{socket.gethostname()[:40]} {secrets.token_hex(8)}"
 _FORM = "It is postgres://user:password@host:5432/name"
 
 
@@ -68,7 +73,12 @@ def _postgresql(found: Mapping[str, Any]) -> dict[str, Any]:
         "CONN_HEALTH_CHECKS": True,
         # A pooler may read a cursor over another connection than the one that has it.
         "DISABLE_SERVER_SIDE_CURSORS": bool(text("DATABASE_DIRECT_URL")),
-        "OPTIONS": {"connect_timeout": 5, **found.get("OPTIONS", {}), "pool": POOL},
+        "OPTIONS": {
+            "connect_timeout": 5,
+            **found.get("OPTIONS", {}),
+            "application_name": SERVER_NAME,
+            "pool": POOL,
+        },
     }
 
 

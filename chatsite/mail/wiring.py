@@ -7,10 +7,12 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
+from django.db import transaction
 from django.db.models import Exists, OuterRef, QuerySet
 from django.utils import timezone
 
 from chatsite.channels.channel import Channel
+from chatsite.conversations.database.locks import hold
 from chatsite.conversations.models import Message
 from chatsite.conversations.owners import Owner
 from chatsite.files.folder import Folder
@@ -47,13 +49,15 @@ def purge_mails() -> int:
     """Removes old records, the whole text of mails whose message was removed for good, and bytes
     that no mail waits for. Returns how many rows."""
     now = timezone.now()
-    held = Mail.objects.filter(state="held", received__lt=now - HELD_KEPT)
-    held.update(state="dropped", text="", subject="", ended=now)
     old = Mail.objects.filter(conversation=None, received__lt=now - RECORDS_KEPT)
     has_message = Exists(Message.objects.filter(id=OuterRef("id")))
     ended = Mail.objects.exclude(state__in=(*UNFINISHED, "held")).exclude(text="")
     ended = ended.filter(~has_message, ended__lt=now - timedelta(hours=1))
-    count = old.delete()[0] + ended.update(text="")
+    with transaction.atomic():
+        hold(shared="mail")
+        held = Mail.objects.filter(state="held", received__lt=now - HELD_KEPT)
+        held.update(state="dropped", text="", subject="", ended=now)
+        count = old.delete()[0] + ended.update(text="")
     folder = mail_folder()
     folder.discard_unfinished(older_than=LEFT_OVER_SECONDS)
     waiting = Mail.objects.filter(state__in=(*UNFINISHED, "held"), files__isnull=True)

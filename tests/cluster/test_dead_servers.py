@@ -8,6 +8,7 @@ import signal
 from collections.abc import Callable
 from typing import Any
 
+import psycopg
 import pytest
 
 from chatsite.cluster.presence import LOOK_SECONDS, SETTLED_SECONDS
@@ -116,3 +117,30 @@ async def test_a_server_that_hung_is_fenced_when_it_wakes(serve: Serve) -> None:
         await there.send("Count [[tokens=60;rate=40]]")
         await again.until("delta")
         assert (await again.until("turn_ended"))["state"] == "complete"
+
+
+async def test_a_server_that_hung_in_a_transaction_keeps_nobody_from_its_conversation(
+    serve: Serve, postgres: Postgres
+) -> None:
+    first, second = serve(), serve()
+    waiting = "SELECT count(*) FROM pg_locks WHERE relation IS NOT NULL AND NOT granted"
+    async with Person(first.url) as ada:
+        page = await ada.page()
+        await page.say("Hello")
+        there = await ada.page(page.conversation, at=second.url)
+        with psycopg.connect(first.environment["DATABASE_URL"]) as held:
+            # The next turn holds its conversation, and then waits here to be stored.
+            held.execute("LOCK TABLE conversations_turn IN SHARE MODE")
+            await page.send("Are you there?")
+            async with asyncio.timeout(30):
+                while not int(postgres.psql(waiting, database=database_of(first))):  # noqa: ASYNC110
+                    await asyncio.sleep(0.05)
+            assert first.process is not None
+            first.process.send_signal(signal.SIGSTOP)
+        assert (await there.say("And you?"))["state"] == "complete"
+        first.process.send_signal(signal.SIGCONT)
+        again = await ada.page(page.conversation)
+        assert [one["content"] for one in again.snapshot["messages"] if one["role"] == "user"] == [
+            "Hello",
+            "And you?",
+        ]

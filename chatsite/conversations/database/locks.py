@@ -7,7 +7,8 @@ takes them in this order, so that no two wait for each other:
 1. `shared`: the clock, or the records of all mails;
 2. `room`: a Talk room, which says whose its conversation is;
 3. the owner, for a quota or a cap, files that aren't sent yet, and what moves or goes with them;
-4. the conversation. Who needs several holds their owner, too; others do one in each transaction.
+4. the conversation. Who needs several holds their owner, too; others do one in each transaction;
+5. `numbers`: those of the index of words.
 
 SQLite has one writer at a time: nothing is asked there.
 """
@@ -40,6 +41,7 @@ def hold(
     conversation: Id | Iterable[Id] = (),
     turn: str = "",
     message: Id = "",
+    numbers: bool = False,
 ) -> None:
     """Wait until nobody else holds any of these, and hold them until the transaction ends. A `turn`
     or a `message` stands for its conversation, whose id is written as `str` writes a UUID. Each
@@ -55,3 +57,5 @@ def hold(
         fetch(_OF_TURN, key(turn))
     if message:
         fetch(_OF_MESSAGE, key(message))
+    if numbers:
+        fetch(_NAMED, ["numbers"])

@@ -69,7 +69,7 @@ def words_waiting() -> bool:
 def index_words() -> Pieces[bool]:
     """Add the next titles and messages, at most `ROWS` of each, and return whether more may
     wait."""
-    _hold_numbers()
+    hold(numbers=True)
     titles, waiting = fetch(UNSEARCHED_TITLES, ROWS), fetch(UNSEARCHED_MESSAGES, ROWS)
     messages = _first_piece(waiting)
     _add("title", titles)
@@ -77,12 +77,6 @@ def index_words() -> Pieces[bool]:
     yield
     execute(MERGE[connection.vendor])
     return len(titles) == ROWS or len(waiting) == ROWS or len(messages) < len(waiting)
-
-
-def _hold_numbers() -> None:
-    """Until the transaction ends, no other server gives numbers."""
-    if connection.vendor == "postgresql":
-        fetch("SELECT pg_advisory_xact_lock(hashtextextended('words', 0))")
 
 
 def _add(kind: Kind, rows: Sequence[_Row]) -> None:
@@ -133,7 +127,7 @@ def _assign_numbers(kind: Kind, rows: Iterable[_Row]) -> list[tuple[int, str]]:
 def index_again(conversations: Sequence[uuid.UUID]) -> Pieces[None]:
     """Take these conversations' words out, to be added again with the numbers of their present
     owner."""
-    _hold_numbers()  # who gives one now has read the former owner
+    hold(numbers=True)  # who gives one now has read the former owner
     Conversation.objects.filter(id__in=conversations).update(words_row=None)
     indexed = Message.objects.filter(conversation__in=conversations, words_row__isnull=False)
     while some := list(indexed.values_list("id", flat=True)[:ROWS]):
