@@ -7,7 +7,7 @@ stay where they are.
 from __future__ import annotations
 
 import uuid
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +17,12 @@ from django.utils import timezone
 from chatsite.conversations.database.locks import hold
 from chatsite.conversations.database.rows import conversation_view, message_of
 from chatsite.conversations.database.statements import CONVERSATION_TOTALS, MESSAGES
-from chatsite.conversations.files.uploads import characters_of, copy_uploads, require_quota
+from chatsite.conversations.files.uploads import (
+    characters_of,
+    copy_uploads,
+    require_quota,
+    share_bytes,
+)
 from chatsite.conversations.imports.imports import begin_import
 from chatsite.conversations.models import ON_PATH, Conversation, Message
 from chatsite.conversations.owners import Owner
@@ -50,15 +55,18 @@ _RESET: dict[str, Any] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PathCopy:
-    """Holds a path to be copied: its conversation, and its messages from the first one on."""
+    """Holds a path to be copied: its conversation, its messages from the first one on, and the
+    second ids of their files' bytes."""
 
     source: Conversation
     messages: Sequence[Message]
+    shared: Mapping[str, str]
 
 
 @reading
 def read_for_copy(*, owner: Owner, message: str) -> PathCopy:
     """Read the path up to this message, with the results of its tool calls: no call is without one.
+    Share the bytes of its files: where no copy is made then, they are purged.
 
     Raises NotFound unless the message is on the path of a conversation of this owner, Refused while
     it is being written.
@@ -74,7 +82,8 @@ def read_for_copy(*, owner: Owner, message: str) -> PathCopy:
     rows = list(path.filter(seq__lt=end).order_by("seq").iterator(chunk_size=500))
     if any(row.state == "running" and row.role != "user" for row in rows):
         raise Refused(say("This answer is still being written. Copy it when it is finished."))
-    return PathCopy(source=source, messages=rows)
+    shared = share_bytes(owner, [str(item["id"]) for row in rows for item in row.attachments])
+    return PathCopy(source=source, messages=rows, shared=shared)
 
 
 @in_pieces
@@ -106,7 +115,7 @@ def copy_path(*, owner: Owner, copy: PathCopy, id: str) -> Pieces[ConversationVi
     ids: dict[uuid.UUID, uuid.UUID] = {}
     for start in range(0, len(copy.messages), ROWS):
         hold(owner, conversation=id)
-        _add(owner, id, copy.messages[start : start + ROWS], ids)
+        _add(id, copy, copy.messages[start : start + ROWS], ids)
         yield
     hold(conversation=id)
     row = _unfinished_copy(id)
@@ -119,15 +128,14 @@ def copy_path(*, owner: Owner, copy: PathCopy, id: str) -> Pieces[ConversationVi
 
 
 def _add(
-    owner: Owner, id: str, messages: Sequence[Message], ids: dict[uuid.UUID, uuid.UUID]
+    id: str, copy: PathCopy, messages: Sequence[Message], ids: dict[uuid.UUID, uuid.UUID]
 ) -> None:
     """Copy some messages; `ids` are the new ids of those above, by their old ones, and get
     theirs."""
     row = _unfinished_copy(id)
     above = next(reversed(ids.values()), None)
-    files = copy_uploads(
-        owner, [str(item["id"]) for one in messages for item in one.attachments], row
-    )
+    sent = {str(item["id"]) for one in messages for item in one.attachments}
+    copy_uploads({old: copy.shared[old] for old in sent & copy.shared.keys()}, row)
     added = []
     for one in messages:
         ids[one.id] = uuid.uuid4()
@@ -142,7 +150,8 @@ def _add(
                 "kv_status": LOADED if one.kv_status == LOADED else UNLOADED,
                 # A file that is gone stays gone, as after an import.
                 "attachments": [
-                    item | {"id": files.get(item["id"], item["id"])} for item in one.attachments
+                    item | {"id": copy.shared.get(item["id"], item["id"])}
+                    for item in one.attachments
                 ],
             }
         )

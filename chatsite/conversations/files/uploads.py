@@ -9,7 +9,7 @@ import asyncio
 import shutil
 import time
 import uuid
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache, partial
 from typing import IO, TYPE_CHECKING, Any
 
@@ -159,18 +159,21 @@ def add_upload(owner: Owner, *, id: str, name: str, taken: ReceivedFile) -> Atta
     return _attachment(row, characters=len(taken.text))
 
 
-def copy_uploads(owner: Owner, ids: Sequence[str], row: Conversation) -> dict[str, str]:
-    """Copy files of this owner for the conversation `row`, within the caller's transaction, and
-    return their new ids by the old ones, without those that aren't stored any more. The bytes are
-    shared, and stay until the last one goes."""
-    copied = {}
-    for upload in _owned_uploads(owner).filter(id__in=[uuid.UUID(id) for id in ids]):
-        old, upload.id = str(upload.id), uuid.uuid4()
-        upload.conversation, upload.created = row, timezone.now()
-        if upload_store().share(old, str(upload.id)):
-            upload.save(force_insert=True)
-            copied[old] = str(upload.id)
-    return copied
+def share_bytes(owner: Owner, ids: Sequence[str]) -> dict[str, str]:
+    """Give the bytes of this owner's files second ids, and return those by the first, without files
+    that aren't stored any more. Outside a transaction, as in `store_upload`."""
+    owned = _owned_uploads(owner).filter(id__in=[uuid.UUID(id) for id in ids])
+    second = {str(id): str(uuid.uuid4()) for id in owned.values_list("id", flat=True)}
+    return {id: new for id, new in second.items() if upload_store().share(id, new)}
+
+
+def copy_uploads(ids: Mapping[str, str], row: Conversation) -> None:
+    """Copy the rows of files for the conversation `row`, within the caller's transaction: `ids` are
+    the second ids of their bytes, which stay until the last one goes."""
+    for upload in Upload.objects.filter(id__in=[uuid.UUID(id) for id in ids]):
+        upload.id, upload.conversation = uuid.UUID(ids[str(upload.id)]), row
+        upload.created = timezone.now()
+        upload.save(force_insert=True)
 
 
 @writing
