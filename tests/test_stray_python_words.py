@@ -55,7 +55,6 @@ EXCEPTED = {
     "conversations/database/": SQL,
     "conversations/path/cache_places.py": SQL,
     "conversations/search/word_tables.py": SQL,
-    "conversations/search/word_index.py": SQL,
     "conversations/search/spelling.py": SQL,
     "conversations/migrations/": SQL,
     "mail/mails.py::hold_mail": LOG,
