@@ -13,6 +13,7 @@ from chatsite.conversations.database.statements import CACHED_MESSAGES, CLEANED_
 from chatsite.conversations.models import Conversation, Turn
 from chatsite.conversations.owners import Owner
 from chatsite.conversations.ownership import owned_conversation
+from chatsite.conversations.path.cache_places import as_uuid, id_text
 from chatsite.conversations.path.loading import in_batches
 from chatsite.kv_cache.models import KvSession
 from chatsite.kv_cache.records import (
@@ -36,7 +37,7 @@ def cache_books(*, owner: Owner, conversation: str) -> CacheBooks:
     rows = _cached_messages(row, IN_CACHE) | _cached_messages(row, CLEANED_UP)
     if saved is not None:
         read = {one.id for one in rows.values()}
-        rows |= _messages_with(row, [id for id in saved.places if _is_id(id) and id not in read])
+        rows |= _messages_with(row, [id for id in saved.places if as_uuid(id) and id not in read])
     receipt: Mapping[str, Any] = (row.last_turn.receipt if row.last_turn else None) or {}
     return CacheBooks(
         agent=row.agent,
@@ -68,7 +69,7 @@ def _cached_messages(row: Conversation, condition: str, *values: Any) -> dict[in
     """Return the messages of the path that fulfil the condition, by sequence number."""
     return {
         seq: CachedMessage(
-            id=str(id if isinstance(id, uuid.UUID) else uuid.UUID(id)),
+            id=id_text(id),
             seq=seq,
             turn=turn,
             role=role,
@@ -104,11 +105,3 @@ def _reuse_by_turn(row: Conversation) -> Iterator[dict[str, Any]]:
         if account := stored.get("cache"):
             first = stored.get("reported", {}).get("first_token_ms")
             yield {"number": number, "first_token_ms": first} | {n: account[n] for n in REUSE}
-
-
-def _is_id(text: str) -> bool:
-    try:
-        uuid.UUID(text)
-    except ValueError:
-        return False
-    return True

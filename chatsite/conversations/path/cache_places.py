@@ -41,7 +41,7 @@ def place_books(*, conversation: str, places: Mapping[str, tuple[int, int]]) -> 
     """
     hold(conversation=conversation)
     of = key(conversation)
-    wanted = {key(id): place for text, place in places.items() if (id := _uuid(text))}
+    wanted = {key(id): place for text, place in places.items() if (id := as_uuid(text))}
     rows = fetch(CACHE_PLACES + IN_CACHE, of)
     there = {row[0] for row in rows}
     for some in in_batches([id for id in wanted if id not in there]):
@@ -114,7 +114,7 @@ def _write(rows: Iterable[tuple[tuple[Any, ...], CachePlace]]) -> dict[str, int]
     """Store the places that differ. Returns the changed statuses by id."""
     different = [(row, new) for row, new in rows if row[1:] != new]
     execute_many(SAVE_CACHE_PLACE, [(*new, row[0]) for row, new in different])
-    return {_id_text(row[0]): new[2] for row, new in different if row[3] != new[2]}
+    return {id_text(row[0]): new[2] for row, new in different if row[3] != new[2]}
 
 
 def _idle(owner: Owner, conversation: str) -> Conversation:
@@ -124,12 +124,12 @@ def _idle(owner: Owner, conversation: str) -> Conversation:
     return row
 
 
-def _id_text(id: Any) -> str:
+def id_text(id: Any) -> str:
     """An id in the database's form as text."""
     return str(id if isinstance(id, uuid.UUID) else uuid.UUID(id))
 
 
-def _uuid(text: str) -> uuid.UUID | None:
+def as_uuid(text: str) -> uuid.UUID | None:
     try:
         return uuid.UUID(text)
     except ValueError:
