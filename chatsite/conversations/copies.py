@@ -17,12 +17,8 @@ from django.utils import timezone
 from chatsite.conversations.database.locks import hold
 from chatsite.conversations.database.rows import conversation_view, message_of
 from chatsite.conversations.database.statements import CONVERSATION_TOTALS, MESSAGES
-from chatsite.conversations.files.uploads import (
-    characters_of,
-    copy_uploads,
-    require_quota,
-    share_bytes,
-)
+from chatsite.conversations.files import uploads
+from chatsite.conversations.files.uploads import characters_of
 from chatsite.conversations.imports.imports import begin_import
 from chatsite.conversations.models import ON_PATH, Conversation, Message
 from chatsite.conversations.owners import Owner
@@ -82,7 +78,9 @@ def read_for_copy(*, owner: Owner, message: str) -> PathCopy:
     rows = list(path.filter(seq__lt=end).order_by("seq").iterator(chunk_size=500))
     if any(row.state == "running" and row.role != "user" for row in rows):
         raise Refused(say("This answer is still being written. Copy it when it is finished."))
-    shared = share_bytes(owner, [str(item["id"]) for row in rows for item in row.attachments])
+    shared = uploads.share_bytes(
+        owner, [str(item["id"]) for row in rows for item in row.attachments]
+    )
     return PathCopy(source=source, messages=rows, shared=shared)
 
 
@@ -103,7 +101,7 @@ def copy_path(*, owner: Owner, copy: PathCopy, id: str) -> Pieces[ConversationVi
             raise NotFound(say("There is no such conversation."))
         return conversation_view(existing)
     source, files = copy.source, [item for row in copy.messages for item in row.attachments]
-    require_quota.here(owner, size=sum(int(item["size"]) for item in files))
+    uploads.require_quota.here(owner, size=sum(int(item["size"]) for item in files))
     begin_import.here(
         id=id,
         owner=owner,
@@ -135,7 +133,7 @@ def _add(
     row = _unfinished_copy(id)
     above = next(reversed(ids.values()), None)
     sent = {str(item["id"]) for one in messages for item in one.attachments}
-    copy_uploads({old: copy.shared[old] for old in sent & copy.shared.keys()}, row)
+    uploads.copy_uploads({old: copy.shared[old] for old in sent & copy.shared.keys()}, row)
     added = []
     for one in messages:
         ids[one.id] = uuid.uuid4()
