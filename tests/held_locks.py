@@ -24,6 +24,7 @@ HOLDS_NOTHING = {
     "chatsite.accounts.guests.remove_old_sessions": ONE_STATEMENT,
     "chatsite.cluster.servers.enter_alone": "only the server of a file of SQLite does it",
     "chatsite.cluster.servers.leave": ONE_STATEMENT,
+    "chatsite.conversations.imports.imports.fail_import": ONE_STATEMENT,
     "chatsite.conversations.turn.rounds.save_checkpoints": "its docstring says why",
     "chatsite.kv_cache.saved_sessions.drop_sessions": "a file that lost its row is removed later",
     "chatsite.kv_cache.saved_sessions.touch_session": ONE_STATEMENT,

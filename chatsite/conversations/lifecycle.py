@@ -24,7 +24,7 @@ from chatsite.conversations.database.rows import conversation_view
 from chatsite.conversations.database.statements import SAVE_COUNT
 from chatsite.conversations.files import uploads
 from chatsite.conversations.files.uploads import upload_folder, upload_store
-from chatsite.conversations.models import Conversation, Message, Summary, Turn, Upload
+from chatsite.conversations.models import Conversation, Import, Message, Summary, Turn, Upload
 from chatsite.conversations.owners import Owner
 from chatsite.conversations.ownership import owned_conversation
 from chatsite.conversations.path import loading
@@ -143,6 +143,7 @@ def move_to_account(*, guest: str, user: int) -> Pieces[int]:
     """Move a guest's conversations and files to the account at sign-in, and return how many
     conversations there were."""
     hold(owner := Owner(guest=guest))
+    Import.objects.filter(owner.filter()).update(user=user, guest="")
     theirs, moved = Conversation.objects.filter(owner.filter()), 0
     while some := list(theirs.values_list("id", flat=True)[:ROWS]):
         hold(conversation=some)
@@ -198,6 +199,7 @@ def remove_imports(
         which &= Q(id=conversation)
     if begun_before is not None:
         which &= Q(deleted__lt=begun_before)
+        Import.objects.filter(began__lt=begun_before).delete()
     return (yield from _remove_conversations(which))
 
 

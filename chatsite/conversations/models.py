@@ -186,6 +186,20 @@ class Server(models.Model):
         return self.name
 
 
+class Import(models.Model):
+    """Stores an import, of an owner the newest: the server that makes it, its conversation once
+    the file is checked, and what the page is told besides."""
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4)
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.CASCADE)
+    guest = models.CharField(max_length=64, default="")
+    server = models.UUIDField()
+    conversation = models.UUIDField(null=True)
+    told = models.JSONField(default=dict)
+    began = models.DateTimeField()
+    ended = models.DateTimeField(null=True)
+
+
 class Message(models.Model):
     """Stores one message of the tree. Children have larger `seq`; the active path is `on_path` by
     `seq`.

@@ -15,6 +15,7 @@ from django.utils.translation import get_language
 from django.views.decorators.csrf import ensure_csrf_cookie
 from django.views.decorators.http import require_safe
 
+from chatsite.conversations.imports.imports import import_state
 from chatsite.conversations.path.queries import agent_of
 from chatsite.errors import NotFound
 from chatsite.history import POLICIES
@@ -150,8 +151,8 @@ async def _page(
 
 async def _is_restoring(request: HttpRequest) -> bool:
     owner = await known_person(request)
-    found = site_of(request).imports.of(owner) if owner else None
-    return found is not None and not found.ended
+    found = await import_state(owner) if owner else None
+    return found is not None and not (found["conversation"] or found["problem"])
 
 
 def _who_chooses(*, staff: bool) -> str:

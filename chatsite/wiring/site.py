@@ -99,7 +99,7 @@ class Site:
         self._unfollow: Callable[[], object] = lambda: None
         self.accounts = self._account_watch()
         self.maintenance = Maintenance(self._sweep, self.presence)
-        self.imports = Imports(self.limiter)
+        self.imports = Imports(self.limiter, server=lambda: self.presence.id)
         self.channels = self._channels()
         self._lock: IO[str] | None = None
         self._may_use_url = cache(_may_use_url)

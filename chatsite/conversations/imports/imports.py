@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Mapping
+from datetime import timedelta
 from types import MappingProxyType
+from typing import Any
 
 from django.utils import timezone
 
@@ -12,14 +14,76 @@ from chatsite.conversations.database.locks import hold
 from chatsite.conversations.database.rows import conversation_view
 from chatsite.conversations.database.statements import CONVERSATION_TOTALS, MESSAGES
 from chatsite.conversations.files.export import ImportedPart
+from chatsite.conversations.files.export_format import not_imported
 from chatsite.conversations.files.uploads import characters_of, require_words
-from chatsite.conversations.models import UNANSWERED, Conversation
+from chatsite.conversations.models import UNANSWERED, Conversation, Import, Server
 from chatsite.conversations.owners import Owner
 from chatsite.conversations.path.active_path import place_at_end, with_token_count
-from chatsite.errors import NotFound
-from chatsite.storage import writing
+from chatsite.errors import ChatsiteError, NotFound
+from chatsite.storage import reading, writing
 from chatsite.views import ConversationView
-from chatsite.wording import say
+from chatsite.wording import later, say
+
+# How long the outcome can be asked for.
+REMEMBERED = timedelta(minutes=10)
+GIVEN_UP = later("This import was given up.")
+
+
+@writing
+def note_import(owner: Owner, *, server: str) -> uuid.UUID:
+    """Store that this server checks a file, in place of the owner's former import."""
+    hold(owner)
+    Import.objects.filter(owner.filter()).delete()
+    row = Import(user_id=owner.user, guest=owner.guest, server=server, began=timezone.now())
+    row.save()
+    return row.id
+
+
+@writing
+def follow_import(id: uuid.UUID, *, conversation: str, count: int, note: str) -> None:
+    """Store what its file says. Raises NotFound where the import was given up."""
+    hold(conversation=conversation)
+    told = {"count": count, "note": note}
+    if not Import.objects.filter(id=id).update(conversation=conversation, told=told):
+        raise NotFound(say(GIVEN_UP))
+
+
+@reading
+def import_state(owner: Owner) -> dict[str, Any] | None:
+    """Return what the page is told of the import under way or the last one; None for none."""
+    row = Import.objects.filter(owner.filter()).first()
+    if row is None or (row.ended and row.ended < timezone.now() - REMEMBERED):
+        return None
+    found = row.conversation and Conversation.objects.filter(id=row.conversation).first()
+    told: dict[str, Any] = {"count": 0, "note": "", "conversation": None, "problem": None}
+    told |= {"title": found.title if found else "", "done": found.next_seq - 1 if found else 0}
+    if row.ended is None and not Server.objects.filter(id=row.server).exists():
+        told |= {"problem": _said(not_imported(say("The server was stopped.")))}
+    elif row.ended and found and found.deleted is None:
+        told |= {"conversation": conversation_view(found).to_dict()}
+    elif row.ended and "problem" not in row.told:
+        return None  # deleted since
+    return {**told, **row.told}
+
+
+@writing
+def fail_import(id: uuid.UUID, *, problem: ChatsiteError) -> None:
+    told = {"problem": _said(problem)}
+    Import.objects.filter(id=id).update(told=told, ended=timezone.now())
+
+
+@writing
+def give_up_import(owner: Owner) -> Import | None:
+    """Forget the owner's import if one is under way, and return it."""
+    hold(owner)
+    under_way = Import.objects.filter(owner.filter(), ended=None)
+    row = under_way.first()
+    under_way.delete()
+    return row
+
+
+def _said(problem: ChatsiteError) -> dict[str, str]:
+    return {"code": problem.code, "message": problem.message}
 
 
 @writing
@@ -83,11 +147,12 @@ def finish_import(*, conversation: str, forget_above: int = 0) -> ConversationVi
     row.updated = timezone.now()
     row.forget_above = forget_above + 1 if forget_above else 0
     row.save(update_fields=["deleted", "importing", "updated", "forget_above"])
+    Import.objects.filter(conversation=row.id).update(ended=row.updated)
     return conversation_view(row)
 
 
 def _importing(id: str) -> Conversation:
     row = Conversation.objects.filter(id=id, importing=True).first()
     if row is None:
-        raise NotFound(say("This import was given up."))
+        raise NotFound(say(GIVEN_UP))
     return row

@@ -22,6 +22,7 @@ from chatsite.conversations.files.uploads import (
     require_quota,
     store_upload,
 )
+from chatsite.conversations.imports.imports import import_state
 from chatsite.conversations.imports.reader import ImportHeader
 from chatsite.conversations.owners import Owner
 from chatsite.conversations.ownership import owner_now
@@ -129,7 +130,6 @@ async def import_file(request: HttpRequest) -> HttpResponse:
     file's last one, as far as a person may choose; `note` tells where other settings apply, and
     that the engine has no cells of it."""
     site, owner, staff = site_of(request), await request_owner(request), await is_staff(request)
-    site.imports.require_place(owner)
     content = await asyncio.to_thread(_on_disk, request)
 
     def accept(header: ImportHeader) -> tuple[Mapping[str, str], str]:
@@ -142,17 +142,14 @@ async def import_file(request: HttpRequest) -> HttpResponse:
         anew = say(READ_ANEW) if who.has_cache and header.count else ""
         return resumed.history, " ".join(note for note in (resumed.note, anew) if note)
 
-    started = site.imports.start(owner, content, accept)
-    assert started.task is not None
-    await asyncio.wait([started.task], timeout=WAIT_SECONDS)
-    if started.problem is not None:
-        raise started.problem
-    if started.conversation is not None:
-        view = started.conversation.to_dict()
-        return JsonResponse({"conversation": view, "note": started.note})
-    if site.imports.of(owner) is not started:
+    started = await site.imports.start(owner, content, accept)
+    await asyncio.wait([started], timeout=WAIT_SECONDS)
+    if not started.done():
+        return JsonResponse({"import": await import_state(owner)}, status=202)
+    if started.cancelled():
         raise BadRestore(say("This was cancelled. Nothing was imported."))
-    return JsonResponse({"import": started.to_dict()}, status=202)
+    conversation, note = started.result()
+    return JsonResponse({"conversation": conversation.to_dict(), "note": note})
 
 
 def _on_disk(request: HttpRequest) -> IO[bytes]:
@@ -178,5 +175,4 @@ async def import_progress(request: HttpRequest) -> HttpResponse:
     site, owner = site_of(request), await request_owner(request)
     if request.method == "DELETE":
         return JsonResponse({"cancelled": await site.imports.cancel(owner)})
-    found = site.imports.of(owner)
-    return JsonResponse({"import": found.to_dict() if found else None})
+    return JsonResponse({"import": await import_state(owner)})
