@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import os
 import re
+import socket
+from hashlib import sha256
 from importlib.util import find_spec
 from ipaddress import ip_network
 from pathlib import Path
@@ -188,6 +190,9 @@ CHAT_MODEL_PATH = text("CHAT_MODEL_PATH") and folder("CHAT_MODEL_PATH", BASE_DIR
 if CHAT_MODEL_PATH and not CHAT_MODEL_PATH.is_file():
     raise BadSetting(f"CHAT_MODEL_PATH={str(CHAT_MODEL_PATH)!r} is not a file. It is a GGUF file.")
 KV_SESSIONS_DIR = VAR_DIR / "kv"
+# Where several machines share a database: whose a row of a saved file is. It outlasts a start.
+_FOLDER = f"{socket.gethostname()}:{KV_SESSIONS_DIR}"
+KV_MACHINE = f"{sha256(_FOLDER.encode()).hexdigest()[:9]}:" if ON_POSTGRESQL else ""
 MODELS = models_file("MODELS_FILE")
 MODEL_SERVERS = servers_of(MODELS)
 API_KEYS = Keys({server.key: text(server.key) for server in MODEL_SERVERS.values() if server.key})

@@ -8,7 +8,8 @@ from django.db import models
 class KvSession(models.Model):
     """Stores one slot of the engine that was saved to a file: the fields of `books.Session`.
 
-    `key` is the conversation's id, or names the beginning that an agent's conversations share.
+    `key` is the conversation's id, or names the beginning that an agent's conversations share;
+    before it stands the machine that has the file, where several share the database.
     `ids` are the tokens in its cells, `spans` the messages that they belong to. It holds the whole
     text of the conversation, and is deleted when some of that text is changed or deleted.
     """

@@ -22,6 +22,7 @@ from chatsite.kv_cache.records import (
     SavedFile,
     message_totals,
 )
+from chatsite.kv_cache.saved_sessions import machine_key
 from chatsite.storage import reading
 
 TURNS = 20
@@ -86,7 +87,8 @@ def _cached_messages(row: Conversation, condition: str, *values: Any) -> dict[in
 
 
 def _saved_file(row: Conversation) -> SavedFile | None:
-    session = KvSession.objects.filter(key=str(row.id)).only("spans", "size", "created").first()
+    sessions = KvSession.objects.filter(key=machine_key(str(row.id)))
+    session = sessions.only("spans", "size", "created").first()
     if session is None:
         return None
     places: dict[str, tuple[int, int]] = {}

@@ -9,6 +9,8 @@ from collections.abc import Collection, Iterable
 from datetime import datetime
 from typing import Any
 
+from django.conf import settings
+from django.db.models import QuerySet
 from django.utils import timezone
 
 from chatsite.conversations.database.locks import hold
@@ -22,14 +24,14 @@ from chatsite.storage import reading, writing
 def read_session(*, key: str) -> Session | None:
     """Return the session; None where nothing is saved under this key, or the row contradicts
     itself."""
-    row = KvSession.objects.filter(key=key).first()
+    row = KvSession.objects.filter(key=machine_key(key)).first()
     if row is None:
         return None
     book = Book(ids=_ids(bytes(row.ids)), spans=tuple(Span(name, size) for name, size in row.spans))
     if not book.ids or book.faults():
         return None
     return Session(
-        key=row.key,
+        key=key,
         fingerprint=row.fingerprint,
         book=book,
         file=row.file,
@@ -64,20 +66,20 @@ def save_session(
         "used": used or timezone.now(),
         "created": timezone.now(),
     }
-    KvSession.objects.update_or_create(key=session.key, defaults=values)
+    KvSession.objects.update_or_create(key=machine_key(session.key), defaults=values)
     return True
 
 
 @writing
 def touch_session(*, key: str, used: datetime | None = None) -> None:
     """Store the time of its use: the least recently used are deleted first."""
-    KvSession.objects.filter(key=key).update(used=used or timezone.now())
+    KvSession.objects.filter(key=machine_key(key)).update(used=used or timezone.now())
 
 
 @writing
 def drop_sessions(*, keys: Iterable[str]) -> tuple[str, ...]:
     """Delete these rows, and return the names of their files."""
-    rows = KvSession.objects.filter(key__in=list(keys))
+    rows = KvSession.objects.filter(key__in=map(machine_key, keys))
     files = tuple(rows.values_list("file", flat=True))
     rows.delete()
     return files
@@ -85,21 +87,30 @@ def drop_sessions(*, keys: Iterable[str]) -> tuple[str, ...]:
 
 @reading
 def list_sessions() -> list[SessionFile]:
-    """List key, size and last use of every saved slot, for `books.outdated`."""
-    rows = KvSession.objects.values_list("key", "size", "used")
-    return [SessionFile(key, size, used.timestamp()) for key, size, used in rows]
+    """List key, size and last use of every slot that this machine saved, for `books.outdated`."""
+    rows, own = _saved_here().values_list("key", "size", "used"), settings.KV_MACHINE
+    return [SessionFile(key.removeprefix(own), size, used.timestamp()) for key, size, used in rows]
 
 
 @reading
 def session_files() -> frozenset[str]:
-    """Return the names of the files that have a row."""
-    return frozenset(KvSession.objects.values_list("file", flat=True))
+    """Return the names of this machine's files that have a row."""
+    return frozenset(_saved_here().values_list("file", flat=True))
 
 
 def delete_saved_sessions(*, conversations: Collection[uuid.UUID], **signal: Any) -> None:
     """Receive `text_changed`: a saved slot holds the text. One that is being saved at this moment
     is refused afterwards, because `last_turn` is None."""
     KvSession.objects.filter(conversation__in=conversations).delete()
+
+
+def machine_key(key: str) -> str:
+    """Return the key of this machine's row: another one's engine has no such file."""
+    return settings.KV_MACHINE + key
+
+
+def _saved_here() -> QuerySet[KvSession]:
+    return KvSession.objects.filter(key__startswith=settings.KV_MACHINE)
 
 
 def _ids(stored: bytes) -> tuple[int, ...]:

@@ -111,7 +111,8 @@ STRAYS_SECONDS = 5.0
 
 
 class Maintenance:
-    """The tasks of the server that leads. `sweep` removes leftover files beside the database."""
+    """The tasks of the server that leads, and `sweep` on each: it removes what is left over of the
+    engine's cache, which is each machine's own."""
 
     def __init__(self, sweep: Callable[[], Awaitable[None]], presence: Presence) -> None:
         self.sweep = sweep
@@ -127,6 +128,7 @@ class Maintenance:
                 (self.flush_write_log, FLUSH_SECONDS),
                 (self.move_strays, STRAYS_SECONDS),
                 (self.purge, PURGE_SECONDS),
+                (self.sweep_beside, PURGE_SECONDS),
                 (self.index_words, INDEX_SECONDS),
             )
         ]
@@ -179,12 +181,20 @@ class Maintenance:
             logger.info("Removed for good: %s", purged)
         await remove_lost_sessions()
         await remove_earned()
+        for feature in FEATURES:
+            await feature.purge()
         await self.sweep()
+
+    async def sweep_beside(self) -> None:
+        """Where another server leads. The one that does sweeps when it has purged."""
+        if not self.presence.leads.is_set():
+            await self.sweep()
 
     async def _repeat(self, work: Callable[[], Awaitable[None]], seconds: float) -> None:
         """Every `seconds`, also after an error."""
         while True:
-            await self.presence.leads.wait()
+            if work != self.sweep_beside:
+                await self.presence.leads.wait()
             try:
                 await work()
             except Exception:

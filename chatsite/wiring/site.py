@@ -98,7 +98,7 @@ class Site:
         # A management command stops what it never started.
         self._unfollow: Callable[[], object] = lambda: None
         self.accounts = self._account_watch()
-        self.maintenance = Maintenance(self._sweep, self.presence)
+        self.maintenance = Maintenance(self.sessions.sweep, self.presence)
         self.imports = Imports(self.limiter, server=lambda: self.presence.id)
         self.channels = self._channels()
         self._lock: IO[str] | None = None
@@ -200,12 +200,6 @@ class Site:
             ],
             stop_answers=lambda user: running.stop_all(Owner(user=user).key),
         )
-
-    async def _sweep(self) -> None:
-        """Beside conversations: leftovers of the engine's cache, and of the features."""
-        await self.sessions.sweep()
-        for feature in FEATURES:
-            await feature.purge()
 
     # ---- around turns ------------------------------------------------------------------------
     async def _store_places(self, conversation: str, places: Mapping[str, Place]) -> None:

@@ -274,6 +274,26 @@ class TestSessions:
         assert save_session.here(conversation=None, session=shared)
         assert read_session.here(key=shared.key) == shared
 
+    def test_machines_that_share_a_database_know_their_own_files_alone(
+        self, chat: str, settings: Any
+    ) -> None:
+        machines = ("machine1:", "machine2:")
+        saved = [session(chat, file=f"{number}.bin") for number in (1, 2)]
+        for machine, one in zip(machines, saved, strict=True):
+            settings.KV_MACHINE = machine
+            assert read_session.here(key=chat) is None
+            assert save_session.here(conversation=chat, session=one)
+        for machine, one in zip(machines, saved, strict=True):
+            settings.KV_MACHINE = machine
+            assert read_session.here(key=chat) == one
+            assert session_files.here() == {one.file}
+            assert [entry.key for entry in list_sessions.here()] == [chat]
+        assert drop_sessions.here(keys=[chat]) == ("2.bin",)
+        settings.KV_MACHINE = machines[0]
+        assert read_session.here(key=chat) == saved[0]
+        edit_message.here(owner=ADA, message=at(chat, 5), text="Otherwise")
+        assert not KvSession.objects.exists(), "no machine keeps the old words"
+
     @pytest.mark.parametrize("change", [{"ids": b"\1\0\0"}, {"ids": b""}, {"spans": [["a", 3]]}])
     def test_a_session_that_does_not_add_up_is_not_returned(
         self, chat: str, change: dict[str, Any]
