@@ -115,11 +115,11 @@ def _cache_fields(
     if available and not live.available:
         available, note = False, live.note
     place: str = live.place
-    used = live.used
+    used, places = live.used, live.places
     if place == "none" and books.saved is not None:
-        place, used = "saved", books.saved.cells
+        place, used, places = "saved", books.saved.cells, books.saved.places
     window = live.window or offered.window
-    strip = books.strip(place=place, used=used) if available else ()
+    strip = books.strip(places=places, used=used) if available else ()
     return {
         "available": available,
         "note": note,

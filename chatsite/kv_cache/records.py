@@ -81,15 +81,15 @@ class CacheBooks:
     def unloaded(self) -> dict[str, int]:
         return message_totals(row for row in self.rows if row.status != LOADED)
 
-    def strip(self, *, place: str, used: int) -> tuple[StripSegment, ...]:
-        """Return the `used` cells of the slot, or of the file where `place` is "saved", in order.
+    def strip(
+        self, *, places: Mapping[str, tuple[int, int]], used: int
+    ) -> tuple[StripSegment, ...]:
+        """Return the `used` cells of a slot or a file, in order. `places` has the first cell and
+        the size of the messages there: the columns may be of another machine, which answered last.
 
-        Unloaded messages are at their place in the conversation. With "none" no message has cells.
+        Unloaded messages are at their place in the conversation.
         """
-        rows = self.rows
-        if place != "slot":
-            places = self.saved.places if self.saved and place == "saved" else {}
-            rows = tuple(_move_to(row, places.get(row.id)) for row in rows)
+        rows = tuple(_move_to(row, places.get(row.id)) for row in self.rows)
         head = say("instructions and example turns") if self.head > 1 else say("instructions")
         return tuple(_segments(rows, used, head))
 

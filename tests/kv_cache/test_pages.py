@@ -18,6 +18,7 @@ from django.contrib.sessions.backends.signed_cookies import SessionStore
 from django.test import AsyncRequestFactory
 
 from chatsite.channels.channel import Rooms
+from chatsite.conversations.models import Message
 from chatsite.conversations.path.cache_places import mark_turns, place_books
 from chatsite.errors import PromptTooLarge, ProviderError
 from chatsite.events import CacheChanged, Event
@@ -117,6 +118,7 @@ class Engine:
 
     place: str = "slot"
     used: int = 40
+    places: dict[str, tuple[int, int]] = field(default_factory=dict)
     fails: Exception | None = None
     told: list[Event] = field(default_factory=list)
     asked: list[Any] = field(default_factory=list)
@@ -125,7 +127,13 @@ class Engine:
     def view(self, conversation: str) -> Any:
         used = self.used if self.place == "slot" else 0
         return SimpleNamespace(
-            available=True, note="", window=2048, used=used, place=self.place, misses=1
+            available=True,
+            note="",
+            window=2048,
+            used=used,
+            place=self.place,
+            places=self.places,
+            misses=1,
         )
 
     async def offers(self, asking: Any) -> CleanupOffers:
@@ -161,6 +169,10 @@ class Engine:
             trim_ahead=SimpleNamespace(changed=self.changed.append),
         )
         request.scope["state"] = {"site": site}
+        if self.place == "slot":
+            rows = Message.objects.filter(conversation=chat, kv_start_position__gte=0)
+            async for id, *place in rows.values_list("id", "kv_start_position", "kv_size"):
+                self.places[str(id)] = (place[0], place[1])
         answer = await view(request, UUID(chat))
         return answer.status_code, json.loads(answer.content)
 

@@ -35,10 +35,15 @@ def at(chat: str, seq: int) -> str:
 
 
 def strip(books: CacheBooks, place: str, *, used: int) -> list[Piece]:
+    places = {"slot": stored_places(books), "saved": books.saved.places if books.saved else {}}
     return [
         Piece(piece.seq or piece.kind, piece.start, piece.size, piece.status)
-        for piece in books.strip(place=place, used=used)
+        for piece in books.strip(places=places.get(place, {}), used=used)
     ]
+
+
+def stored_places(books: CacheBooks) -> dict[str, tuple[int, int]]:
+    return {row.id: (row.start, row.size) for row in books.rows if row.start >= 0}
 
 
 def load_books(chat: str) -> CacheBooks:
@@ -75,7 +80,8 @@ class TestTheStrip:
             Piece(5, 26, 4),
             Piece("other", 30, 3),
         ]
-        pieces = load_books(chat).strip(place="slot", used=33)
+        books = load_books(chat)
+        pieces = books.strip(places=stored_places(books), used=33)
         assert [piece.label for piece in pieces[:2]] == ["instructions", "question 1"]
         assert (pieces[0].role, pieces[3].key) == ("system", at(chat, 3))
         assert sum(piece.size for piece in pieces if piece.start >= 0) == 33
@@ -103,6 +109,11 @@ class TestTheStrip:
             Piece(6, 18, 5),
         ]
 
+    def test_a_slot_is_shown_as_it_is_where_another_machine_answered_since(self, chat: str) -> None:
+        found = load_books(chat).strip(places={at(chat, 3): (8, 5)}, used=20)
+        shown = [(one.seq or one.kind, one.start, one.size) for one in found if one.start >= 0]
+        assert shown == [("head", 0, 8), (3, 8, 5), ("other", 13, 7)]
+
     def test_an_answer_version_that_is_not_shown_is_not_in_the_strip(self, chat: str) -> None:
         place_books.here(conversation=chat, places={at(chat, 5): (10, 4), at(chat, 6): (14, 6)})
         end(retry(chat, at(chat, 6)))
@@ -121,7 +132,7 @@ class TestTheStrip:
         begun = begin(chat, "question 4")
         receipt = {"head": {"hash": "x", "messages": 3}}
         end_turn.here(turn=begun.turn, state="complete", text="x", receipt=receipt)
-        pieces = load_books(chat).strip(place="slot", used=30)
+        pieces = load_books(chat).strip(places={}, used=30)
         assert pieces[0].label == "instructions and example turns"
 
 

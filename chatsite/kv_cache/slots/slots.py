@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict, deque
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 from weakref import WeakValueDictionary
@@ -55,7 +56,8 @@ class SlotContents:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CacheView:
     """Says what of a conversation is in the engine now. `window` and `used` are in cells; `note` is
-    the reason where the cache isn't `available`. `misses` counts how often the engine reused
+    the reason where the cache isn't `available`. `places` has each message's first cell and size
+    in the slot. `misses` counts how often the engine reused
     another number of tokens than the books predicted, since the server's start."""
 
     available: bool
@@ -63,6 +65,7 @@ class CacheView:
     window: int
     used: int
     place: Literal["slot", "none"]
+    places: Mapping[str, tuple[int, int]]
     misses: int
 
 
