@@ -150,6 +150,9 @@ async def _page(
 
 
 async def _is_restoring(request: HttpRequest) -> bool:
+    site = site_of(request)
+    if site.presence.is_alone and site.imports.idle:
+        return False  # without a query, as nearly always
     owner = await known_person(request)
     found = await import_state(owner) if owner else None
     return found is not None and not (found["conversation"] or found["problem"])

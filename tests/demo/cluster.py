@@ -73,7 +73,6 @@ class Cluster:
             "FILES_DIR": str(self.folder / "files"),
             "TRUSTED_PROXIES": "127.0.0.1",
             "BEHIND_TLS": "false",
-            "KV_SESSIONS_MB": "0",
         }
         return server
 

@@ -170,7 +170,7 @@ class Engine:
         )
         request.scope["state"] = {"site": site}
         if self.place == "slot":
-            rows = Message.objects.filter(conversation=chat, kv_start_position__gte=0)
+            rows = Message.objects.filter(conversation_id=chat, kv_start_position__gte=0)
             async for id, *place in rows.values_list("id", "kv_start_position", "kv_size"):
                 self.places[str(id)] = (place[0], place[1])
         answer = await view(request, UUID(chat))

@@ -49,6 +49,10 @@ class Imports:
         self._server = server
         self._tasks: dict[UUID, asyncio.Task[Imported]] = {}
 
+    @property
+    def idle(self) -> bool:
+        return not self._tasks
+
     async def start(
         self, owner: Owner, content: IO[bytes], accept: Accept
     ) -> asyncio.Task[Imported]:
