@@ -117,7 +117,7 @@ class Limiter:
         over = LEAST
         asked = []
         each = 60 / (rate.a_minute * self._factor)
-        room = each * rate.burst * self._factor
+        room = 60 * rate.burst / rate.a_minute
         for who, people in ((person, 1), (f"at {address}" if address else "", self._people)):
             if who:
                 key = (rate.what, who)
@@ -125,8 +125,8 @@ class Limiter:
                 before = self._earned.get(key, now)
                 earned = (before if before > now else now) + cost
                 asked.append((key, cost, earned))
-                if earned - now - room > over:
-                    over = earned - now - room
+                if (late := earned - now - room) > over:
+                    over = late
         return over if over > LEAST else 0.0, asked
 
     def _keep(self, asked: Sequence[tuple[Key, float, float]]) -> None:
@@ -140,7 +140,10 @@ class Limiter:
         self, rate: Rate, *, person: str = "", address: str = "", amount: int = 1
     ) -> None:
         """As `wait`, but raises TooMany with a sentence and the time to wait."""
-        seconds = await self.wait(rate, person=person, address=address, amount=amount)
+        if self.shared is None or not rate.shared:
+            seconds = self.wait_here(rate, person=person, address=address, amount=amount)
+        else:
+            seconds = await self.wait(rate, person=person, address=address, amount=amount)
         if seconds:
             whole = math.ceil(seconds)
             raise TooMany(
