@@ -107,6 +107,11 @@ class Postgres:
         data = str(self.folder / "data")
         self.run("pg_ctl", "-D", data, "-m", mode, "-w", "stop", check=False)
 
+    @property
+    def pid(self) -> int:
+        """The process whose children serve the connections."""
+        return int((self.folder / "data" / "postmaster.pid").read_text().split()[0])
+
     def new_database(self, name: str, *, template: str = "template1") -> str:
         """The address of another database: an empty one, or a copy."""
         self.psql(f"CREATE DATABASE {name} TEMPLATE {template}", database="postgres")

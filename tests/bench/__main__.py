@@ -20,9 +20,11 @@ from chatsite.process_limits import raise_open_files
 from tests.bench import (
     arrival,
     cache,
+    database_turn,
     decisions,
     first_token,
     first_word,
+    following,
     growth,
     listing,
     long_talks,
@@ -34,6 +36,7 @@ from tests.bench import (
     recall,
     relay,
     searching,
+    servers,
     starts,
     wire,
 )
@@ -59,6 +62,9 @@ BENCHES: Mapping[str, Bench] = {
     "growth": growth.run,
     "listing": listing.run,
     "searching": searching.run,
+    "servers": servers.run,
+    "database_turn": database_turn.run,
+    "following": following.run,
     "cache": cache.run,
     "recall": recall.run,
     "ranking": ranking.run,
@@ -67,6 +73,10 @@ BENCHES: Mapping[str, Bench] = {
 }
 # What decides on a change of speed: every side in one run.
 VERSIONS = ("relay", "owners", "first_token", "wire", "starts", "pages")
+GROUPS: Mapping[str, tuple[str, ...]] = {
+    "versions": VERSIONS,
+    "cluster": ("servers", "database_turn", "following", "searching"),
+}
 
 
 def main() -> int:
@@ -75,7 +85,9 @@ def main() -> int:
         "names",
         nargs="*",
         metavar="name",
-        help=", ".join(BENCHES) + f"; versions: {', '.join(VERSIONS)}",
+        help="; ".join(
+            [", ".join(BENCHES), *(f"{name}: {', '.join(all)}" for name, all in GROUPS.items())]
+        ),
     )
     parser.add_argument("--quick", action="store_true", help="fewer repetitions")
     for name, source in SOURCES.items():
@@ -98,9 +110,7 @@ def main() -> int:
         help="an interpreter that has Chainlit 2 and openai, to measure Chainlit, too",
     )
     arguments = parser.parse_args()
-    names = [
-        one for name in arguments.names for one in (VERSIONS if name == "versions" else (name,))
-    ]
+    names = [one for name in arguments.names for one in GROUPS.get(name, (name,))]
     unknown = set(names) - set(BENCHES)
     if unknown:
         parser.error(f"no such bench: {', '.join(sorted(unknown))}. There are {', '.join(BENCHES)}")

@@ -74,30 +74,35 @@ def expected(tokens: int) -> str:
 
 
 def page_asker(page: Page) -> Ask:
-    """Asks through the application's socket and assembles the answer as the page does: pieces at
-    their offsets, then the stored message. A piece at a wrong offset stays in its order of
-    arrival, so that lost or doubled tokens show in the text."""
+    """Asks through the application's socket."""
 
     async def ask(prompt: str) -> TimedAnswer:
         sent_at = time.monotonic()
         await page.send(prompt)
-        pieces, text = [], ""
-        while (event := json.loads((await page.socket.receive()).data))["type"] != "turn_ended":
-            if event["type"] == "delta":
-                pieces.append((time.monotonic(), event["text"]))
-                text = text.ljust(event["offset"], "?") + event["text"]
-            elif event["type"] == "refused":
-                raise RuntimeError(event["message"])
-        ended = time.monotonic()
-        if event["state"] != "complete":
-            raise RuntimeError(f"a turn ended {event['state']}: {event['problem']}")
-        whole = event["message"]["content"]
-        if whole.startswith(text):  # the stored message holds the rest
-            pieces += [(ended, whole[len(text) :])] if whole != text else []
-            text = whole
-        return timed_answer(sent_at, pieces, text)
+        return await page_answer(page, sent_at)
 
     return ask
+
+
+async def page_answer(page: Page, sent_at: float) -> TimedAnswer:
+    """Read an answer and assemble it as the page does: pieces at their offsets, then the stored
+    message. A piece at a wrong offset stays in its order of arrival, so that lost or doubled tokens
+    show in the text."""
+    pieces, text = [], ""
+    while (event := json.loads((await page.socket.receive()).data))["type"] != "turn_ended":
+        if event["type"] == "delta":
+            pieces.append((time.monotonic(), event["text"]))
+            text = text.ljust(event["offset"], "?") + event["text"]
+        elif event["type"] == "refused":
+            raise RuntimeError(event["message"])
+    ended = time.monotonic()
+    if event["state"] != "complete":
+        raise RuntimeError(f"a turn ended {event['state']}: {event['problem']}")
+    whole = event["message"]["content"]
+    if whole.startswith(text):  # the stored message holds the rest
+        pieces += [(ended, whole[len(text) :])] if whole != text else []
+        text = whole
+    return timed_answer(sent_at, pieces, text)
 
 
 def relay_asker(socket: aiohttp.ClientWebSocketResponse) -> Ask:
@@ -150,6 +155,17 @@ async def people_at(
             *(stack.enter_async_context(Person(url, compress=offer)) for _ in range(users))
         )
         yield await asyncio.gather(*(person.page() for person in people for _ in range(each)))
+
+
+@asynccontextmanager
+async def people_on(urls: Sequence[str], users: int) -> AsyncIterator[list[Page]]:
+    """The same for several servers: everyone has a page of one of them, in turns."""
+    async with AsyncExitStack() as stack:
+        groups = [
+            await stack.enter_async_context(people_at(url, len(range(number, users, len(urls)))))
+            for number, url in enumerate(urls)
+        ]
+        yield [groups[number % len(urls)][number // len(urls)] for number in range(users)]
 
 
 @asynccontextmanager

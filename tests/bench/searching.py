@@ -1,159 +1,157 @@
-"""A search among a million messages, through the index of words and by reading every text."""
+"""Searches among a million messages on SQLite and on PostgreSQL, each in a process of its own; on
+SQLite also by the version before, and by reading every text."""
 
 from __future__ import annotations
 
-import asyncio
-import itertools
-import random
-import time
-import uuid
-from collections.abc import Iterator
-from datetime import UTC, datetime
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import IO, Any
 
-from tests.bench.database import database
-from tests.bench.figures import Options, Row, ratios, spread, table
+from tests.bench.figures import Options, Row, percentile, ratios, spread, table, verdict
+from tests.postgres import Postgres
+from tests.running import ROOT
 
 MANY, QUICK = 1_000_000, 50_000
-IN_ONE = 5_000
-# A message of 110 words, as the million of 791 MB that the search before was measured on.
-WORDS = 110
-FLUSHED = 50
-RARE = "albatross"
-# In five messages; in one of some hundred; in nearly all; the beginning of many words.
-ASKED = {
-    "a rare word": RARE,
-    "two words": f"{RARE} baba",
-    "a common word": "baba",
-    "a beginning": "bab",
-}
+SQLITE, POSTGRESQL, BEFORE = "SQLite", "PostgreSQL", "SQLite, before"
+# The highest ratio of one version to the one before.
+MOST = 1.02
+_SEARCHER = Path(__file__).with_name("searcher.py")
+
+# By what is searched for and by whom: the milliseconds of each round.
+Times = Mapping[str, list[Sequence[float]]]
+
+
+class Searcher:
+    """A process that searches in one database whenever it is asked."""
+
+    def __init__(self, asks: IO[str], answers: IO[str]) -> None:
+        self._asks, self._answers = asks, answers
+        # What is found, and what filling took.
+        self.first: Mapping[str, Any] = json.loads(answers.readline())
+        self.times: Times = {name: [] for name in self.first["hits"]}
+        self.cpu: Times = {name: [] for name in self.first["hits"]}
+
+    def go(self) -> None:
+        for name, taken in self._answer("search").items():
+            times, cpu = zip(*taken, strict=True)
+            self.times[name].append(times)
+            self.cpu[name].append(cpu)
+
+    def read_all(self) -> float:
+        return float(self._answer("read"))
+
+    def _answer(self, line: str) -> Any:
+        print(line, file=self._asks, flush=True)
+        return json.loads(self._answers.readline())
 
 
 async def run(options: Options) -> list[Row]:
-    count, times = QUICK if options.quick else MANY, options.times(7, 3)
-    print(f"Searches among {count:,} messages of one person, in storage.\n")
-    async with database():
-        print(await asyncio.to_thread(_build, count))
-        found = await asyncio.to_thread(_measure, times)
-    rows = []
-    for name, (before, now) in found.items():
-        target = "at most a tenth" if name == "a rare word" else ""
-        rows.append(
-            Row(
-                what=f"search for {name} among {count:,} messages",
-                baseline=f"{spread(before, digits=0)} ms (every text is read)",
-                ours=f"{spread(now)} ms",
-                ratio=spread(ratios(now, before), digits=4),
-                target=target,
-            )
+    count, times = QUICK if options.quick else MANY, options.times(21, 5)
+    print(
+        f"Searches among {count:,} messages of 60 words, by an owner of a fifth and one of 200 of\n"
+        "them, with weighing and places of the words. The databases take turns.\n"
+    )
+    with ExitStack() as stack:
+        file = Path(stack.enter_context(tempfile.TemporaryDirectory())) / "bench.sqlite3"
+        found = {SQLITE: stack.enter_context(_searcher(file=file, count=count))}
+        if options.before:
+            before = _searcher(file=file, root=options.before.resolve())
+            found[BEFORE] = stack.enter_context(before)
+        postgres = stack.enter_context(Postgres())
+        found[POSTGRESQL] = stack.enter_context(_searcher(url=postgres.url, count=count))
+        _compare_hits(found)
+        for number in range(times):
+            for one in list(found.values())[:: -1 if number % 2 else 1]:
+                one.go()
+        read = [found[SQLITE].read_all() for _ in range(3)]
+    _print_costs(found)
+    rows = [_row(name, found) for name in found[SQLITE].times]
+    return [*rows, *_before_rows(found), _read_row(count, read, found[SQLITE])]
+
+
+@contextmanager
+def _searcher(
+    *, file: Path | None = None, url: str = "", count: int = 0, root: Path = ROOT
+) -> Iterator[Searcher]:
+    process = subprocess.Popen(
+        [sys.executable, str(_SEARCHER), str(file or ""), str(count)],
+        cwd=root,
+        env={**os.environ, "PYTHONPATH": str(root), "TEST_DATABASE_URL": url},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdin and process.stdout
+    try:
+        yield Searcher(process.stdin, process.stdout)
+    finally:
+        process.stdin.close()
+        process.wait(timeout=60)
+        process.stdout.close()
+
+
+def _compare_hits(found: Mapping[str, Searcher]) -> None:
+    wanted = found[SQLITE].first["hits"]
+    for name, one in found.items():
+        other = [what for what, hits in one.first["hits"].items() if hits != wanted[what]]
+        assert not other, f"{name} finds the same as SQLite, in the same order: {other}"
+
+
+# ---- output -------------------------------------------------------------------------------------
+def _print_costs(found: Mapping[str, Searcher]) -> None:
+    costs = [found[name].first["costs"] for name in (SQLITE, POSTGRESQL)]
+    lines = [[what, *(cost[what] for cost in costs)] for what in costs[0]]
+    print(table(("filling", SQLITE, POSTGRESQL), lines))
+
+
+def _row(name: str, found: Mapping[str, Searcher]) -> Row:
+    ours, baseline = found[POSTGRESQL].times[name], found[SQLITE].times[name]
+    return Row(
+        what=f"search for {name}, p50 / p95",
+        baseline=f"{_shown(baseline)} ms ({SQLITE})",
+        ours=f"{_shown(ours)} ms ({POSTGRESQL})",
+        ratio=spread(ratios(_medians(ours), _medians(baseline)), digits=2),
+    )
+
+
+def _before_rows(found: Mapping[str, Searcher]) -> Iterator[Row]:
+    """Of the version before, where it is measured: CPU, which other work on the machine changes
+    less."""
+    if BEFORE not in found:
+        return
+    for name, taken in found[SQLITE].cpu.items():
+        ours, before = _medians(taken), _medians(found[BEFORE].cpu[name])
+        ratio = ratios(ours, before)
+        yield Row(
+            what=f"CPU of a search for {name} on SQLite",
+            baseline=f"before {spread(before, digits=2)} ms",
+            ours=f"{spread(ours, digits=2)} ms",
+            ratio=spread(ratio, digits=2),
+            target=verdict(f"at most {MOST}", statistics.median(ratio) <= MOST),
         )
-    return rows
 
 
-def _vocabulary() -> list[str]:
-    syllables = [f"{one}{other}" for one in "bdfgklmnprst" for other in "aeiou"]
-    return ["".join(one) for one in itertools.product(syllables, repeat=2)] + [
-        "".join(one) for one in itertools.islice(itertools.product(syllables, repeat=3), 40_000)
-    ]
-
-
-def _texts(count: int) -> Iterator[str]:
-    """Words as often as in a language: the n-th most frequent one with a weight of 1/n."""
-    words, chance = _vocabulary(), random.Random(7)
-    weights = list(itertools.accumulate(1 / place for place in range(1, len(words) + 1)))
-    pool = [" ".join(chance.choices(words, cum_weights=weights, k=WORDS)) for _ in range(20_000)]
-    for number in range(count):
-        yield f"{chance.choice(pool)}{f' {RARE}' if number % (count // 5) == 7 else ''}"
-
-
-def _build(count: int) -> str:
-    """Store the messages and index them; what the index costs, in Markdown."""
-    from django.db import connection, transaction
-
-    from chatsite.conversations.database.statements import MESSAGES
-    from chatsite.conversations.models import Conversation, Message
-    from chatsite.conversations.search.word_index import index_words
-    from chatsite.storage import flush_write_log, next_piece
-
-    now, texts = datetime.now(UTC), _texts(count)
-    for _ in range(count // IN_ONE):
-        row = Conversation.objects.create(
-            id=uuid.uuid4(), guest="ada", agent="demo", title="bench", created=now, updated=now
-        )
-        with transaction.atomic():
-            MESSAGES.insert(
-                Message(
-                    id=uuid.uuid4(),
-                    conversation=row,
-                    seq=seq,
-                    turn_seq=seq,
-                    role="user",
-                    content=next(texts),
-                    created=now,
-                )
-                for seq in range(1, IN_ONE + 1)
-            )
-    file = Path(connection.settings_dict["NAME"])
-    before, pieces, more = _size(file), [], True
-    while more:
-        ended, steps = False, index_words.pieces()
-        while not ended:
-            began = time.perf_counter()
-            ended, result = next_piece(steps)
-            pieces.append(1000 * (time.perf_counter() - began))
-        more = bool(result)
-        if len(pieces) % FLUSHED == 0:
-            flush_write_log.here()  # as the server does every few seconds
-    added = _size(file) - before
-    return table(
-        ("indexing", ""),
-        (
-            ["a piece of the writing thread, ms", spread(pieces)],
-            ["a message, ms", f"{sum(pieces) / count:.3f}"],
-            ["bytes a message", f"{added / count:,.0f}, of {before / count:,.0f}"],
-        ),
+def _read_row(count: int, read: Sequence[float], sqlite: Searcher) -> Row:
+    ours = _medians(sqlite.times["a rare word, the owner of many"])
+    return Row(
+        what=f"search for a rare word among {count // 5:,} messages of one owner, {count:,} in all",
+        baseline=f"{spread(read, digits=0)} ms (every text is read)",
+        ours=f"{spread(ours)} ms",
+        target=verdict("at most a tenth", statistics.median(ours) <= statistics.median(read) / 10),
     )
 
 
-def _size(file: Path) -> int:
-    from django.db import connection
-
-    with connection.cursor() as cursor:
-        cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-    return file.stat().st_size
+def _medians(rounds: Sequence[Sequence[float]]) -> list[float]:
+    return [statistics.median(one) for one in rounds]
 
 
-def _measure(times: int) -> dict[str, tuple[list[float], list[float]]]:
-    """Milliseconds before and now, by what is looked for."""
-    from chatsite.conversations.owners import Owner
-    from chatsite.conversations.search.text_search import search_text
-
-    owner = Owner(guest="ada")
-    found: dict[str, tuple[list[float], list[float]]] = {}
-    for name, text in ASKED.items():
-        before, now = [], []
-        for _ in range(times):
-            began = time.perf_counter()
-            _read_all(text)
-            between = time.perf_counter()
-            page = search_text.here(owner=owner, text=text)
-            before.append(1000 * (between - began))
-            now.append(1000 * (time.perf_counter() - between))
-            assert page.hits
-        found[name] = before, now
-    return found
-
-
-def _read_all(text: str) -> list[object]:
-    """The search as it was before the index: which conversations have the text, the newest 200."""
-    from django.db.models import Q
-
-    from chatsite.conversations.models import Conversation, Message
-
-    said = Message.objects.filter(
-        conversation__user=None, conversation__guest="ada", on_path=True, content__icontains=text
-    )
-    rows = Conversation.objects.filter(user=None, guest="ada", deleted=None).filter(
-        Q(title__icontains=text) | Q(id__in=said.values("conversation"))
-    )
-    return list(rows.order_by("-updated")[:200])
+def _shown(rounds: Sequence[Sequence[float]]) -> str:
+    every = [one for taken in rounds for one in taken]
+    return f"{percentile(every, 50):.2f} / {percentile(every, 95):.2f}"

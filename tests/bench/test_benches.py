@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from tests.bench.__main__ import BENCHES, VERSIONS
+from tests.bench.__main__ import BENCHES, GROUPS
 from tests.running import ROOT
 
 
@@ -32,5 +32,6 @@ def test_the_sides_of_a_comparison_start_and_answer() -> None:
     assert "bare relay" in ran.stdout
 
 
-def test_what_decides_on_a_change_of_speed_is_measured() -> None:
-    assert set(VERSIONS) <= set(BENCHES)
+@pytest.mark.parametrize("group", GROUPS)
+def test_a_group_is_of_benches(group: str) -> None:
+    assert set(GROUPS[group]) <= set(BENCHES)
