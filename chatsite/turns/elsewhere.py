@@ -14,8 +14,14 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from chatsite.cluster.notes import Note, Notes
 from chatsite.cluster.presence import LOOK_SECONDS, Presence
 from chatsite.conversations.turn.rounds import is_running, running_turns, to_be_stopped
-from chatsite.events import Event, Relayed, TurnEnded, TurnStarted
-from chatsite.turns.answer.feed import ConversationFeeds, FeedReader, ReaderLost, ReaderOutdated
+from chatsite.events import Event, Relayed, TurnEnded
+from chatsite.turns.answer.feed import (
+    FRAME_SECONDS,
+    ConversationFeeds,
+    FeedReader,
+    ReaderLost,
+    ReaderOutdated,
+)
 
 logger = logging.getLogger("chatsite.turns")
 # How long a page may go on showing an answer whose end was told and not heard.
@@ -49,20 +55,22 @@ class OtherServers:
         self._look = look
         self._here: set[str] = set()
         self._there: defaultdict[str, set[str]] = defaultdict(set)
-        self._forwarding: dict[str, tuple[FeedReader, asyncio.Task[None]]] = {}
+        self._forwarding: dict[str, FeedReader] = {}
+        # Set when one of them has something to read.
+        self._news = asyncio.Event()
         # By conversation: the turn of another server that pages here show.
         self._shown: dict[str, str] = {}
-        self._checking: asyncio.Task[None] | None = None
+        self._tasks: list[asyncio.Task[None]] = []
 
     async def start(self) -> None:
         self.feeds.elsewhere = self
         self.presence.came, self.presence.went = self.notes.came, self._went
         self.presence.address = await self.notes.listen()
-        self._checking = asyncio.create_task(self._check())
+        self._tasks = [asyncio.create_task(one) for one in (self._check(), self._forward())]
 
     async def stop(self) -> None:
-        if self._checking is not None:
-            self._checking.cancel()
+        for task in self._tasks:
+            task.cancel()
         await self.notes.stop()
 
     def ask(self, servers: Iterable[str], what: str, about: str) -> None:
@@ -129,9 +137,7 @@ class OtherServers:
     # ---- what happens here -------------------------------------------------------------------
     def begun(self, conversation: str) -> None:
         if self._there.get(conversation) and conversation not in self._forwarding:
-            reader = self.feeds.of(conversation).forward()
-            task = asyncio.create_task(self._forward(conversation, reader))
-            self._forwarding[conversation] = reader, task
+            self._forwarding[conversation] = self.feeds.of(conversation).forward(self._news)
 
     def published(self, conversation: str, event: Event) -> None:
         if conversation not in self._forwarding:
@@ -142,21 +148,31 @@ class OtherServers:
             note = {"type": "event", "conversation": conversation, "event": event.to_dict()}
             self.notes.tell(servers, note)
 
-    async def _forward(self, conversation: str, reader: FeedReader) -> None:
-        """All that happens, in its order, until the turn has ended and nothing waits behind its
-        end."""
+    async def _forward(self) -> None:
+        """As often as a page is sent text, but all together: to wake for each conversation costs
+        more than what is told."""
+        while True:
+            await self._news.wait()
+            self._news.clear()
+            for conversation, reader in list(self._forwarding.items()):
+                if self._tell_new(conversation, reader):
+                    del self._forwarding[conversation]
+                    self.feeds.of(conversation).forwarded(reader)
+            await asyncio.sleep(FRAME_SECONDS)
+
+    def _tell_new(self, conversation: str, reader: FeedReader) -> bool:
+        """All that has happened, in its order: whether that was the last of it, as a turn has ended
+        and no other one has begun."""
         ended = False
         try:
-            while not ended or reader.has_waiting:
-                event = await reader.read()
+            while (event := reader.take()) is not None:
                 self._tell(conversation, event)
-                ended = isinstance(event, TurnEnded) or ended and not isinstance(event, TurnStarted)
+                ended = ended or isinstance(event, TurnEnded)
         except (ReaderLost, ReaderOutdated):
             note = {"type": "reopen", "conversation": conversation}
             self.notes.tell(self._there.get(conversation, ()), note)
-        finally:
-            del self._forwarding[conversation]
-            self.feeds.of(conversation).forwarded(reader)
+            return True
+        return ended and self.feeds.of(conversation).generation is None
 
     # ---- what happened elsewhere -------------------------------------------------------------
     def _take(self, sender: str, note: Note) -> None:
@@ -182,7 +198,7 @@ class OtherServers:
         if feed.decided is not None:
             self._tell(conversation, feed.decided)
         if conversation in self._forwarding:
-            self._forwarding[conversation][0].restart()
+            self._forwarding[conversation].restart()
         else:
             self.begun(conversation)
 

@@ -80,6 +80,21 @@ async def test_a_page_that_opens_in_the_middle_has_the_text_so_far_and_what_foll
         assert await later.until_end() == later.text == whole
 
 
+async def test_answers_that_follow_each_other_at_once_are_seen_whole(
+    pair: tuple[Server, Server],
+) -> None:
+    """The next one begins before the other server was told the end of the last."""
+    first, second = pair
+    async with Person(first.url) as ada:
+        page = await ada.page()
+        there = await ada.page(page.conversation, at=second.url)
+        for _ in range(5):
+            whole = (await page.say("Count [[tokens=30;rate=200]]"))["message"]["content"]
+            following = Follower(there)
+            following.text = ""
+            assert await following.until_end() == following.text == whole
+
+
 async def test_stop_reaches_the_server_that_writes(pair: tuple[Server, Server]) -> None:
     first, second = pair
     async with Person(first.url) as ada:

@@ -51,12 +51,12 @@ async def test_files_go_through_the_server_and_chats_go_on_while_the_store_is_aw
         assert not any(value in server.log for value in KEY.values())
 
 
-def test_a_server_without_files_url_imports_nothing_of_s3() -> None:
+def test_a_server_of_one_machine_imports_nothing_of_s3_or_postgresql() -> None:
     code = (
         "import sys, chatsite.asgi, chatsite.urls\n"
         "from chatsite.conversations.files.uploads import upload_store\n"
         "upload_store()\n"
-        "print(sorted({'boto3', 'botocore', 'storages'} & set(sys.modules)))"
+        "print(sorted({'boto3', 'botocore', 'storages', 'psycopg'} & set(sys.modules)))"
     )
     environment = {"DJANGO_SETTINGS_MODULE": "tests.settings", "PATH": "/usr/bin:/bin"}
     done = subprocess.run(

@@ -108,13 +108,14 @@ class ReaderOutdated(Exception):
 
 
 class FeedReader:
-    """One socket's place in a feed. `read` gives the next event, with text at most every 35 ms."""
+    """One socket's place in a feed. `read` gives the next event, with text at most every 35 ms.
+    `wake` is set when there is one; several readers may share it."""
 
-    def __init__(self, feed: Feed, clock: Callable[[], float]) -> None:
+    def __init__(self, feed: Feed, clock: Callable[[], float], wake: asyncio.Event) -> None:
         self._feed = feed
         self._clock = clock
         self._events: deque[Event | Relayed] = deque()
-        self._wake = asyncio.Event()
+        self._wake = wake
         self._generation: Generation | None = None
         self._piece = 0
         self._offsets: dict[Part, int] = {"text": 0, "reasoning": 0}
@@ -125,11 +126,6 @@ class FeedReader:
         """Follow the message from its present end."""
         self._generation = generation
         self._piece, self._offsets = len(generation.pieces), dict(generation.lengths)
-
-    @property
-    def has_waiting(self) -> bool:
-        """Whether events wait to be read."""
-        return bool(self._events)
 
     def restart(self) -> None:
         """Read the message once more from its beginning."""
@@ -168,6 +164,17 @@ class FeedReader:
                 continue
             self._wake.clear()
             await self._wake.wait()
+
+    def take(self) -> Event | Relayed | None:
+        """As `read`, but None where nothing is there yet, and text however soon."""
+        if self._lost is not None:
+            raise self._lost
+        if self._events:
+            return self._next_event()
+        generation = self._generation
+        if generation is None or self._piece == len(generation.pieces):
+            return None
+        return self._delta(generation)
 
     def _next_event(self) -> Event | Relayed:
         event = self._events.popleft()
@@ -236,7 +243,7 @@ class Feed:
 
     def join(self) -> FeedReader:
         """A page's reader."""
-        reader = FeedReader(self, self._feeds.clock)
+        reader = FeedReader(self, self._feeds.clock, asyncio.Event())
         self._readers.add(reader)
         self._pages += 1
         if self._pages == 1 and self._feeds.elsewhere is not None:
@@ -251,9 +258,9 @@ class Feed:
                 self._feeds.elsewhere.closed(self._conversation)
         self._forget_if_unused()
 
-    def forward(self) -> FeedReader:
+    def forward(self, wake: asyncio.Event) -> FeedReader:
         """A reader for other servers, of the message from its beginning on. `forwarded` ends it."""
-        reader = FeedReader(self, self._feeds.clock)
+        reader = FeedReader(self, self._feeds.clock, wake)
         if self.generation is not None:
             reader.join(self.generation)
             reader.restart()
