@@ -37,8 +37,8 @@ class Crowd:
     seconds: float
 
 
-# A page gets a frame every 35 ms: of two tokens at 50 a second, of one at 10.
-CROWDS = (Crowd(50, 300, 50, 1.0), Crowd(400, 60, 10, 6.0))
+# A page gets a frame every 35 ms: of two tokens at 50 a second, of one at 5.
+CROWDS = (Crowd(50, 300, 50, 1.0), Crowd(400, 40, 5, 8.0))
 
 
 @dataclass(frozen=True, slots=True)

@@ -86,13 +86,13 @@ def page_asker(page: Page) -> Ask:
 
 async def page_answer(page: Page, sent_at: float) -> TimedAnswer:
     """Read an answer and assemble it as the page does: pieces at their offsets, then the stored
-    message. A piece at a wrong offset stays in its order of arrival, so that lost or doubled tokens
-    show in the text."""
+    message. What is missing before a piece shows in the text, and so do tokens that were doubled;
+    text that is sent once more, as to a page that lost its connection, is no other text."""
     pieces, text = [], ""
     while (event := json.loads((await page.socket.receive()).data))["type"] != "turn_ended":
         if event["type"] == "delta":
             pieces.append((time.monotonic(), event["text"]))
-            text = text.ljust(event["offset"], "?") + event["text"]
+            text = text[: event["offset"]].ljust(event["offset"], "?") + event["text"]
         elif event["type"] == "refused":
             raise RuntimeError(event["message"])
     ended = time.monotonic()

@@ -70,7 +70,7 @@ async def run(options: Options) -> list[Row]:
         print(await _idle(sites))
         for crowd in CROWDS:
             found: Found = defaultdict(list)
-            for number in range(options.times(5, 1)):
+            for number in range(options.times(3, 1)):
                 for site in sites[:: -1 if number % 2 else 1]:
                     found[site.name].append(await _pass(site, crowd))
             rows += _rows(crowd, found[one.name], found[several.name])
