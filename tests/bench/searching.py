@@ -53,7 +53,7 @@ class Searcher:
 
 
 async def run(options: Options) -> list[Row]:
-    count, times = QUICK if options.quick else MANY, options.times(21, 5)
+    count, times = QUICK if options.quick else MANY, options.times(9, 3)
     print(
         f"Searches among {count:,} messages of 60 words, by an owner of a fifth and one of 200 of\n"
         "them, with weighing and places of the words. The databases take turns.\n"
