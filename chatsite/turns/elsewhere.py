@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 
@@ -26,6 +27,8 @@ from chatsite.turns.answer.feed import (
 logger = logging.getLogger("chatsite.turns")
 # How long a page may go on showing an answer whose end was told and not heard.
 CHECK_SECONDS = 5.0
+# How long a server may be away or new before others hear what its pages have open.
+UNHEARD_SECONDS = 20.0
 # Of one note: conversations that are open.
 PIECE = 500
 
@@ -58,6 +61,8 @@ class OtherServers:
         self._forwarding: dict[str, FeedReader] = {}
         # Set when one of them has something to read.
         self._news = asyncio.Event()
+        # By conversation: when something last happened here, and which servers know.
+        self._happened: dict[str, tuple[float, set[str]]] = {}
         # By conversation: the turn of another server that pages here show.
         self._shown: dict[str, str] = {}
         self._tasks: list[asyncio.Task[None]] = []
@@ -140,6 +145,8 @@ class OtherServers:
             self._forwarding[conversation] = self.feeds.of(conversation).forward(self._news)
 
     def published(self, conversation: str, event: Event) -> None:
+        told = set(self._there.get(conversation, ()))
+        self._happened[conversation] = time.monotonic(), told
         if conversation not in self._forwarding:
             self._tell(conversation, event)
 
@@ -192,6 +199,10 @@ class OtherServers:
 
     def _follow(self, conversation: str, server: str) -> None:
         self._there[conversation].add(server)
+        _, told = self._happened.get(conversation, (0.0, {server}))
+        if server not in told:  # its pages may have been shown what was before
+            told.add(server)
+            self.notes.tell([server], {"type": "reopen", "conversation": conversation})
         feed = self.feeds.known(conversation)
         if feed is None or feed.generation is None:
             return
@@ -216,6 +227,14 @@ class OtherServers:
         """Some notes are missing: what is open here may be outdated. The server says anew what its
         pages have open."""
         self._forget(server)
+        self._reopen_all()
+
+    def renew(self) -> None:
+        """Others know this server by another number now; what they told the former one is lost."""
+        self.notes.renew()
+        self._reopen_all()
+
+    def _reopen_all(self) -> None:
         for conversation in list(self._here):
             self._shown.pop(conversation, None)
             self.feeds.reopen(conversation)
@@ -224,6 +243,8 @@ class OtherServers:
         """Ask the rows for what notes may have been lost of."""
         while True:
             await asyncio.sleep(CHECK_SECONDS)
+            heard = time.monotonic() - UNHEARD_SECONDS
+            self._happened = {id: one for id, one in self._happened.items() if one[0] > heard}
             try:
                 for conversation in await to_be_stopped(server=self.presence.id):
                     self._do["stop"](conversation)

@@ -234,7 +234,7 @@ class Site:
         """The others ended what was written here, and know this server by another number now."""
         self.turns.running.give_up()
         if self.others is not None:
-            self.others.notes.renew()
+            self.others.renew()
 
     def _reopen(self, conversation: str) -> None:
         """What pages were told of an answer isn't how it ended."""

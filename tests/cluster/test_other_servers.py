@@ -198,3 +198,41 @@ async def test_a_page_learns_within_seconds_that_a_hung_server_writes_no_more(
             while (shown := await there.until("snapshot"))["turn"] is not None:
                 pass
         assert shown["messages"][-1]["state"] == "interrupted"
+
+
+async def test_a_page_is_shown_what_a_new_server_wrote_before_it_heard_of_the_page(
+    serve: Serve,
+) -> None:
+    first = serve()
+    async with Person(first.url) as ada:
+        page = await ada.page()
+        await page.say("Something")
+        assert first.process is not None
+        # Not for so long that it is taken for dead: it comes to know the second one afterwards.
+        first.process.send_signal(signal.SIGSTOP)
+        async with asyncio.timeout(9):
+            second = await asyncio.to_thread(serve)
+            there = await ada.page(page.conversation, at=second.url)
+            ended = await there.say("And then?")
+        first.process.send_signal(signal.SIGCONT)
+        shown = await page.until("snapshot")
+        assert shown["messages"][-1] == ended["message"]
+
+
+async def test_a_page_is_shown_what_was_written_while_its_server_was_taken_for_dead(
+    pair: tuple[Server, Server],
+) -> None:
+    first, second = pair
+    async with Person(first.url) as ada:
+        page = await ada.page()
+        await page.say("Something")
+        there = await ada.page(page.conversation, at=second.url)
+        assert first.process is not None
+        first.process.send_signal(signal.SIGSTOP)
+        async with asyncio.timeout(20):
+            while "is dead" not in second.log:  # noqa: ASYNC110 - a server
+                await asyncio.sleep(0.1)
+        ended = await there.say("And then?")
+        first.process.send_signal(signal.SIGCONT)
+        shown = await page.until("snapshot")
+        assert shown["messages"][-1] == ended["message"]
