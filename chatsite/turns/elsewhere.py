@@ -14,7 +14,8 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 
 from chatsite.cluster.notes import Note, Notes
 from chatsite.cluster.presence import LOOK_SECONDS, Presence
-from chatsite.conversations.turn.rounds import is_running, running_turns, to_be_stopped
+from chatsite.conversations.turn.end import end_interrupted
+from chatsite.conversations.turn.rounds import is_running, running_turns, turns_of
 from chatsite.events import Event, Relayed, TurnEnded
 from chatsite.turns.answer.feed import (
     FRAME_SECONDS,
@@ -37,8 +38,8 @@ class OtherServers:
     """What pages on other servers are told, and what pages here get from them.
 
     `do` says what else a server may ask of this one, by name; each gets one text. `changed` is
-    called where the text of a conversation was changed elsewhere; `look` every few seconds, for
-    what nobody is told of.
+    called where the text of a conversation was changed elsewhere; `writes` says whether this server
+    writes an answer there; `look` is called every few seconds, for what nobody is told of.
     """
 
     def __init__(
@@ -48,14 +49,14 @@ class OtherServers:
         *,
         do: Mapping[str, Callable[[str], object]],
         changed: Callable[[str], None],
+        writes: Callable[[str], bool],
         look: Callable[[], Awaitable[None]],
     ) -> None:
         self.feeds = feeds
         self.presence = presence
         self.notes = Notes(presence, take=self._take, linked=self._say_all, missed=self._missed)
         self._do = do
-        self._changed = changed
-        self._look = look
+        self._changed, self._writes, self._look = changed, writes, look
         self._here: set[str] = set()
         self._there: defaultdict[str, set[str]] = defaultdict(set)
         self._forwarding: dict[str, FeedReader] = {}
@@ -246,12 +247,22 @@ class OtherServers:
             heard = time.monotonic() - UNHEARD_SECONDS
             self._happened = {id: one for id, one in self._happened.items() if one[0] > heard}
             try:
-                for conversation in await to_be_stopped(server=self.presence.id):
-                    self._do["stop"](conversation)
+                await self._check_own()
                 await self._check_shown()
                 await self._look()
             except Exception:
                 logger.exception("what other servers do couldn't be looked up")
+
+    async def _check_own(self) -> None:
+        """A turn whose beginning or end was stored as the connection broke isn't written here, and
+        no other server may end it."""
+        own = self.presence.id
+        for conversation, turn, stop in await turns_of(server=own):
+            if self._writes(conversation):
+                if stop:
+                    self._do["stop"](conversation)
+            elif await end_interrupted(turn=turn, own=own):
+                self.reopen(conversation)
 
     async def _check_shown(self) -> None:
         """Whether what is shown of other servers still runs, and whether they are heard: otherwise

@@ -73,7 +73,9 @@ class Snapshots:
         if opened.running is not None and request.conversation not in self.running:
             # Unless another server writes it. Ends this turn alone: the next one may begin while
             # storage is waited for.
-            await end_interrupted(turn=opened.running, own=self.presence.id)
+            ended = await end_interrupted(turn=opened.running, own=self.presence.id)
+            if ended and self.others is not None:
+                self.others.reopen(request.conversation)
             opened = await self._read(request)
         agent = opened.conversation.agent if opened.conversation else request.agent
         model = opened.conversation.model if opened.conversation else ""

@@ -299,7 +299,10 @@ class Turns:
             # Where no other server writes it, it runs in storage only, since this task holds the
             # conversation's place: the end of a turn couldn't be stored, and would block the
             # conversation until a restart.
-            await end_interrupted(conversation=context.conversation, own=self.presence.id)
+            of = context.conversation
+            ended = await end_interrupted(conversation=of, own=self.presence.id)
+            if ended and self.others is not None:
+                self.others.reopen(of)
             return await store(context)
 
     async def _store_message(

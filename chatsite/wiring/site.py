@@ -87,6 +87,7 @@ class Site:
                     "end_session": self.sockets.end_here,
                 },
                 changed=lambda conversation: self.recaller.forget(conversation),
+                writes=lambda conversation: self.turns.is_running(conversation),
                 look=self.rooms.look,
             )
         self.intake = Intake(settings.FILES_DIR)

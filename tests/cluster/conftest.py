@@ -36,12 +36,15 @@ def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Postgres]:
         yield running
 
 
+@pytest.fixture
+def url(postgres: Postgres, request: pytest.FixtureRequest) -> str:
+    """This test's own database."""
+    return postgres.new_database(f"test_{abs(hash(request.node.nodeid))}", template=NAME)
+
+
 @contextmanager
-def servers_on(
-    postgres: Postgres, fake: FakeOpenAI, folder: Path, name: str
-) -> Iterator[Callable[..., Server]]:
-    """Starts one more server on a database of this name, which is made."""
-    url = postgres.new_database(name, template=NAME)
+def servers_on(url: str, fake: FakeOpenAI, folder: Path) -> Iterator[Callable[..., Server]]:
+    """Starts one more server on this database."""
     numbers = itertools.count(1)
     started: list[Server] = []
 
@@ -81,10 +84,7 @@ def talk_file(talk: FakeTalk, tmp_path: Path) -> dict[str, str]:
 
 
 @pytest.fixture
-def serve(
-    fake: FakeOpenAI, postgres: Postgres, tmp_path: Path, request: pytest.FixtureRequest
-) -> Iterator[Callable[..., Server]]:
+def serve(fake: FakeOpenAI, url: str, tmp_path: Path) -> Iterator[Callable[..., Server]]:
     """Starts one more server on this test's own database."""
-    name = f"test_{abs(hash(request.node.nodeid))}"
-    with servers_on(postgres, fake, tmp_path, name) as start:
+    with servers_on(url, fake, tmp_path) as start:
         yield start

@@ -144,3 +144,49 @@ async def test_a_server_that_hung_in_a_transaction_keeps_nobody_from_its_convers
             "Hello",
             "And you?",
         ]
+
+
+async def send_unheard(page: Page, text: str, postgres: Postgres, database: str) -> None:
+    """What is sent is committed, and the server never hears of it: its commit waits for a copy of
+    the database, which isn't there, until its connection is ended."""
+    waiting = (
+        f"FROM pg_stat_activity WHERE datname = '{database}' AND query = 'COMMIT' "
+        "AND wait_event = 'SyncRep'"
+    )
+    try:
+        postgres.psql("ALTER SYSTEM SET synchronous_standby_names = 'nobody'")
+        postgres.psql("SELECT pg_reload_conf()")
+        await page.send(text)
+        async with asyncio.timeout(30):
+            while postgres.psql(f"SELECT count(*) {waiting}") == "0":  # noqa: ASYNC110
+                await asyncio.sleep(0.05)
+        postgres.psql(f"SELECT pg_terminate_backend(pid) {waiting}")
+    finally:
+        postgres.psql("ALTER SYSTEM RESET synchronous_standby_names")
+        postgres.psql("SELECT pg_reload_conf()")
+
+
+async def test_an_answer_whose_beginning_was_stored_as_its_connection_broke_ends(
+    serve: Serve, postgres: Postgres, url: str
+) -> None:
+    """Its server can't know that the beginning was stored, and writes nothing. But that server
+    lives, so that no other one may end the answer."""
+    database = url.rpartition("/")[2]
+    postgres.psql(f"ALTER DATABASE {database} SET synchronous_commit = on")
+    first, second = serve(), serve()
+    async with Person(first.url) as ada:
+        page = await ada.page()
+        there = await ada.page(page.conversation, at=second.url)
+        await page.say("Something")
+        await send_unheard(page, "And then?", postgres, database)
+        async with asyncio.timeout(30):
+            while (await page.event())["type"] != "refused":
+                pass
+        shown = await ended_turn(ada, second, page.conversation, within=30)
+        assert [one["content"] for one in shown["messages"] if one["role"] == "user"] == [
+            "Something",
+            "And then?",
+        ]
+        while (await there.until("snapshot"))["messages"] != shown["messages"]:
+            pass
+        assert (await there.say("And now?"))["state"] == "complete"

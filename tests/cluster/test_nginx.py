@@ -18,7 +18,7 @@ from tests.cluster.conftest import servers_on
 from tests.fakes.openai_server import FakeOpenAI
 from tests.nginx import Nginx
 from tests.person import Page, Person
-from tests.postgres import Postgres
+from tests.postgres import NAME, Postgres
 from tests.running import Server
 from tests.web.browser_requests import upload_file
 
@@ -43,7 +43,8 @@ def servers(
 ) -> Iterator[dict[str, Server]]:
     """Two servers that no test harms."""
     folder = tmp_path_factory.mktemp("servers")
-    with servers_on(postgres, fake, folder, "behind_nginx") as start:
+    url = postgres.new_database("behind_nginx", template=NAME)
+    with servers_on(url, fake, folder) as start:
         yield by_address(*(start(TRUSTED_PROXIES="127.0.0.1") for _ in range(2)))
 
 

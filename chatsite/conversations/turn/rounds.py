@@ -223,7 +223,9 @@ def ask_to_stop(*, owner: Owner, conversation: str) -> str | None:
 
 
 @reading
-def to_be_stopped(*, server: str) -> list[str]:
-    """The conversations whose answer this server writes and somebody wants stopped."""
-    rows = Turn.objects.filter(state="running", server=server, stop__isnull=False)
-    return [str(id) for id in rows.values_list("conversation", flat=True)]
+def turns_of(*, server: str) -> list[tuple[str, str, bool]]:
+    """The turns that this server writes: conversation, id, and whether somebody wants it
+    stopped."""
+    rows = Turn.objects.filter(state="running", server=server)
+    found = rows.values_list("conversation", "id", "stop")
+    return [(str(conversation), str(id), bool(stop)) for conversation, id, stop in found]
