@@ -49,6 +49,8 @@ RIGHTS_ENDED = later(
     "Your password or your rights were changed, or your account was disabled or deleted."
 )
 ENGINE_SECONDS = 0.4
+# After a failure here, as where the database is away, a page opens its conversation again.
+AGAIN_SECONDS = 5
 INTERNAL = Problem(code="internal", message=later("Something went wrong here. Your text is kept."))
 
 
@@ -155,7 +157,8 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
             if self.owner is None:  # the account was deleted meanwhile
                 return
             logger.exception("a command failed")
-            await self._send_event(Refusal(ref=ref, problem=INTERNAL.said()))
+            problem = INTERNAL.said()
+            await self._send_event(Refusal(ref=ref, problem=problem, seconds=AGAIN_SECONDS))
 
     async def _refuse(self, ref: str, error: ChatsiteError) -> None:
         problem = Problem(code=error.code, message=error.message)

@@ -236,3 +236,19 @@ async def test_a_page_is_shown_what_was_written_while_its_server_was_taken_for_d
         first.process.send_signal(signal.SIGCONT)
         shown = await page.until("snapshot")
         assert shown["messages"][-1] == ended["message"]
+
+
+async def test_a_page_that_opens_while_the_database_is_away_is_told_to_ask_again(
+    serve: Serve, postgres: Postgres
+) -> None:
+    async with Person(serve().url) as ada:
+        page = await ada.page()
+        postgres.stop("fast")
+        try:
+            await page.command("open", agent="demo")
+            while (refused := await page.event())["type"] != "refused":
+                pass
+        finally:
+            postgres.start()
+        assert (refused["code"], refused["seconds"] > 0) == ("internal", True)
+        assert await page.open()
