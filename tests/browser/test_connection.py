@@ -68,6 +68,38 @@ def test_a_message_whose_connection_broke_is_sent_again_and_stored_once(
     assert [one["role"] for one in chat.stored()] == ["assistant", "user", "assistant"]
 
 
+def test_a_message_that_failed_and_may_be_stored_is_sent_again_as_the_same_one(
+    visit: Visit,
+) -> None:
+    sent: list[str] = []
+
+    def refuse_first(socket: WebSocketRoute) -> None:
+        server = socket.connect_to_server()
+
+        def from_page(frame: str | bytes) -> None:
+            command = json.loads(frame)
+            if command["type"] == "send":
+                sent.append(command["client_id"])
+            if len(sent) == 1 and command["type"] == "send":
+                problem = {"code": "internal", "message": "It failed.", "seconds": 5}
+                socket.send(json.dumps({"type": "refused", "ref": command["ref"], **problem}))
+            else:
+                server.send(frame)
+
+        socket.on_message(from_page)
+
+    chat = visit()
+    chat.page.route_web_socket("**/ws", refuse_first)
+    chat.open()
+    chat.write("Is this heard once?")
+    expect(chat.draft).to_have_value("Is this heard once?")
+    chat.draft.press("Enter")
+    expect(chat.receipt_buttons).to_have_count(1)
+    chat.say("Is this heard once?")
+    first, again, another = sent
+    assert first == again != another
+
+
 def test_a_message_sent_offline_is_delivered_once_and_a_draft_is_kept(
     chat: Chat, fake: FakeOpenAI, watch: Watch
 ) -> None:

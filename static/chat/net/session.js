@@ -57,6 +57,8 @@ export class Session {
     this.refs = 0;
     /** The command for another answer that is under way, by its ref; "": none. */
     this.awaited = "";
+    /** A refused message that may be stored nevertheless: sent as it is, it is the same one. @type {PendingMessage|null} */
+    this.unsure = null;
     /** @type {State} */
     this.state = this.#firstState(readAddress(page));
     this.previews = new Previews((ref) => this.#sendPreview(ref));
@@ -110,7 +112,7 @@ export class Session {
    * @param {Draft} draft
    * @param {string} [clientId] of a message that waited: it is sent once, whoever sends it
    */
-  send({ text, reply, attachments }, clientId = uuid()) {
+  send({ text, reply, attachments }, clientId = this.#clientIdOf(text)) {
     const pending = {
       text,
       reply,
@@ -127,6 +129,13 @@ export class Session {
     if (drawn.opened) this.#sendPending(pending);
     this.previews.giveWay();
     this.#setState(drawn);
+  }
+
+  /** @param {string} text */
+  #clientIdOf(text) {
+    const id = this.unsure?.text === text ? this.unsure.client_id : uuid();
+    this.unsure = null;
+    return id;
   }
 
   /**
@@ -303,6 +312,7 @@ export class Session {
     const { refusal } = this.state;
     if (!refusal?.draft || refusal === before) return;
     const { draft, code } = refusal;
+    this.unsure = code === "internal" ? draft : null;
     this.listeners.onRestore(code === "reply_gone" ? { ...draft, reply: null } : draft);
   }
 
