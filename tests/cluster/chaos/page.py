@@ -50,6 +50,8 @@ class ShownPage:
         # By client id: texts that weren't confirmed.
         self.pending: dict[str, str] = {}
         self.drafts: list[str] = []
+        # Of those that may be stored nevertheless: the client id under which they are sent again.
+        self._unsure: dict[str, str] = {}
         # Edits and answers tried again, by their refs: what they say.
         self._asked: dict[str, str] = {}
         self._socket: aiohttp.ClientWebSocketResponse | None = None
@@ -150,7 +152,7 @@ class ShownPage:
 
     # ---- what the person does ----------------------------------------------------------------
     async def send(self, text: str) -> None:
-        client_id = str(uuid.uuid4())
+        client_id = self._unsure.pop(text, "") or str(uuid.uuid4())
         self.pending[client_id] = text
         if self.opened:
             await self._send_pending(client_id)
@@ -257,9 +259,12 @@ class ShownPage:
 
     def _apply_refused(self, event: dict[str, Any]) -> None:
         self.record.refusals[event["code"]] += 1
-        text = self.pending.pop(event["ref"].removeprefix("send-"), "")
+        client_id = event["ref"].removeprefix("send-")
+        text = self.pending.pop(client_id, "")
         if text:
             self.drafts.append(text)
+            if event["code"] == "internal":
+                self._unsure[text] = client_id
         elif event["seconds"] and event["ref"].startswith("open-"):
             asyncio.get_running_loop().call_later(event["seconds"], self._open_later)
 
