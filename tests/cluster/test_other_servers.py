@@ -5,10 +5,11 @@ from __future__ import annotations
 
 import asyncio
 import signal
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 
 import aiohttp
 import pytest
+import pytest_asyncio
 
 from tests.person import Page, Person
 from tests.postgres import Postgres
@@ -25,6 +26,15 @@ LONG = "Count [[tokens=4000;rate=20]]"
 def pair(serve: Serve) -> tuple[Server, Server]:
     first, second = serve(), serve()
     return first, second
+
+
+@pytest_asyncio.fixture
+async def pages(pair: tuple[Server, Server]) -> AsyncIterator[tuple[Person, Page, Page]]:
+    """Ada, her page on the first server, and one of the same conversation on the second."""
+    first, second = pair
+    async with Person(first.url) as ada:
+        page = await ada.page()
+        yield ada, page, await ada.page(page.conversation, at=second.url)
 
 
 class Follower:
@@ -48,20 +58,17 @@ class Follower:
 
 
 async def test_a_page_on_another_server_follows_an_answer_word_by_word(
-    pair: tuple[Server, Server],
+    pages: tuple[Person, Page, Page],
 ) -> None:
-    first, second = pair
-    async with Person(first.url) as ada:
-        page = await ada.page()
-        there = await ada.page(page.conversation, at=second.url)
-        await page.send(PACED)
-        assert (await there.until("turn_started"))["messages"][-1]["content"] == PACED
-        following = Follower(there)
-        whole = await following.until_end()
-        assert following.text == whole == (await page.until("turn_ended"))["message"]["content"]
-        deltas = [event for event in there.events if event["type"] == "delta"]
-        assert len(deltas) > 10, "as it is written, not at its end"
-        assert there.receipt == page.receipt
+    _, page, there = pages
+    await page.send(PACED)
+    assert (await there.until("turn_started"))["messages"][-1]["content"] == PACED
+    following = Follower(there)
+    whole = await following.until_end()
+    assert following.text == whole == (await page.until("turn_ended"))["message"]["content"]
+    deltas = [event for event in there.events if event["type"] == "delta"]
+    assert len(deltas) > 10, "as it is written, not at its end"
+    assert there.receipt == page.receipt
 
 
 async def test_a_page_that_opens_in_the_middle_has_the_text_so_far_and_what_follows(
@@ -107,17 +114,16 @@ async def test_stop_reaches_the_server_that_writes(pair: tuple[Server, Server]) 
         assert (await there.until("turn_ended"))["state"] == "stopped"
 
 
-async def test_marks_and_names_are_seen_on_the_other_server(pair: tuple[Server, Server]) -> None:
-    first, second = pair
-    async with Person(first.url) as ada:
-        page = await ada.page()
-        there = await ada.page(page.conversation, at=second.url)
-        ended = await page.say("Something")
-        await there.until("turn_ended")
-        await ada.ask("PATCH", f"/messages/{ended['message']['id']}", {"pinned": True})
-        assert (await there.until("marked"))["pinned"]
-        await ada.ask("PATCH", f"/conversations/{page.conversation}", {"title": "Harbour"})
-        assert (await there.until("renamed"))["title"] == "Harbour"
+async def test_marks_and_names_are_seen_on_the_other_server(
+    pages: tuple[Person, Page, Page],
+) -> None:
+    ada, page, there = pages
+    ended = await page.say("Something")
+    await there.until("turn_ended")
+    await ada.ask("PATCH", f"/messages/{ended['message']['id']}", {"pinned": True})
+    assert (await there.until("marked"))["pinned"]
+    await ada.ask("PATCH", f"/conversations/{page.conversation}", {"title": "Harbour"})
+    assert (await there.until("renamed"))["title"] == "Harbour"
 
 
 async def test_a_person_has_as_many_answers_written_on_all_servers_together(serve: Serve) -> None:
@@ -163,41 +169,37 @@ async def test_nobody_follows_a_conversation_of_somebody_else(pair: tuple[Server
 
 
 async def test_after_the_database_was_away_both_pages_show_what_is_stored(
-    pair: tuple[Server, Server], postgres: Postgres
+    pages: tuple[Person, Page, Page], postgres: Postgres
 ) -> None:
-    first, second = pair
-    async with Person(first.url) as ada:
-        page = await ada.page()
-        there = await ada.page(page.conversation, at=second.url)
-        await page.send("Count [[tokens=300;rate=40]]")
-        await there.until("delta")
-        postgres.stop("fast")
-        postgres.start()
-        ended = await page.until("turn_ended")
-        assert ended["state"] == "complete"
+    _, page, there = pages
+    await page.send("Count [[tokens=300;rate=40]]")
+    await there.until("delta")
+    postgres.stop("fast")
+    postgres.start()
+    ended = await page.until("turn_ended")
+    assert ended["state"] == "complete"
+    again = await there.until("turn_ended", "snapshot")
+    while again["type"] == "snapshot" and again["turn"] is not None:
         again = await there.until("turn_ended", "snapshot")
-        while again["type"] == "snapshot" and again["turn"] is not None:
-            again = await there.until("turn_ended", "snapshot")
-        shown = again["message"] if again["type"] == "turn_ended" else again["messages"][-1]
-        assert shown["content"] == ended["message"]["content"]
+    shown = again["message"] if again["type"] == "turn_ended" else again["messages"][-1]
+    assert shown["content"] == ended["message"]["content"]
 
 
 async def test_a_page_learns_within_seconds_that_a_hung_server_writes_no_more(
+    pages: tuple[Person, Page, Page],
     pair: tuple[Server, Server],
 ) -> None:
-    first, second = pair
-    async with Person(first.url) as ada:
-        page = await ada.page()
-        there = await ada.page(page.conversation, at=second.url)
-        await page.send(LONG)
-        await there.until("delta")
-        assert first.process is not None
-        first.process.send_signal(signal.SIGSTOP)
-        async with asyncio.timeout(14):
-            # First it isn't heard any more: pages get what was saved.
-            while (shown := await there.until("snapshot"))["turn"] is not None:
-                pass
-        assert shown["messages"][-1]["state"] == "interrupted"
+    _, page, there = pages
+    first, _ = pair
+    await page.send(LONG)
+    await there.until("delta")
+    assert first.process is not None
+    first.process.send_signal(signal.SIGSTOP)
+    async with asyncio.timeout(14):
+        # First it isn't heard any more: pages get what was saved.
+        while (shown := await there.until("snapshot"))["turn"] is not None:
+            pass
+    assert shown["messages"][-1]["state"] == "interrupted"
 
 
 async def test_a_page_is_shown_what_a_new_server_wrote_before_it_heard_of_the_page(
@@ -220,22 +222,19 @@ async def test_a_page_is_shown_what_a_new_server_wrote_before_it_heard_of_the_pa
 
 
 async def test_a_page_is_shown_what_was_written_while_its_server_was_taken_for_dead(
-    pair: tuple[Server, Server],
+    pages: tuple[Person, Page, Page], pair: tuple[Server, Server]
 ) -> None:
+    _, page, there = pages
     first, second = pair
-    async with Person(first.url) as ada:
-        page = await ada.page()
-        await page.say("Something")
-        there = await ada.page(page.conversation, at=second.url)
-        assert first.process is not None
-        first.process.send_signal(signal.SIGSTOP)
-        async with asyncio.timeout(20):
-            while "is dead" not in second.log:  # noqa: ASYNC110 - a server
-                await asyncio.sleep(0.1)
-        ended = await there.say("And then?")
-        first.process.send_signal(signal.SIGCONT)
-        shown = await page.until("snapshot")
-        assert shown["messages"][-1] == ended["message"]
+    assert first.process is not None
+    first.process.send_signal(signal.SIGSTOP)
+    async with asyncio.timeout(20):
+        while "is dead" not in second.log:  # noqa: ASYNC110 - a server
+            await asyncio.sleep(0.1)
+    ended = await there.say("And then?")
+    first.process.send_signal(signal.SIGCONT)
+    shown = await page.until("snapshot")
+    assert shown["messages"][-1] == ended["message"]
 
 
 async def test_a_page_that_opens_while_the_database_is_away_is_told_to_ask_again(

@@ -45,7 +45,7 @@ class ShownPage:
         self.turn: dict[str, Any] | None = None
         # The turn whose receipt is shown.
         self.receipt = ""
-        # What it was told, the newest at the end: where something is wrong, this says why.
+        # What it was told, the newest last: where something is wrong, this says why.
         self.told: deque[str] = deque(maxlen=60)
         # By client id: texts that weren't confirmed.
         self.pending: dict[str, str] = {}
@@ -70,13 +70,14 @@ class ShownPage:
                     socket = await self.person.http.ws_connect(
                         f"{self.url}/ws", headers={"Origin": self.url}
                     )
-            except (aiohttp.ClientError, OSError):
-                pass
+            except (aiohttp.ClientError, OSError) as error:
+                self._note(f"no connection: {type(error).__name__} {error}")
             else:
                 tries = 0
                 self._socket = socket
                 await self._open()
                 await self._read(socket)
+                self._note(f"closed: {socket.close_code}")
                 self._close_here()
             if not self._moves:
                 self._lost = self._lost or now()
@@ -179,7 +180,9 @@ class ShownPage:
     # ---- what it is shown ----------------------------------------------------------------------
     async def _apply(self, event: dict[str, Any]) -> None:
         was_stale = self.stale
-        self._note(event)
+        turn = event.get("turn")
+        turn = turn["id"] if isinstance(turn, dict) else turn
+        self._note(f"{event['type']} {turn or ''} {event.get('code', '')}")
         apply = getattr(self, f"_apply_{event['type']}", None)
         if apply is not None:
             apply(event)
@@ -189,11 +192,9 @@ class ShownPage:
         elif self.stale and not was_stale:
             await self._open()
 
-    def _note(self, event: dict[str, Any]) -> None:
-        turn, at = event.get("turn"), datetime.now(UTC).strftime("%H:%M:%S.%f")[:-4]
-        turn = turn["id"] if isinstance(turn, dict) else turn
-        line = f"{event['type']} {turn or ''} {event.get('code', '')}"
-        if event["type"] != "delta" or f" {line}" not in (self.told[-1] if self.told else ""):
+    def _note(self, line: str) -> None:
+        at = datetime.now(UTC).strftime("%H:%M:%S.%f")[:-4]
+        if "delta" not in line or not self.told or not self.told[-1].endswith(line):
             self.told.append(f"{at} {self.url[-5:]} {line}")
 
     def _apply_snapshot(self, event: dict[str, Any]) -> None:
