@@ -166,6 +166,9 @@ class OtherServers:
                 if self._tell_new(conversation, reader):
                     del self._forwarding[conversation]
                     self.feeds.of(conversation).forwarded(reader)
+                    feed = self.feeds.known(conversation)
+                    if feed is not None and feed.generation is not None:
+                        self.begun(conversation)  # its readers were lost with those of pages here
             await asyncio.sleep(FRAME_SECONDS)
 
     def _tell_new(self, conversation: str, reader: FeedReader) -> bool:

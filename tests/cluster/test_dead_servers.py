@@ -114,7 +114,7 @@ async def test_a_server_that_hung_is_fenced_when_it_wakes(serve: Serve) -> None:
         assert (await again.say("And now?"))["state"] == "complete", "it goes on as another server"
         # Its pages follow what others write, under its new number.
         there = await ada.page(page.conversation, at=second.url)
-        await there.send("Count [[tokens=60;rate=40]]")
+        await there.send("Count [[tokens=300;rate=40]]")
         await again.until("delta")
         assert (await again.until("turn_ended"))["state"] == "complete"
 

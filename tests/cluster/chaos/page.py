@@ -88,11 +88,12 @@ class ShownPage:
             self._moves = False
 
     async def _read(self, socket: aiohttp.ClientWebSocketResponse) -> None:
-        async for message in socket:
-            if message.type != aiohttp.WSMsgType.TEXT:
-                return
-            self._heard()
-            await self._apply(json.loads(message.data))
+        with contextlib.suppress(aiohttp.ClientError, OSError):
+            async for message in socket:
+                if message.type != aiohttp.WSMsgType.TEXT:
+                    return
+                self._heard()
+                await self._apply(json.loads(message.data))
 
     def _close_here(self) -> None:
         self._heard()
