@@ -15,6 +15,7 @@ from typing import Any
 
 import aiohttp
 
+from tests.cluster.chaos.page_state import PageState
 from tests.cluster.chaos.record import Record, now
 from tests.person import Person
 
@@ -23,7 +24,7 @@ FIRST_WAIT, LONGEST_WAIT, SILENCE = 0.5, 10.0, 20.0
 CONNECT_SECONDS = 10.0
 
 
-class ShownPage:
+class ShownPage(PageState):
     """`address` gives the server to connect to, each time. `drafts` are refused texts."""
 
     def __init__(
@@ -35,28 +36,17 @@ class ShownPage:
         random: Random,
         record: Record,
     ) -> None:
+        super().__init__(record)
         self.person, self.conversation = person, conversation
-        self.address, self.random, self.record = address, random, record
+        self.address, self.random = address, random
         self.url = ""
-        self.opened = False
-        self.stale = False
-        self.messages: dict[str, dict[str, Any]] = {}
-        self.title = ""
-        self.turn: dict[str, Any] | None = None
-        # The turn whose receipt is shown.
-        self.receipt = ""
         # What it was told, the newest last: where something is wrong, this says why.
         self.told: deque[str] = deque(maxlen=60)
-        # By client id: texts that weren't confirmed.
-        self.pending: dict[str, str] = {}
         self.drafts: list[str] = []
         # Of those that may be stored nevertheless: the client id under which they are sent again.
         self._unsure: dict[str, str] = {}
-        # Edits and answers tried again, by their refs: what they say.
-        self._asked: dict[str, str] = {}
         self._socket: aiohttp.ClientWebSocketResponse | None = None
         self._silence: asyncio.TimerHandle | None = None
-        self._lost = 0.0
         self._moves = False
         self._task = asyncio.create_task(self._stay_connected())
 
@@ -167,16 +157,10 @@ class ShownPage:
     async def ask_otherwise(self, type: str, message: str, text: str = "") -> None:
         """Edit a message, or have it answered again."""
         fields = {"agent": "demo", "client_id": str(uuid.uuid4()), "message": message}
-        ref = f"{type}-{fields['client_id']}"
-        if await self._command(type, ref=ref, **fields | ({"text": text} if text else {})):
-            self._asked[ref] = text
+        await self._command(type, **fields | ({"text": text} if text else {}))
 
     async def stop(self) -> None:
         await self._command("stop")
-
-    @property
-    def path(self) -> list[dict[str, Any]]:
-        return sorted(self.messages.values(), key=lambda one: int(one["seq"]))
 
     # ---- what it is shown ----------------------------------------------------------------------
     async def _apply(self, event: dict[str, Any]) -> None:
@@ -198,67 +182,6 @@ class ShownPage:
         if "delta" not in line or not self.told or not self.told[-1].endswith(line):
             self.told.append(f"{at} {self.url[-5:]} {line}")
 
-    def _apply_snapshot(self, event: dict[str, Any]) -> None:
-        self.opened, self.stale = True, False
-        self.messages = {one["id"]: one for one in event["messages"]}
-        self.turn = event["turn"]
-        self.receipt = (event["receipt"] or {}).get("turn", "")
-        self.title = event["conversation"]["title"] if event["conversation"] else ""
-        if self._lost:
-            self.record.without_page.append(now() - self._lost)
-            self._lost = 0.0
-
-    def _apply_turn_started(self, event: dict[str, Any]) -> None:
-        if event["client_id"] in self.pending:
-            del self.pending[event["client_id"]]
-        self.record.started(event)
-        known = event["resent"] or (self.turn is not None and self.turn["id"] == event["turn"])
-        self.title = event["conversation"]["title"]
-        if not known and event["gone_from"]:
-            gone = [one["id"] for one in self.messages.values() if one["seq"] >= event["gone_from"]]
-            for id in gone:
-                del self.messages[id]
-        self._merge(event["messages"])
-        if not known:
-            self.turn = {**event, "id": event["turn"]}
-
-    def _apply_delta(self, event: dict[str, Any]) -> None:
-        if self.turn is None or self.turn["id"] != event["turn"]:
-            return
-        known = self.turn[event["part"]]
-        if event["offset"] > len(known):
-            self.record.counts["gaps, filled by a snapshot"] += 1
-            self.stale = True
-        elif event["offset"] + len(event["text"]) > len(known):
-            self.turn[event["part"]] = known + event["text"][len(known) - event["offset"] :]
-
-    def _apply_decided(self, event: dict[str, Any]) -> None:
-        if self.turn is not None and self.turn["id"] == event["turn"]:
-            self.receipt = event["turn"]
-
-    def _apply_turn_ended(self, event: dict[str, Any]) -> None:
-        self.record.turn_ended(event)
-        if event["reported"] and self.receipt != event["turn"]:
-            self.stale = True
-        self._merge([*event["messages"], *([event["message"]] if event["message"] else [])])
-        if self.turn is not None and self.turn["id"] == event["turn"]:
-            self.turn = None
-
-    def _apply_marked(self, event: dict[str, Any]) -> None:
-        if event["message"] in self.messages:
-            self.messages[event["message"]] |= {"pinned": event["pinned"], "state": event["state"]}
-
-    def _apply_messages_changed(self, event: dict[str, Any]) -> None:
-        for id in event["gone"]:
-            self.messages.pop(id, None)
-        self._merge(event["messages"])
-
-    def _apply_path_changed(self, event: dict[str, Any]) -> None:
-        self.stale = True
-
-    def _apply_renamed(self, event: dict[str, Any]) -> None:
-        self.title = event["title"]
-
     def _apply_refused(self, event: dict[str, Any]) -> None:
         self.record.refusals[event["code"]] += 1
         client_id = event["ref"].removeprefix("send-")
@@ -269,6 +192,3 @@ class ShownPage:
                 self._unsure[text] = client_id
         elif event["seconds"] and event["ref"].startswith("open-"):
             asyncio.get_running_loop().call_later(event["seconds"], self._open_later)
-
-    def _merge(self, messages: list[dict[str, Any]]) -> None:
-        self.messages |= {one["id"]: one for one in messages}
