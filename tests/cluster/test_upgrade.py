@@ -18,13 +18,12 @@ import pytest
 from tests.cluster.chaos.checks import (
     Stored,
     wrong_messages,
-    wrong_pages,
     wrong_servers,
     wrong_turns,
 )
 from tests.cluster.chaos.people import Talker
 from tests.cluster.chaos.record import Record, now
-from tests.cluster.chaos.run import until_quiet
+from tests.cluster.chaos.run import still_wrong_pages, until_quiet
 from tests.cluster.chaos.site import Site, running_site
 from tests.running import ROOT, Server
 
@@ -64,7 +63,7 @@ async def test_while_servers_are_replaced_nobody_loses_a_word(site: Site) -> Non
     wrong: list[Any] = await until_quiet(site, people)
     stored = Stored(site)
     wrong += [*record.wrong, *wrong_turns(stored), *wrong_messages(stored, record)]
-    wrong += [*wrong_servers(stored, site), *await wrong_pages(stored, site, people)]
+    wrong += [*wrong_servers(stored, site), *await still_wrong_pages(stored, site, people)]
     for talker in people:
         await talker.go()
     assert not wrong

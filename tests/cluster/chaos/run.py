@@ -26,6 +26,7 @@ from tests.cluster.chaos.watch import watch
 
 PEOPLE = 30
 QUIET_SECONDS = 120.0
+HEARD_SECONDS = 30.0
 # The last line of a traceback: the error's class.
 _ERROR = re.compile(
     r"^([a-z_][\w.]*(?:Error|Exception|Timeout|Shutdown|Closed)\w*)\b", re.MULTILINE
@@ -63,7 +64,7 @@ async def run(folder: Path, *, seconds: float, seed: int) -> Report:
             stored = Stored(site)
             wrong += [*record.wrong, *wrong_turns(stored), *wrong_messages(stored, record)]
             wrong += [*wrong_servers(stored, site), *outside.wrong()]
-            wrong += await wrong_pages(stored, site, people)
+            wrong += await still_wrong_pages(stored, site, people)
         finally:
             watching.cancel()
             with contextlib.suppress(asyncio.CancelledError):
@@ -92,6 +93,16 @@ async def until_quiet(
                 *(one for one in waiting if one),
             ]
         await asyncio.sleep(0.5)
+
+
+async def still_wrong_pages(stored: Stored, site: Site, people: list[Talker]) -> list[str]:
+    """Pages that go on showing something else: of what one server missed it hears in seconds."""
+    deadline = now() + HEARD_SECONDS
+    wrong = await wrong_pages(stored, site, people)
+    while wrong and now() < deadline:
+        await asyncio.sleep(1)
+        wrong = await wrong_pages(stored, site, people)
+    return wrong
 
 
 def _errors(site: Site) -> str:
