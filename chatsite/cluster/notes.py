@@ -115,7 +115,7 @@ class Notes:
         while True:
             try:
                 await self._send(server, address)
-            except (OSError, ValueError, EOFError, TimeoutError) as error:
+            except Exception as error:  # uvloop's RuntimeError for a closed transport, too
                 logger.info("The connection to %s broke: %s", server, type(error).__name__)
             if self._waiting.pop(server, None):
                 self._behind.add(server)
@@ -185,7 +185,7 @@ class Notes:
                 if behind:
                     self._missed(sender)
                 await self._hear(sender, reader)
-        except (OSError, ValueError, TypeError, LookupError, EOFError, TimeoutError):
+        except (OSError, ValueError, TypeError, LookupError, EOFError, TimeoutError, RuntimeError):
             pass  # it comes again
         except asyncio.CancelledError:
             pass  # at the end; asyncio would log it

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import logging
+import socket
+import struct
 from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 import pytest
 import pytest_asyncio
+import uvloop
 
 from chatsite.cluster.notes import MOST_WAITING, Notes, _proof
 from chatsite.cluster.presence import Presence
@@ -152,3 +156,41 @@ async def test_a_server_that_takes_nothing_is_cut_off_and_told_so(ends: tuple[En
         over.set()
         await asyncio.wait(handlers)
     assert connections == [False, True]
+
+
+def test_a_connection_that_is_reset_is_made_anew() -> None:
+    """On the loop that servers have: it raises an error of its own where one writes to a connection
+    that was reset."""
+
+    async def reset() -> None:
+        first, second = End(), End()
+        second.address = await second.notes.listen()
+        passed: list[asyncio.StreamWriter] = []
+
+        async def pass_on(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            there = await asyncio.open_connection(*second.address.split(" "))
+            passed.append(writer)
+            await asyncio.gather(pump(reader, there[1]), pump(there[0], writer))
+
+        network = await asyncio.start_server(pass_on, "127.0.0.1", 0)
+        port = network.sockets[0].getsockname()[1]
+        first.notes.came(second.id, f"127.0.0.1 {port}")
+        for count in range(1, 4):
+            await until(lambda count=count: len(first.linked) == count)  # type: ignore[misc]
+            connected = passed[-1].get_extra_info("socket")
+            connected.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            passed[-1].transport.abort()
+        await until(lambda: len(first.linked) == 4)
+        for one in (first, second):
+            await one.notes.stop()
+        network.close()
+
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        runner.run(reset())
+
+
+async def pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    with contextlib.suppress(OSError, RuntimeError):
+        while data := await reader.read(65_536):
+            writer.write(data)
+    writer.close()
