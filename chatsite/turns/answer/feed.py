@@ -239,7 +239,7 @@ class Feed:
 
     def _forget_if_unused(self) -> None:
         if self.generation is None and not self._readers:
-            self._feeds.forget(self._conversation)
+            self._feeds.forget(self._conversation, self)
 
     def join(self) -> FeedReader:
         """A page's reader."""
@@ -348,8 +348,10 @@ class ConversationFeeds:
     def known(self, conversation: str) -> Feed | None:
         return self._feeds.get(conversation)
 
-    def forget(self, conversation: str) -> None:
-        self._feeds.pop(conversation, None)
+    def forget(self, conversation: str, feed: Feed) -> None:
+        """Unless another feed took the place of this one, with readers of its own."""
+        if self._feeds.get(conversation) is feed:
+            del self._feeds[conversation]
 
     def publish(self, conversation: str, event: Event) -> None:
         """Send an event to every page that has the conversation open."""
