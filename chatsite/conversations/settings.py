@@ -3,6 +3,7 @@ share."""
 
 from __future__ import annotations
 
+import os
 import secrets
 import socket
 from collections.abc import Mapping
@@ -21,7 +22,7 @@ from chatsite.errors import BadSetting
 POOL = {"min_size": 2, "max_size": 16, "timeout": 10.0}
 # Of this process. PostgreSQL shows it for each connection, and keeps 63 characters: when the server
 # hangs, others end those that it left in a transaction.
-SERVER_NAME = f"{socket.gethostname()[:40]} {secrets.token_hex(8)}"
+SERVER_NAME = f"{socket.gethostname()[:30]} {secrets.token_hex(8)} ({os.getpid()})"
 _FORM = "It is postgres://user:password@host:5432/name"
 
 

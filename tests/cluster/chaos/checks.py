@@ -12,7 +12,8 @@ from tests.cluster.chaos.site import Site
 
 Row = Mapping[str, Any]
 TURNS = (
-    "SELECT id::text, conversation_id::text, client_id, state, mode, asked_id::text, ended "
+    "SELECT id::text, conversation_id::text, client_id, state, mode, asked_id::text, ended, "
+    "started, server::text "
     "FROM conversations_turn"
 )
 MESSAGES = (
@@ -117,7 +118,9 @@ async def wrong_pages(stored: Stored, site: Site, people: Sequence[Talker]) -> l
             name = f"the page of {talker.name} at {page.url}, open for long,"
             path = stored.paths[page.conversation]
             differences = list(_differs(name, page.path, path))
-            found += [*differences, *page.told] if differences else []
+            if differences:
+                of = [one for one in stored.turns if one["conversation_id"] == page.conversation]
+                found += [*differences, *page.told, *(str(dict(one)) for one in of)]
             if page.title != stored.titles.get(page.conversation, ""):
                 found.append(f"{name} has the title {page.title!r}")
         for conversation in talker.conversations:
