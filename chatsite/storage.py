@@ -1,6 +1,6 @@
 """Units of work, and the threads that run them.
 
-`await begin_turn(owner=..., ...)` runs a unit on its threads; `begin_turn.here(owner=..., ...)`
+`await end_turn(turn=..., ...)` runs a unit on its threads; `end_turn.here(turn=..., ...)`
 runs it on the calling thread: for another unit, a management command or a test.
 
 Writes to SQLite share one thread of their own. SQLite allows one writer at a time, and another one

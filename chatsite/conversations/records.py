@@ -8,7 +8,7 @@ from typing import Any
 
 from chatsite.conversations.owners import Owner
 from chatsite.errors import Refused
-from chatsite.history import Entry, RunningSummary, Transcript
+from chatsite.history import Entry, Reach, RunningSummary, Transcript
 from chatsite.history.lexical.index import Line
 from chatsite.views import ConversationView, MessageView, Problem, State, SummaryView
 
@@ -55,11 +55,23 @@ class StartedTurn:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class WrittenBy:
-    """Says which server writes an answer, and how many its owner may have written at once on all
-    servers together; None where there is only this one, which counts them itself."""
+class NewTurn:
+    """Says what every turn begins with; it is unique by (conversation, client_id).
 
-    server: str
+    `answer` is the id of the coming answer, `model` the page's choice, "" for the agent's own. What
+    `reach` needs is read where the turn is stored. `server` writes the answer; its owner may have
+    `most` written at once on all servers together, None where there is only this one, which counts
+    them itself.
+    """
+
+    owner: Owner
+    conversation: str
+    agent: str
+    client_id: str
+    answer: str
+    reach: Reach
+    model: str = ""
+    server: str | None = None
     most: int | None = None
 
 

@@ -12,7 +12,7 @@ from typing import Literal
 from chatsite.cluster.presence import Presence
 from chatsite.conversations.owners import Owner
 from chatsite.conversations.path.queries import agent_of
-from chatsite.conversations.records import StartedTurn, WrittenBy
+from chatsite.conversations.records import NewTurn, StartedTurn
 from chatsite.conversations.turn.begin import AnotherChoice, begin_turn
 from chatsite.conversations.turn.end import end_interrupted
 from chatsite.conversations.turn.retry import begin_edit, begin_retry
@@ -147,18 +147,8 @@ class Turns:
             user = await self._user_message(request, text, attachments)
             (user,) = await services.decider.counter(context).with_counts([user])
             await services.decider.require_room(context, user)
-            started = await begin_edit(
-                owner=context.owner,
-                conversation=context.conversation,
-                agent=context.agent.slug,
-                client_id=client_id,
-                message=message,
-                user=user,
-                answer=_new_id(),
-                reach=context.reach,
-                model=context.model,
-                by=self._written_by(),
-            )
+            new = self._new_turn(context, client_id)
+            started = await begin_edit(new, message=message, user=user)
             await self.hooks.changed(request)
             return started
 
@@ -177,19 +167,8 @@ class Turns:
         is kept with the conversation unless it answers `once`. Raises as `send` does."""
 
         async def store(context: TurnContext) -> StartedTurn:
-            started = await begin_retry(
-                owner=context.owner,
-                conversation=context.conversation,
-                agent=context.agent.slug,
-                client_id=client_id,
-                message=message,
-                mode=mode,
-                answer=_new_id(),
-                reach=context.reach,
-                model=context.model,
-                once=once,
-                by=self._written_by(),
-            )
+            new = self._new_turn(context, client_id)
+            started = await begin_retry(new, message=message, mode=mode, once=once)
             await self.hooks.changed(request)
             return started
 
@@ -314,23 +293,21 @@ class Turns:
         greeting = [replace(one, id=_new_id()) for one in context.greeting if greets]
         *greeting, user = await services.decider.counter(context).with_counts([*greeting, user])
         await services.decider.require_room(context, user)
-        return await begin_turn(
+        new = self._new_turn(context, client_id)
+        return await begin_turn(new, user=user, greeting=greeting, history=context.history)
+
+    def _new_turn(self, context: TurnContext, client_id: str) -> NewTurn:
+        return NewTurn(
             owner=context.owner,
             conversation=context.conversation,
             agent=context.agent.slug,
             client_id=client_id,
-            user=user,
             answer=_new_id(),
-            greeting=greeting,
             reach=context.reach,
             model=context.model,
-            history=context.history,
-            by=self._written_by(),
+            server=self.presence.id,
+            most=None if self.others is None else self.running.limits.per_owner,
         )
-
-    def _written_by(self) -> WrittenBy:
-        most = None if self.others is None else self.running.limits.per_owner
-        return WrittenBy(server=self.presence.id, most=most)
 
     async def _write(self, writer: AnswerWriter, running: RunningTurn) -> None:
         try:

@@ -114,6 +114,7 @@ async def _case(count: int) -> Case:
 
     from chatsite.agents.catalogue import Catalogue
     from chatsite.conversations.owners import Owner
+    from chatsite.conversations.records import NewTurn
     from chatsite.conversations.turn.begin import begin_turn
     from chatsite.conversations.turn.end import end_turn
     from chatsite.storage import reading
@@ -132,16 +133,15 @@ async def _case(count: int) -> Case:
     case = Case(Decider(), contexts.of(page))
 
     async def ask() -> Any:
-        return await begin_turn(
+        new = NewTurn(
             owner=owner,
             conversation=id,
             agent="demo",
             client_id=str(uuid.uuid4()),
-            user=counted_message("user"),
             answer=str(uuid.uuid4()),
-            greeting=(),
             reach=case.context.reach,
         )
+        return await begin_turn(new, user=counted_message("user"), greeting=())
 
     turn = await ask()
     decision = await case.decide(case.decider)

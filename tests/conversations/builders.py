@@ -17,7 +17,7 @@ from django.utils import timezone
 from chatsite.conversations.models import Conversation, Message
 from chatsite.conversations.owners import Owner
 from chatsite.conversations.path import queries
-from chatsite.conversations.records import FinishedTurn, StartedTurn
+from chatsite.conversations.records import FinishedTurn, NewTurn, StartedTurn
 from chatsite.conversations.turn.begin import begin_turn
 from chatsite.conversations.turn.end import end_turn
 from chatsite.conversations.turn.retry import begin_edit, begin_retry
@@ -57,17 +57,16 @@ def begin(
     history: Mapping[str, str] = MappingProxyType({}),
     reach: Reach = EVERYTHING,
 ) -> StartedTurn:
-    return begin_turn.here(
+    new = NewTurn(
         owner=owner,
         conversation=conversation,
         agent=agent,
         client_id=client_id or new_id(),
-        user=user_message(text),
         answer=new_id(),
-        greeting=greeting,
         reach=reach,
-        history=history,
     )
+    user = user_message(text)
+    return begin_turn.here(new, user=user, greeting=greeting, history=history)
 
 
 def end(
@@ -132,16 +131,15 @@ def retry(
     client_id: str = "",
     agent: str = "demo",
 ) -> StartedTurn:
-    return begin_retry.here(
+    new = NewTurn(
         owner=owner,
         conversation=conversation,
         agent=agent,
         client_id=client_id or new_id(),
-        message=message,
-        mode=mode,
         answer=new_id(),
         reach=Everything(),
     )
+    return begin_retry.here(new, message=message, mode=mode)
 
 
 def delete(message: str, *, owner: Owner = ADA) -> None:
@@ -153,16 +151,15 @@ def delete(message: str, *, owner: Owner = ADA) -> None:
 def edit(
     conversation: str, message: str, text: str, *, owner: Owner = ADA, client_id: str = ""
 ) -> StartedTurn:
-    return begin_edit.here(
+    new = NewTurn(
         owner=owner,
         conversation=conversation,
         agent="demo",
         client_id=client_id or new_id(),
-        message=message,
-        user=user_message(text),
         answer=new_id(),
         reach=Everything(),
     )
+    return begin_edit.here(new, message=message, user=user_message(text))
 
 
 def shown_messages(conversation: str) -> list[tuple[str, str | None]]:

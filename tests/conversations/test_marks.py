@@ -15,6 +15,7 @@ from chatsite.conversations.lifecycle import (
 from chatsite.conversations.models import Conversation, Message
 from chatsite.conversations.path import loading, marks, queries
 from chatsite.conversations.path.marks import MarkChange
+from chatsite.conversations.records import NewTurn
 from chatsite.conversations.turn.begin import begin_turn
 from chatsite.errors import ChatsiteError, NotFound, Refused
 from chatsite.history import Everything, Users
@@ -201,17 +202,16 @@ class TestReplying:
 
     def reply(self, chat: str, to: str, **more: Any) -> Any:
         fields = DomainMessage.user("About that", id=new_id(), reply_to=to)
-        return begin_turn.here(
+        new = NewTurn(
             owner=ADA,
             conversation=chat,
             agent="demo",
             client_id=new_id(),
-            user=fields,
             answer=new_id(),
-            greeting=(),
             reach=Everything(),
             **more,
         )
+        return begin_turn.here(new, user=fields, greeting=())
 
     def test_a_reply_quotes_the_beginning_of_the_message_it_replies_to(self, chat: str) -> None:
         Message.objects.filter(id=at(chat, 3)).update(content="One  two\nthree " + "word " * 90)

@@ -19,6 +19,7 @@ from chatsite.conversations import lifecycle as maintenance
 from chatsite.conversations.lifecycle import clear_conversation, delete_conversation
 from chatsite.conversations.models import Conversation
 from chatsite.conversations.owners import Owner
+from chatsite.conversations.records import NewTurn
 from chatsite.conversations.turn.begin import begin_turn
 from chatsite.conversations.versions import deletions
 from chatsite.conversations.versions.deletions import delete_message
@@ -207,17 +208,15 @@ def test_a_disabled_account_gets_no_answers(ada: int) -> None:
 def begun(user: int, mail: Mail) -> None:
     """The message of the mail, answered."""
     asked = replace(user_message("How long is it?"), id=str(mail.id), source="email")
-    turn = begin_turn.here(
+    new = NewTurn(
         owner=Owner(user=user),
         conversation=mail.thread,
         agent="demo",
         client_id=str(mail.id),
-        user=asked,
         answer=new_id(),
-        greeting=(),
         reach=Everything(),
     )
-    end(turn)
+    end(begin_turn.here(new, user=asked, greeting=()))
     answer(mail, "answer@harbour.example")
 
 

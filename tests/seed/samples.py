@@ -12,7 +12,7 @@ from chatsite.conversations.lifecycle import delete_conversation
 from chatsite.conversations.path.added_messages import add_message
 from chatsite.conversations.path.marks import exclude_message, forget_above_message, pin_message
 from chatsite.conversations.path.queries import whole_path
-from chatsite.conversations.records import Checkpoint
+from chatsite.conversations.records import Checkpoint, NewTurn
 from chatsite.conversations.summaries.queries import unsummarised_path
 from chatsite.conversations.summaries.versions import fold_summary
 from chatsite.conversations.turn.begin import begin_turn
@@ -113,16 +113,16 @@ async def stopped(seeder: Seeder) -> str:
 async def interrupted(seeder: Seeder) -> str:
     """What a killed server leaves: a turn with a checkpoint and without an end."""
     conversation, answer = new_id(), new_id()
-    begun = await begin_turn(
+    new = NewTurn(
         owner=seeder.owner,
         conversation=conversation,
         agent=seeder.agent("demo"),
         client_id=new_id(),
-        user=Message.user("Tell me a long story.", id=new_id()),
         answer=answer,
-        greeting=(),
         reach=Everything(),
     )
+    user = Message.user("Tell me a long story.", id=new_id())
+    begun = await begin_turn(new, user=user, greeting=())
     written = Checkpoint(turn=begun.turn, answer=answer, text="Once upon a time, at the coast,")
     await save_checkpoints([written])
     await end_interrupted(conversation=conversation)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Mapping, Sequence
-from datetime import datetime
 from types import MappingProxyType
 
 from django.utils import timezone
@@ -23,18 +22,18 @@ from chatsite.conversations.database.statements import (
 from chatsite.conversations.files import uploads
 from chatsite.conversations.files.uploads import characters_of, require_words
 from chatsite.conversations.models import Conversation, Message, Turn
-from chatsite.conversations.owners import Owner
 from chatsite.conversations.ownership import free_or_owned
 from chatsite.conversations.path import loading
 from chatsite.conversations.path.active_path import place_at_end
 from chatsite.conversations.path.queries import message_views
 from chatsite.conversations.path.tree import user_message_of
-from chatsite.conversations.records import StartedTurn, WrittenBy
+from chatsite.conversations.records import NewTurn, StartedTurn
 from chatsite.conversations.titles import message_title
 from chatsite.errors import BadCommand, Refused, TooMany, TurnRunning
 from chatsite.history import Reach
 from chatsite.messages import Message as DomainMessage
 from chatsite.storage import at_once, writing
+from chatsite.views import MessageView
 from chatsite.wording import later, say
 
 RUNNING = later("An answer is still being written here. Your text is kept.")
@@ -47,47 +46,38 @@ class AnotherChoice(Exception):
 @at_once
 @writing
 def begin_turn(
+    new: NewTurn,
     *,
-    owner: Owner,
-    conversation: str,
-    agent: str,
-    client_id: str,
     user: DomainMessage,
-    answer: str,
     greeting: Sequence[DomainMessage],
-    reach: Reach,
-    model: str = "",
     history: Mapping[str, str] = MappingProxyType({}),
-    by: WrittenBy | None = None,
 ) -> StartedTurn:
-    """Store a user message and start its turn; unique by (conversation, client_id).
+    """Store a user message and start its turn.
 
     The conversation is created with its first turn; `greeting` is stored before it where the path
-    is empty. `answer` is the id of the coming answer; `model` is the page's choice, "" for the
-    agent's own; `history` is the choice of the policy that the turn was prepared with, stored with
-    a new conversation; `by` says who writes the answer. The same transaction reads what `reach`
-    needs, unless that is long. Raises NotFound for another owner's conversation, BadCommand for
-    another agent's, AnotherChoice, Refused where the message replied to isn't on the path, a file
-    is missing or the owner's quota is full, TurnRunning while an answer is written, TooMany.
+    is empty. `history` is the choice of the policy that the turn was prepared with, stored with a
+    new conversation. The same transaction reads what the reach needs, unless that is long. Raises
+    NotFound for another owner's conversation, BadCommand for another agent's, AnotherChoice,
+    Refused where the message replied to isn't on the path, a file is missing or the owner's quota
+    is full, TurnRunning while an answer is written, TooMany.
     """
-    hold(owner, conversation=conversation)
-    row = _conversation_for_turn(owner, conversation, agent, user)
-    new = row._state.adding
-    if new:
+    hold(new.owner, conversation=new.conversation)
+    row = _conversation_for_turn(new, user)
+    is_first = row._state.adding
+    if is_first:
         row.history = dict(history)
-    known = known_turn(row, client_id)
-    if known is not None:
-        return resent_turn(row, known)
+    if (resent := resent_turn(row, new.client_id)) is not None:
+        return resent
     if choice_of(row) != history:
         raise AnotherChoice
     if user.reply_to is not None:
         _require_replied(row, user.reply_to)
     characters = characters_of(user)
-    require_words(owner, characters)
+    require_words(new.owner, characters)
     row.characters += characters
-    turn = new_turn(row, client_id, now=timezone.now(), model=model, by=by)
-    messages, answer_seq = _place_messages(row, turn, greeting, user, answer)
-    if new:
+    turn = new_turn(row, new)
+    messages = _place_messages(row, turn, greeting, user, new.answer)
+    if is_first:
         CONVERSATIONS.insert([row])
     else:
         CONVERSATION_TOTALS.update(row)
@@ -95,18 +85,47 @@ def begin_turn(
     MESSAGES.insert(messages)
     if user.attachments:
         uploads.claim_uploads(row, [attachment.id for attachment in user.attachments])
-    whole = messages[:-1] if new else ()
+    *shown, asked, answer = messages
+    return started_turn(
+        row,
+        turn,
+        asked,
+        answer,
+        reach=new.reach,
+        messages=message_views([*shown, asked]),
+        whole=messages[:-1] if is_first else (),
+    )
+
+
+def started_turn(
+    row: Conversation,
+    turn: Turn,
+    asked: Message,
+    answer: Message,
+    *,
+    reach: Reach,
+    messages: tuple[MessageView, ...],
+    whole: Sequence[Message] = (),
+    gone_from: int = 0,
+) -> StartedTurn:
+    """A turn that was stored with its empty answer, or one that is continued and has its text; for
+    `whole` see `load_at_once`."""
+    reply_to = str(asked.reply_to) if asked.reply_to else None
     return StartedTurn(
         turn=str(turn.id),
         number=turn.number,
         resent=False,
         conversation=conversation_view(row),
-        messages=message_views(messages[:-1]),
-        answer=answer,
-        place=answer_seq,
-        asked=user.id,
-        reply_to=user.reply_to,
-        loaded=loading.load_at_once(row, reach, reply_to=user.reply_to, whole=whole),
+        messages=messages,
+        answer=str(answer.id),
+        place=answer.seq,
+        asked=str(asked.id),
+        reply_to=reply_to,
+        loaded=loading.load_at_once(row, reach, reply_to=reply_to, whole=whole),
+        gone_from=gone_from,
+        text=answer.content or "",
+        reasoning=answer.reasoning or "",
+        quoted=tuple(answer.quoted),
     )
 
 
@@ -116,63 +135,44 @@ def _place_messages(
     greeting: Sequence[DomainMessage],
     user: DomainMessage,
     answer: str,
-) -> tuple[list[Message], int]:
-    """New rows: the greeting where the path is empty, the user's message, and the empty answer,
-    whose sequence number is returned too."""
+) -> list[Message]:
+    """New rows: the greeting where the path is empty, the user's message, and the empty answer."""
     now = turn.started
     rows = [] if row.path_messages else place_at_end(row, greeting, now=now)
     rows += place_at_end(row, [user], now=now, turn=turn, after=rows)
-    empty = [DomainMessage.assistant("", id=answer)]
-    rows += place_at_end(row, empty, now=now, turn=turn, after=rows, state="running")
-    return rows, rows[-1].seq
+    return [*rows, place_answer(row, turn, answer, rows[-1])]
 
 
-def known_turn(row: Conversation, client_id: str) -> Turn | None:
-    """The turn that this client id started before. Raises TurnRunning where another one runs."""
-    if not row.turns:
-        return None
-    turns = TURN_KEYS.where(SAME_OR_RUNNING_TURN, key(row.id), client_id)
-    known = next((turn for turn in turns if turn.client_id == client_id), None)
-    if turns and known is None:
-        raise TurnRunning(say(RUNNING))
-    return known
+def place_answer(row: Conversation, turn: Turn, id: str, asked: Message) -> Message:
+    """The empty answer below `asked`; neither needs to be stored yet."""
+    empty = [DomainMessage.assistant("", id=id)]
+    return place_at_end(row, empty, now=turn.started, turn=turn, after=[asked], state="running")[0]
 
 
 def new_turn(
-    row: Conversation,
-    client_id: str,
-    *,
-    now: datetime,
-    model: str,
-    mode: str = "",
-    asked: Message | None = None,
-    by: WrittenBy | None,
+    row: Conversation, new: NewTurn, *, mode: str = "", asked: Message | None = None
 ) -> Turn:
     """A new turn. The caller holds its owner, and saves it and the conversation's row, whose totals
-    change. Raises TooMany where the owner has as many answers written already as `by` allows."""
-    if by is not None and by.most is not None:
-        _require_few_answers(row, by.most)
+    change. Raises TooMany where the owner has as many answers written already as are allowed."""
+    if new.most is not None:
+        running = Turn.objects.filter(
+            state="running", conversation__user=row.user_id, conversation__guest=row.guest
+        )
+        if running.count() >= new.most:
+            raise too_many_answers(new.most)
+    now = timezone.now()
     row.turns += 1
-    row.updated, row.model = now, model
+    row.updated, row.model = now, new.model
     return new_row(
         Turn,
         conversation=row,
-        client_id=client_id,
+        client_id=new.client_id,
         number=row.turns,
         mode=mode,
         asked=asked,
-        server=uuid.UUID(by.server) if by else None,
+        server=uuid.UUID(new.server) if new.server else None,
         started=now,
     )
-
-
-def _require_few_answers(row: Conversation, most: int) -> None:
-    """On all servers together; a server that is alone counts what it writes itself."""
-    running = Turn.objects.filter(
-        state="running", conversation__user=row.user_id, conversation__guest=row.guest
-    )
-    if running.count() >= most:
-        raise too_many_answers(most)
 
 
 def too_many_answers(per_owner: int) -> TooMany:
@@ -185,8 +185,16 @@ def too_many_answers(per_owner: int) -> TooMany:
     )
 
 
-def resent_turn(row: Conversation, turn: Turn) -> StartedTurn:
-    """The turn that the same client id started before."""
+def resent_turn(row: Conversation, client_id: str) -> StartedTurn | None:
+    """The turn that this client id started before. Raises TurnRunning where another one runs."""
+    if not row.turns:
+        return None
+    turns = TURN_KEYS.where(SAME_OR_RUNNING_TURN, key(row.id), client_id)
+    turn = next((turn for turn in turns if turn.client_id == client_id), None)
+    if turn is None:
+        if turns:
+            raise TurnRunning(say(RUNNING))
+        return None
     asked = user_message_of(turn)
     answers = Message.objects.filter(turn=turn, role="assistant").order_by("-seq")
     answer = answers.only("id", "seq").first()
@@ -216,22 +224,22 @@ def _require_replied(row: Conversation, id: str) -> None:
         )
 
 
-def _conversation_for_turn(owner: Owner, id: str, agent: str, user: DomainMessage) -> Conversation:
+def _conversation_for_turn(new: NewTurn, user: DomainMessage) -> Conversation:
     """The stored conversation, or a new one, which the caller saves."""
-    row = free_or_owned(owner, id)
+    row = free_or_owned(new.owner, new.conversation)
     if row is None:
         now = timezone.now()
         return new_row(
             Conversation,
-            id=uuid.UUID(id),
-            user_id=owner.user,
-            guest=owner.guest,
-            agent=agent,
+            id=uuid.UUID(new.conversation),
+            user_id=new.owner.user,
+            guest=new.owner.guest,
+            agent=new.agent,
             title=message_title(user),
             created=now,
             updated=now,
         )
-    require_agent(row, agent)
+    require_agent(row, new.agent)
     return row
 
 

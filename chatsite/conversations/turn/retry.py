@@ -7,17 +7,13 @@ from dataclasses import replace
 from typing import Literal
 
 from django.db.models import Max, Min, Q
-from django.utils import timezone
 
 from chatsite.conversations.database.locks import hold
-from chatsite.conversations.database.rows import conversation_view
 from chatsite.conversations.database.statements import MESSAGES
 from chatsite.conversations.files import uploads
 from chatsite.conversations.files.uploads import characters_of, require_words
 from chatsite.conversations.models import Conversation, Message, Turn
-from chatsite.conversations.owners import Owner
 from chatsite.conversations.ownership import messages_on_path, owned_conversation
-from chatsite.conversations.path import loading
 from chatsite.conversations.path.active_path import (
     place_at_end,
     reroute,
@@ -26,54 +22,46 @@ from chatsite.conversations.path.active_path import (
 from chatsite.conversations.path.cache_places import mark_loaded
 from chatsite.conversations.path.queries import message_views
 from chatsite.conversations.path.tree import versions_of
-from chatsite.conversations.records import StartedTurn, WrittenBy
+from chatsite.conversations.records import NewTurn, StartedTurn
 from chatsite.conversations.search import stored_indexes as search_indexes
 from chatsite.conversations.summaries.versions import mark_stale
 from chatsite.conversations.titles import path_title
-from chatsite.conversations.turn.begin import known_turn, new_turn, require_agent, resent_turn
+from chatsite.conversations.turn.begin import (
+    new_turn,
+    place_answer,
+    require_agent,
+    resent_turn,
+    started_turn,
+)
 from chatsite.conversations.versions.versions import newest_answered
 from chatsite.errors import NotFound, Refused
-from chatsite.history import BACKGROUND, Reach
+from chatsite.history import BACKGROUND
 from chatsite.messages import Message as DomainMessage
 from chatsite.storage import writing
 from chatsite.wording import later, say
 
 
 @writing
-def begin_edit(
-    *,
-    owner: Owner,
-    conversation: str,
-    agent: str,
-    client_id: str,
-    message: str,
-    user: DomainMessage,
-    answer: str,
-    reach: Reach,
-    model: str = "",
-    by: WrittenBy | None = None,
-) -> StartedTurn:
+def begin_edit(new: NewTurn, *, message: str, user: DomainMessage) -> StartedTurn:
     """Store `user` in the place of the user message `message` of the path, and start its turn.
 
     The former message and all below it leave the path, and stay as a version of the new one, which
-    replies to the same message; `by` says who writes the answer. Unique by (conversation,
-    client_id). What `reach` needs is read in the same transaction, unless that is long. The caller
-    must call `Recaller.forget` afterwards. Raises as `begin_turn` does, and Refused where `message`
-    isn't a person's.
+    replies to the same message. What the reach needs is read in the same transaction, unless that
+    is long. The caller must call `Recaller.forget` afterwards. Raises as `begin_turn` does, and
+    Refused where `message` isn't a person's.
     """
-    hold(owner, conversation=conversation)
-    row = owned_conversation(owner, conversation)
-    require_agent(row, agent)
-    known = known_turn(row, client_id)
-    if known is not None:
-        return resent_turn(row, known)
+    hold(new.owner, conversation=new.conversation)
+    row = owned_conversation(new.owner, new.conversation)
+    require_agent(row, new.agent)
+    if (resent := resent_turn(row, new.client_id)) is not None:
+        return resent
     former = _changeable(row, message)
-    require_words(owner, characters_of(user))
+    require_words(new.owner, characters_of(user))
     row.characters += characters_of(user)
     user = replace(user, reply_to=str(former.reply_to) if former.reply_to else None)
     # A title that is still the beginning of the first message follows its edit.
     titled = row.title == path_title(row)
-    turn = new_turn(row, client_id, now=timezone.now(), model=model, mode="edit", by=by)
+    turn = new_turn(row, new, mode="edit")
     above = former.parent
     reroute(row, below=above.seq if above else 0, through=())
     rows = place_at_end(
@@ -84,25 +72,19 @@ def begin_edit(
         after=[above] if above else [],
         begins=above is None,
     )
-    empty = [DomainMessage.assistant("", id=answer)]
-    rows += place_at_end(row, empty, now=turn.started, turn=turn, after=rows, state="running")
+    rows.append(place_answer(row, turn, new.answer, rows[0]))
     turn.save(force_insert=True)
     MESSAGES.insert(rows)
     if titled:
         row.title = path_title(row)
     row.save()
     uploads.claim_uploads(row, [attachment.id for attachment in user.attachments])
-    return StartedTurn(
-        turn=str(turn.id),
-        number=turn.number,
-        resent=False,
-        conversation=conversation_view(row),
+    return started_turn(
+        row,
+        turn,
+        *rows,
+        reach=new.reach,
         messages=message_views(rows[:1], versions=versions_of(rows[:1])),
-        answer=answer,
-        place=rows[-1].seq,
-        asked=user.id,
-        reply_to=user.reply_to,
-        loaded=loading.load_at_once(row, reach, reply_to=user.reply_to),
         gone_from=former.seq,
     )
 
@@ -129,50 +111,30 @@ NO_TEXT = later("Only the last answer, and only one with text, can be written fu
 
 @writing
 def begin_retry(
-    *,
-    owner: Owner,
-    conversation: str,
-    agent: str,
-    client_id: str,
-    message: str,
-    mode: Literal["again", "continue"],
-    answer: str,
-    reach: Reach,
-    model: str = "",
-    once: bool = False,
-    by: WrittenBy | None = None,
+    new: NewTurn, *, message: str, mode: Literal["again", "continue"], once: bool = False
 ) -> StartedTurn:
     """Start a turn that answers a user message of the path again, or continues the last answer.
 
     For "again" `message` is any message of the turn. Its answer and all below leave the path, what
     a background task wrote there too, and stay as a version beside the new answer. For "continue"
     it is the path's last message, an answer with text, which is extended: `StartedTurn.answer` is
-    then its id, and `answer` is ignored. `model` is kept with the conversation unless it answers
-    `once`; `by` says who writes the answer. What `reach` needs is read in the same transaction,
-    unless that is long. The caller must call `Recaller.forget` afterwards. Unique by (conversation,
-    client_id). Raises NotFound, BadCommand for another agent, Refused for any other message,
-    TurnRunning while an answer is written.
+    then its id, and that of the new turn is ignored. The model is kept with the conversation unless
+    it answers `once`. What the reach needs is read in the same transaction, unless that is long.
+    The caller must call `Recaller.forget` afterwards. Raises NotFound, BadCommand for another
+    agent, Refused for any other message, TurnRunning while an answer is written.
     """
-    hold(owner, conversation=conversation)
-    row = owned_conversation(owner, conversation)
-    require_agent(row, agent)
-    known = known_turn(row, client_id)
-    if known is not None:
-        return resent_turn(row, known)
+    hold(new.owner, conversation=new.conversation)
+    row = owned_conversation(new.owner, new.conversation)
+    require_agent(row, new.agent)
+    if (resent := resent_turn(row, new.client_id)) is not None:
+        return resent
     asked = _asked(row, message)
     continued = _continued(row, message) if mode == "continue" else None
-    require_words(owner, 0)
+    require_words(new.owner, 0)
     if mark_loaded(row, [asked.seq]):
         asked.refresh_from_db(fields=["kv_size", "kv_start_position", "kv_status"])
-    turn = new_turn(
-        row,
-        client_id,
-        now=timezone.now(),
-        model=row.model if once else model,
-        mode=mode,
-        asked=asked,
-        by=by,
-    )
+    kept = replace(new, model=row.model) if once else new
+    turn = new_turn(row, kept, mode=mode, asked=asked)
     if continued is not None:
         turn.save(force_insert=True)
         written, gone_from = continued, continued.seq
@@ -180,9 +142,20 @@ def begin_retry(
     else:
         gone_from = _take_answer_off(row, asked, turn)
         turn.save(force_insert=True)
-        written = _place_new_answer(row, asked, turn, answer)
+        written = place_answer(row, turn, new.answer, asked)
+        written.save(force_insert=True)
     row.save()
-    return _started_retry(row, turn, asked, written, gone_from, reach)
+    return started_turn(
+        row,
+        turn,
+        asked,
+        written,
+        reach=new.reach,
+        messages=message_views(
+            [asked], answered_by={asked.id: turn}, versions=versions_of([asked])
+        ),
+        gone_from=gone_from,
+    )
 
 
 def _asked(row: Conversation, message: str) -> Message:
@@ -233,45 +206,6 @@ def _take_answer_off(row: Conversation, asked: Message, turn: Turn) -> int:
         newest = tries.order_by("-number").values_list("id", flat=True).first()
         row.last_turn_id = newest or newest_answered(row)
     return ends["first"] or 0
-
-
-def _place_new_answer(row: Conversation, asked: Message, turn: Turn, id: str) -> Message:
-    empty = [DomainMessage.assistant("", id=id)]
-    [written] = place_at_end(
-        row, empty, now=turn.started, turn=turn, after=[asked], state="running"
-    )
-    written.save(force_insert=True)
-    return written
-
-
-def _started_retry(
-    row: Conversation,
-    turn: Turn,
-    asked: Message,
-    written: Message,
-    gone_from: int,
-    reach: Reach,
-) -> StartedTurn:
-    """From `gone_from` on the page takes messages away; a continued one comes back with text."""
-    reply_to = str(asked.reply_to) if asked.reply_to else None
-    return StartedTurn(
-        turn=str(turn.id),
-        number=turn.number,
-        resent=False,
-        conversation=conversation_view(row),
-        messages=message_views(
-            [asked], answered_by={asked.id: turn}, versions=versions_of([asked])
-        ),
-        answer=str(written.id),
-        place=written.seq,
-        asked=str(asked.id),
-        reply_to=reply_to,
-        loaded=loading.load_at_once(row, reach, reply_to=reply_to),
-        gone_from=gone_from,
-        text=written.content or "",
-        reasoning=written.reasoning or "",
-        quoted=tuple(written.quoted),
-    )
 
 
 def _resume_answer(row: Conversation, written: Message, turn: Turn) -> None:
