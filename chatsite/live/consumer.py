@@ -8,6 +8,7 @@ import logging
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from channels.consumer import get_handler_name
@@ -304,20 +305,19 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
     async def _shown_draft(self, command: AskPreview) -> Preview:
         request = self._page_request(command, command.agent, model=command.model, reads=True)
         request = replace(request, history=command.history)
-        reply_to = str(command.reply_to) if command.reply_to else None
-        attachments = [str(id) for id in command.attachments]
-        drafts, draft = self.site.drafts, command.draft
+        preview = partial(
+            self.site.drafts.preview,
+            request,
+            command.draft,
+            reply_to=str(command.reply_to) if command.reply_to else None,
+            attachments=[str(id) for id in command.attachments],
+        )
         try:
-            decision = await drafts.preview(
-                request, draft, reply_to=reply_to, attachments=attachments
-            )
+            return Preview(ref=command.ref, decision=await preview())
         except PromptTooLarge as error:
             return Preview(
                 ref=command.ref,
                 decision=None,
                 problem=Problem(code=error.code, message=error.beforehand),
-                too_large=await drafts.measure(
-                    request, draft, reply_to=reply_to, attachments=attachments
-                ),
+                too_large=await preview(too_large=True),
             )
-        return Preview(ref=command.ref, decision=decision)

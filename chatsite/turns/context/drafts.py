@@ -45,36 +45,19 @@ class Drafts:
         *,
         reply_to: str | None = None,
         attachments: Sequence[str] = (),
+        too_large: bool = False,
     ) -> dict[str, Any]:
         """What the page shows of the next request. `attachments` are ids of uploaded files.
 
-        Raises PromptTooLarge for one that can't be sent; `measure` then says what it would take.
+        Raises PromptTooLarge for one that can't be sent; with `too_large` it says what that would
+        take: more tokens than its limit.
         """
-        context, draft = await self._draft(request, text, reply_to, attachments)
-        return self._shown(context, draft, await self.decide(context, draft))
-
-    async def measure(
-        self,
-        request: PageRequest,
-        text: str,
-        *,
-        reply_to: str | None = None,
-        attachments: Sequence[str] = (),
-    ) -> dict[str, Any]:
-        """The same of a request that is too large: its tokens exceed its limit."""
-        context, draft = await self._draft(request, text, reply_to, attachments)
-        loaded = await self.load(context, draft, context.reach)
-        return self._shown(context, draft, await self.decider.measure(context, loaded))
-
-    async def _draft(
-        self, request: PageRequest, text: str, reply_to: str | None, attachments: Sequence[str]
-    ) -> tuple[TurnContext, Draft]:
         context = await self.context(request)
-        attached = await self.attachments(request, attachments)
-        return context, Draft(text=text, reply_to=reply_to, attachments=attached)
-
-    def _shown(self, context: TurnContext, draft: Draft, decision: Decision) -> dict[str, Any]:
-        model, own = context.agent.model, draft.attachments
+        own = await self.attachments(request, attachments)
+        draft = Draft(text=text, reply_to=reply_to, attachments=own)
+        loaded = await self.load(context, draft, context.reach)
+        decide = self.decider.measure if too_large else self.decider.preview
+        decision, model = await decide(context, loaded), context.agent.model
         return decision.to_dict() | {
             "files": list(draft_file_notes(decision.request, own, model)),
             "another_model": any(needs_another_model(file, model) for file in own),
