@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django.db.models import Q, QuerySet
@@ -13,6 +13,7 @@ from chatsite.conversations.database.statements import ENTRY_FIELDS
 from chatsite.conversations.models import Conversation, Message, Summary, Turn
 from chatsite.conversations.owners import Owner
 from chatsite.conversations.ownership import owned_turn
+from chatsite.conversations.path.cache_places import as_uuid
 from chatsite.conversations.path.tree import user_message_of
 from chatsite.conversations.records import LoadedPath, PastTurn, StoredConversation
 from chatsite.conversations.summaries.queries import summary_of
@@ -63,7 +64,7 @@ def request_parts(
         summaries={
             str(summary.id): summary.text
             for summary in Summary.objects.filter(
-                conversation=row.conversation_id, id__in=list(_valid_ids(wanted))
+                conversation=row.conversation_id, id__in=[id for id in map(as_uuid, wanted) if id]
             )
         },
     )
@@ -78,7 +79,8 @@ def list_all_conversations(
     if agent:
         rows = rows.filter(agent=agent)
     if conversation:
-        rows = rows.filter(id__in=list(_valid_ids([conversation])))
+        id = as_uuid(conversation)
+        rows = rows.filter(id=id) if id is not None else rows.none()
     return tuple(
         StoredConversation(
             id=str(row.id),
@@ -152,14 +154,6 @@ def _receipt_before(turn: Turn, asked: Message, chain: set[uuid.UUID]) -> Mappin
             found = Turn.objects.get(id=above).receipt
             return found
     return None
-
-
-def _valid_ids(ids: Iterable[str]) -> Iterator[uuid.UUID]:
-    for id in ids:
-        try:
-            yield uuid.UUID(id)
-        except ValueError:
-            continue
 
 
 def _last_message(turn: Turn, named: int) -> Message | None:
