@@ -14,6 +14,7 @@ from difflib import get_close_matches
 from types import MappingProxyType
 from typing import Literal, Protocol
 
+from chatsite.encoding import encode_fields
 from chatsite.errors import BadSetting
 from chatsite.wording import later, say
 
@@ -155,12 +156,7 @@ class Cleanup:
         return say(STRATEGIES[self.value].words)
 
     def to_dict(self) -> dict[str, object]:
-        return {
-            "value": self.value,
-            "source": self.source,
-            "words": self.words,
-            "passed_over": list(self.passed_over),
-        }
+        return encode_fields(self) | {"words": self.words}
 
 
 def resolve_cleanup(*, environment: str, template: Mapping[str, object]) -> Cleanup:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from chatsite.conversations.path.queries import agent_of
+from chatsite.encoding import encode_fields
 from chatsite.errors import BadCommand, Refused
 from chatsite.history import (
     Decision,
@@ -46,14 +47,7 @@ class CleanupOffer:
     enough: bool
 
     def to_dict(self) -> dict[str, Any]:
-        return {
-            "name": self.name,
-            "words": self.words,
-            "turns": len(self.turns),
-            "messages": self.messages,
-            "tokens": self.tokens,
-            "enough": self.enough,
-        }
+        return encode_fields(self) | {"turns": len(self.turns)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
