@@ -34,7 +34,7 @@ from chatsite.conversations.path.tree import (
 )
 from chatsite.conversations.records import FinishedTurn
 from chatsite.conversations.versions.versions import (
-    put_rests,
+    finish_branches,
     restore_previous_answer,
 )
 from chatsite.history import BACKGROUND
@@ -234,5 +234,5 @@ def end_interrupted(
         yield
     ended = list(dict.fromkeys(str(of) for _, of in left))
     for of in ended if conversation or turn else (None,):
-        yield from put_rests(of)
+        yield from finish_branches.pieces(conversation=of)
     return ended

@@ -78,11 +78,6 @@ def show_version(*, owner: Owner, message: str) -> Pieces[PathChange]:
 def finish_branches(*, conversation: str | None = None) -> Pieces[None]:
     """Put the rest of long branches on their paths, of all or of one: a server that was killed, or
     a retry that left nothing, put their first piece there."""
-    yield from put_rests(conversation)
-
-
-def put_rests(conversation: str | None) -> Pieces[None]:
-    """Do what `finish_branches` does, as a part of another unit."""
     waiting = Conversation.objects.filter(leads_to__gt=0)
     if conversation is not None:
         waiting = waiting.filter(id=uuid.UUID(conversation))
