@@ -87,12 +87,6 @@ def sum_tokens(messages: Iterable[Message]) -> int:
     return sum([one.count for one in known_counts(messages)])
 
 
-def sum_counts(messages: Iterable[Message]) -> tuple[int, Basis]:
-    """The sum of their counts and its basis; ValueError where a message has none."""
-    counts = known_counts(messages)
-    return sum([one.count for one in counts]), weakest({one.basis for one in counts})
-
-
 def weakest(bases: Iterable[Basis]) -> Basis:
     """The basis of a sum of these."""
     return min(bases, key=BASES.index, default="counted")
@@ -124,7 +118,9 @@ class RequestPart(Record):
 
     @classmethod
     def of(cls, name: RequestPartName, messages: Sequence[Message]) -> RequestPart:
-        return cls(name, *sum_counts(messages))
+        """Raises ValueError where a message has no count."""
+        counts = known_counts(messages)
+        return cls(name, sum([one.count for one in counts]), weakest({one.basis for one in counts}))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -184,14 +180,9 @@ class RequestRoom:
         """Whether these parts alone don't fit."""
         return self.fixed > self.limit
 
-    def require(self) -> None:
-        """Raise PromptTooLarge, naming the largest part, when these parts alone don't fit."""
-        if self.exceeded:
-            raise self.refusal()
-
     def refusal(self) -> PromptTooLarge:
-        """The same fact in two sentences: for who tried to send it, and, beside the numbers, for
-        who is still writing."""
+        """Name the largest part, in two sentences: for who tried to send it, and, beside the
+        numbers, for who is still writing."""
         parts = (self.system, self.prefilled, self.tools, self.current)
         largest = max(parts, key=lambda part: part.tokens)
         bound, part, advice = self._bound(), say(_NAMES[largest.name]), say(_ADVICE[largest.name])

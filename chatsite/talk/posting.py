@@ -14,7 +14,8 @@ from chatsite.talk.room_cache import posted
 from chatsite.talk.surroundings import EnteredRoom, Surroundings
 from chatsite.talk.text.messages import Reference
 from chatsite.talk.text.parts import Part, cut
-from chatsite.talk.text.words import not_posted, rings
+from chatsite.talk.text.words import rings
+from chatsite.wording import say
 
 logger = logging.getLogger("chatsite.channels")
 # What no server refuses for its length.
@@ -154,5 +155,6 @@ class Posting:
             "Talk: the room %s (%s): a post isn't taken, and is given up", entry.name, entry.token
         )
         note = Reference(said.reference.about, "progress", SMALLER)
+        text = say("The room doesn't take this answer.")
         with suppress(TalkTrouble):
-            await self.once(said.room, not_posted(), note, reply_to=said.reply_to)
+            await self.once(said.room, text, note, reply_to=said.reply_to)

@@ -29,11 +29,6 @@ SOURCES: tuple[Source, ...] = (
 )
 
 
-def default_role(source: Source) -> Role:
-    """Who wrote a message of this source where nobody says it."""
-    return "user" if source in FROM_PEOPLE else "assistant"
-
-
 @writing
 def add_message(
     *,
@@ -48,11 +43,11 @@ def add_message(
 
     `role` is "assistant" for an answer or a task's report, which belongs to the turn that it
     follows, or "user" for what a person wrote or the task was asked, which starts a turn of its
-    own; None for the source's `default_role`. `speaker` wrote it where that isn't the owner; `id`
-    is the message's, "" for a new one. The tokens are estimated until a
-    tokenizer next counts the path. Raises BadCommand for an empty text, another role or source;
-    NotFound for a missing or deleted conversation; TurnRunning while an answer is written. Nothing
-    is stored then.
+    own; None for "user" where the source is people's, else for "assistant". `speaker` wrote it
+    where that isn't the owner; `id` is the message's, "" for a new one. The tokens are estimated
+    until a tokenizer next counts the path. Raises BadCommand for an empty text, another role or
+    source; NotFound for a missing or deleted conversation; TurnRunning while an answer is written.
+    Nothing is stored then.
     """
     hold(conversation=conversation)
     text = UNSOUND.sub("\N{REPLACEMENT CHARACTER}", text).strip()
@@ -66,7 +61,7 @@ def add_message(
                 sources=", ".join(SOURCES),
             )
         )
-    role = role or default_role(source)
+    role = role or ("user" if source in FROM_PEOPLE else "assistant")
     if role not in ROLES:
         raise BadCommand(
             say("The role {role!r} isn't one of {roles}.", role=role, roles=", ".join(ROLES))

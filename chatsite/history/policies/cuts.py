@@ -131,10 +131,6 @@ NONE = Policy(
 )
 
 
-def _choose_switched_off(context: DecisionContext) -> PolicyChoice:
-    return replace(choose_current(context), notes=(WHY_SWITCHED_OFF,))
-
-
 def unknown_policy(name: str) -> Policy:
     """A policy that this version doesn't have any more; an old receipt still names it."""
     return replace(
@@ -146,7 +142,9 @@ def unknown_policy(name: str) -> Policy:
 
 
 # Acts in place of the chosen policy where `enabled` of the conversation's settings is false.
-SWITCHED_OFF = replace(NONE, choose=_choose_switched_off)
+SWITCHED_OFF = replace(
+    NONE, choose=lambda context: replace(choose_current(context), notes=(WHY_SWITCHED_OFF,))
+)
 
 
 # ---- `lastN`: the last turns that the user began --------------------------------------------

@@ -57,7 +57,8 @@ def _vouches(one: Checked, domain: str) -> bool:
     """Tells whether the server checked this domain. An empty property names none."""
     properties = _PROPERTIES.get(one.method, ())
     named = next(filter(None, (one.properties.get(name) for name in properties)), "")
-    return _domain(named) == domain
+    # `a@example.org`, `@example.org` or `example.org`.
+    return lowered(named.rpartition("@")[2]) == domain
 
 
 def own_results(mail: MailHead, authserv_id: str) -> tuple[tuple[Checked, ...], ...]:
@@ -170,8 +171,3 @@ def _without_comments(text: str) -> str | None:
         if not depth:
             kept.append(character)
     return None if depth or quoted else "".join(kept)
-
-
-def _domain(value: str) -> str:
-    """Reads the domain of `a@example.org`, `@example.org` or `example.org`."""
-    return lowered(value.rpartition("@")[2])

@@ -79,8 +79,9 @@ def read_head(data: bytes) -> MailHead:
     headers: dict[str, list[str]] = {}
     for name, value in in_order:
         headers.setdefault(name, []).append(value)
+    ids = _ids(headers.get("message-id", ()))
     return MailHead(
-        id=_own_id(headers, data),
+        id=ids[0] if ids else f"{sha256(data).hexdigest()}@no-message-id",
         sender=_sender(tree, headers),
         subject=header_text(first_header(tree, "subject"))[:LONGEST_SUBJECT],
         date=_date(headers),
@@ -129,11 +130,6 @@ def _sender(tree: Message, headers: Mapping[str, Sequence[str]]) -> str:
     if len(addresses) != 1 or addresses != otherwise or not _ADDRESS.fullmatch(addresses[0]):
         return ""
     return lowered(str(addresses[0]))
-
-
-def _own_id(headers: Mapping[str, Sequence[str]], data: bytes) -> str:
-    found = _ids(headers.get("message-id", ()))
-    return found[0] if found else f"{sha256(data).hexdigest()}@no-message-id"
 
 
 def _ids(values: Sequence[str]) -> tuple[str, ...]:

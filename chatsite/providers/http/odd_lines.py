@@ -27,15 +27,11 @@ _OF_CALLS = re.compile(
     rb'"(tool_calls"\s*:\s*\[|function_call"\s*:\s*\{|input_json_delta"|tool_use")'
 )
 
+# `[DONE]`, however a server writes it.
 _END_MARK = re.compile(rb"[\s\"']*\[?(?:done|end|eof|finish(?:ed)?)\]?[\s\"']*", re.IGNORECASE)
 _PREFIXES = re.compile(rb"^(?:\s*data:)+\s*")
 # Of what can't be read, in bytes.
 _KEPT = 4_000
-
-
-def is_end_mark(payload: bytes) -> bool:
-    """Return whether this is `[DONE]`, however a server writes it."""
-    return bool(_END_MARK.fullmatch(payload))
 
 
 class AnswerReader:
@@ -72,7 +68,7 @@ class AnswerReader:
         except TooLong:
             self._too_long = self.ended = self.done = True
         except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
-            if not is_end_mark(payload):
+            if not _END_MARK.fullmatch(payload):
                 return self._take_odd(payload, error)
             self._close()
         return ()

@@ -61,8 +61,10 @@ _OTHER_NAMES = re.compile(
 
 def is_chat_model(name: str, entry: Mapping[str, Any]) -> bool:
     """`entry` is the model's in the server's list."""
-    stated = _stated(entry)
-    return _sounds_like_chat(name) if stated is None else stated
+    stated, low = _stated(entry), name.lower()
+    if stated is not None:
+        return stated
+    return not _OTHER_NAMES.search(low) and _OTHER_WORDS.isdisjoint(_WORDS.findall(low))
 
 
 def _stated(entry: Mapping[str, Any]) -> bool | None:
@@ -100,8 +102,3 @@ def _kind(word: str) -> bool | None:
         return True
     other = word in _EXACT_KINDS or word.startswith(_OTHER_KINDS)
     return False if other or any(part in word for part in _OTHER_PARTS) else None
-
-
-def _sounds_like_chat(name: str) -> bool:
-    low = name.lower()
-    return not _OTHER_NAMES.search(low) and _OTHER_WORDS.isdisjoint(_WORDS.findall(low))

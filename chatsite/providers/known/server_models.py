@@ -124,12 +124,13 @@ def _listed(answer: Any) -> dict[str, dict[str, Any]] | None:
     if not isinstance(data, list):
         return None
     entries = [entry for entry in data if isinstance(entry, dict)]
-    return {entry["id"]: entry for entry in entries if _is_name(entry.get("id"))}
-
-
-def _is_name(value: Any) -> bool:
-    """Whether it can be used as a model's name in a command."""
-    return isinstance(value, str) and 0 < len(value) <= 160 and value.isprintable()
+    named = ((entry.get("id"), entry) for entry in entries)
+    # Only what can be used as a model's name in a command.
+    return {
+        name: entry
+        for name, entry in named
+        if isinstance(name, str) and 0 < len(name) <= 160 and name.isprintable()
+    }
 
 
 def _plain(entry: dict[str, Any]) -> ReportedModel:

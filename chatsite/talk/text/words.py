@@ -89,10 +89,6 @@ def file_refused(name: str, why: str) -> str:
     return unringing(say("{name}: {why}", name=name, why=why))
 
 
-def not_posted() -> str:
-    return say("The room doesn't take this answer.")
-
-
 # ---- commands --------------------------------------------------------------------------------
 def policy_words(settings: Settings) -> str:
     """Says what the bot remembers in the room, who decided that and who may change it."""

@@ -113,7 +113,10 @@ class ResolvedAgent:
             temperature=self.model_settings.temperature,
             top_p=self.model_settings.top_p,
             options=self.model_settings.options,
-            tools=tuple(spec_of(tool) for tool in self.tools),
+            tools=tuple(
+                ToolSpec(name=tool.name, description=tool.description, parameters=tool.parameters)
+                for tool in self.tools
+            ),
             may_call=may_call,
             files=files,
             head=head,
@@ -124,10 +127,6 @@ class ResolvedAgent:
 @lru_cache(maxsize=HEADS)
 def _head(system: str, prefilled: tuple[Message, ...]) -> Head:
     return Head.of(system or None, prefilled)
-
-
-def spec_of(tool: Tool) -> ToolSpec:
-    return ToolSpec(name=tool.name, description=tool.description, parameters=tool.parameters)
 
 
 def tool_tokens(tools: Sequence[Tool]) -> int:

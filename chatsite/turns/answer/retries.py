@@ -70,7 +70,9 @@ async def open_answer(
             except ProviderError as error:
                 if not has_answered:
                     breaker.failed(name, error)
-                pause = _pause_after(error)
+                pause = error.retry_after
+                if pause is None:
+                    pause = random.uniform(*RETRY_AFTER_SECONDS)
                 if is_last or not error.retryable or clock() + pause > latest:
                     raise
                 waiting(_sentence(error, label), pause)
@@ -78,11 +80,6 @@ async def open_answer(
                 yield first, chunks
                 return
         await asyncio.sleep(pause)
-
-
-def _pause_after(error: ProviderError) -> float:
-    seconds = error.retry_after
-    return random.uniform(*RETRY_AFTER_SECONDS) if seconds is None else seconds
 
 
 def _sentence(error: ProviderError, label: str) -> str:

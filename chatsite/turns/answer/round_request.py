@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import takewhile
 from typing import Any
@@ -73,7 +72,10 @@ async def decide_round(
         decision = continued(decided.decision, place=turn.started.place, above=decided.above)
         decided = replace(decided, decision=decision)
     if decided.decision.unloads:
-        await _unload(turn, services, decided.decision.unloads)
+        # What the cleanup left out stays out of later requests, too.
+        conversation, turns = turn.context.conversation, decided.decision.unloads
+        changed = await mark_turns(conversation=conversation, turns=turns)
+        turn.feed.publish(CacheChanged(status=changed))
     turn.rounds.append(Round(number, decided.decision.tokens))
     rendered = await services.decider.counter(turn.context).as_sent(decided.decision.request)
     return RoundRequest(decided, rendered)
@@ -133,12 +135,6 @@ def continued(decision: Decision, *, place: int, above: int) -> Decision:
         request=(*decision.request, wish),
         layout=(*decision.layout[:-1], *stored, so_far, AddedMessage.of(wish, "continue")),
     )
-
-
-async def _unload(turn: TurnProgress, services: TurnServices, turns: Sequence[int]) -> None:
-    """Keep what the cleanup left out of later requests, too."""
-    changed = await mark_turns(conversation=turn.context.conversation, turns=turns)
-    turn.feed.publish(CacheChanged(status=changed))
 
 
 # ---- writing it down -------------------------------------------------------------------------

@@ -54,7 +54,9 @@ class Rounds:
         request: RoundRequest | None = None
         for number in range(1, most + 2):
             if number > 1:
-                await self._follow_owner()
+                # A guest may have signed in while the tools ran: it is the account's now.
+                conversation = self.turn.context.conversation
+                self.turn.change_owner(await current_owner(conversation=conversation))
             if most and number > most:
                 self.turn.notes.append(say(LAST_ROUND, rounds=most))
             request, finished = await self._answered(number, request, may_call=number <= most)
@@ -89,11 +91,6 @@ class Rounds:
                 refusals.append(error)
                 self._show_waiting(error.again, 0.0)
                 self.turn.ask_otherwise(error)
-
-    async def _follow_owner(self) -> None:
-        """A guest may have signed in while the tools ran: the conversation is the account's now."""
-        owner = await current_owner(conversation=self.turn.context.conversation)
-        self.turn.change_owner(owner)
 
     async def _ask(self, request: RoundRequest, *, may_call: bool) -> Finished:
         """One request; its answer is written into the feed as it arrives."""

@@ -124,7 +124,8 @@ class Decider:
             system=(),
             current=[user],
         )
-        room.require()
+        if room.exceeded:
+            raise room.refusal()
 
     # ---- deciding ----------------------------------------------------------------------------
     async def decide_round(

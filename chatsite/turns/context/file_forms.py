@@ -145,7 +145,8 @@ def forms_of(request: Sequence[Message], model: Model) -> tuple[Forms, ...]:
         forms: list[FileForm] = []
         for file, form in zip(message.attachments, best, strict=True):
             size = sent_bytes(file) if form in MEDIA else 0
-            forms.append(form if size <= left else _form_without_media(file))
+            smaller: FileForm = "text" if file.characters else "name"
+            forms.append(form if size <= left else smaller)
             left -= size if size <= left else 0
         found.append(tuple(forms))
     return tuple(reversed(found))
@@ -295,10 +296,6 @@ def _texts_of(
     if own in model.takes:
         return texts["unfit"]
     return texts["unheard" if own == "audio" else "unseen"]
-
-
-def _form_without_media(attachment: Attachment) -> FileForm:
-    return "text" if attachment.characters else "name"
 
 
 def needs_another_model(attachment: Attachment, model: Model) -> bool:

@@ -88,11 +88,7 @@ def is_dashed(line: str) -> bool:
 
 def is_line(line: str) -> bool:
     """Tells whether the line only says that another mail is below."""
-    return is_rule(line) or is_original_mark(line)
-
-
-def is_rule(line: str) -> bool:
-    return _RULE.fullmatch(line[:LONGEST_LINE]) is not None
+    return _RULE.fullmatch(line[:LONGEST_LINE]) is not None or is_original_mark(line)
 
 
 def is_lead(line: str) -> bool:
