@@ -19,12 +19,11 @@ from chatsite.kv_cache.cleanup_preview import CleanupOffers
 from chatsite.kv_cache.panel_view import cache_books, totals_of
 from chatsite.kv_cache.records import CacheBooks
 from chatsite.turns.context.turn_context import PageRequest
-from chatsite.web.api.requests import json_fields, storable, takes
+from chatsite.web.api.requests import json_fields, page_query, takes
 from chatsite.web.people import is_staff, reading_owner, request_owner, site_of
 from chatsite.wiring.site import Site
 from chatsite.wording import say
 
-MAX_QUERY = 4_096
 MAX_TURNS = 10_000
 
 
@@ -75,10 +74,7 @@ async def _page_request(
     site, staff = site_of(request), await is_staff(request)
     if panel and not site.may_debug(staff=staff):
         raise NotFound(say("There is no such conversation."))
-    if not isinstance(query, str) or len(query) > MAX_QUERY:
-        raise BadCommand(
-            say("query is the page's own, at most {max_query:,} characters.", max_query=MAX_QUERY)
-        )
+    query = page_query(query)
     reads = request.method == "GET"
     owner = await (reading_owner(request, str(id)) if reads else request_owner(request))
     page = site.page_request(
@@ -86,7 +82,7 @@ async def _page_request(
         staff=staff,
         conversation=str(id),
         agent="",
-        query=storable(query),
+        query=query,
     )
     return site, owner, page
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from chatsite.conversations.files.export_format import SavedSettings
-from chatsite.web.api.history import ResumedSettings, resume_settings
+from chatsite.web.api.history import resume_settings
 from tests.person import Person
 from tests.running import Server
 
@@ -26,7 +26,7 @@ def resume(
     settings: Any,
     kept: Mapping[str, str] | None = None,
     staff: bool = False,
-) -> ResumedSettings:
+) -> tuple[Mapping[str, str], str]:
     settings.HISTORY_ENVIRONMENT = environment
     return resume_settings(from_file, kept or {}, template or {}, staff=staff)
 
@@ -54,14 +54,14 @@ def test_settings_that_differ_from_the_file_are_kept_as_a_choice(
     choice: dict[str, str],
     settings: Any,
 ) -> None:
-    assert resume({}, from_file, template, settings=settings) == ResumedSettings(history=choice)
+    assert resume({}, from_file, template, settings=settings) == (choice, "")
 
 
 def test_the_choice_in_the_file_comes_before_the_settings_of_its_last_turn(settings: Any) -> None:
     kept = {"historyPolicy": "none", "historyColour": "red"}
     found = resume({}, saved_settings("all", tokens=900), kept=kept, settings=settings)
-    assert found == ResumedSettings(history={"historyPolicy": "none", "historyTokens": "900"})
-    assert resume({}, None, kept=kept, settings=settings).history == {"historyPolicy": "none"}
+    assert found == ({"historyPolicy": "none", "historyTokens": "900"}, "")
+    assert resume({}, None, kept=kept, settings=settings) == ({"historyPolicy": "none"}, "")
 
 
 @pytest.mark.parametrize(
@@ -92,14 +92,14 @@ def test_the_choice_in_the_file_comes_before_the_settings_of_its_last_turn(setti
 def test_a_file_can_not_widen_locked_settings_and_a_note_says_so(
     environment: dict[str, str], from_file: SavedSettings, note: str, settings: Any
 ) -> None:
-    resumed = resume(environment, from_file, settings=settings)
-    assert resumed.history == {}
-    assert note in resumed.note
+    choice, sentence = resume(environment, from_file, settings=settings)
+    assert choice == {}
+    assert note in sentence
 
 
 def test_staff_keep_settings_that_only_staff_may_choose(settings: Any) -> None:
     found = resume({"HISTORY_URL": "staff"}, saved_settings("all"), settings=settings, staff=True)
-    assert found == ResumedSettings(history={"historyPolicy": "all"})
+    assert found == ({"historyPolicy": "all"}, "")
 
 
 async def test_an_exported_conversation_is_imported_and_keeps_its_settings(server: Server) -> None:

@@ -134,13 +134,13 @@ async def import_file(request: HttpRequest) -> HttpResponse:
 
     def accept(header: ImportHeader) -> tuple[Mapping[str, str], str]:
         template = site.catalogue.get(header.agent)
-        resumed = resume_settings(
+        choice, note = resume_settings(
             header.settings, header.history, template.chat_settings, staff=staff
         )
         who = site.agents.resolve_without_start(header.agent, staff=staff)
         # The file has no cells, and those of its first conversation belong to other messages.
         anew = say(READ_ANEW) if who.has_cache and header.count else ""
-        return resumed.history, " ".join(note for note in (resumed.note, anew) if note)
+        return choice, " ".join(filter(None, (note, anew)))
 
     started = await site.imports.start(owner, content, accept)
     await asyncio.wait([started], timeout=WAIT_SECONDS)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
@@ -27,6 +26,7 @@ from chatsite.web.api.requests import (
     MAX_QUERY,
     json_fields,
     model_name,
+    page_query,
     replied_id,
     storable,
     takes,
@@ -53,7 +53,7 @@ async def summary(request: HttpRequest, id: UUID) -> HttpResponse:
             staff=await is_staff(request),
             conversation=conversation,
             agent=await agent_of(owner=owner, conversation=conversation),
-            query=_query(body),
+            query=page_query(body.get("query", "")),
         )
         context = await site.drafts.context(page)
         await site.summariser.rewrite(context, version=version, text=text)
@@ -73,15 +73,6 @@ async def switch(request: HttpRequest, id: UUID) -> HttpResponse:
     await site.summariser.switch(owner=owner, conversation=conversation, on=on)
     found = await summary_versions(owner=owner, conversation=conversation)
     return JsonResponse(found.to_dict())
-
-
-def _query(body: dict[str, object]) -> str:
-    query = body.get("query", "")
-    if not isinstance(query, str) or len(query) > MAX_QUERY:
-        raise BadCommand(
-            say("query is the page's own, at most {max_query:,} characters.", max_query=MAX_QUERY)
-        )
-    return storable(query)
 
 
 def _edit(body: dict[str, object]) -> tuple[int, str | None]:
@@ -157,27 +148,19 @@ def _text(body: dict[str, object], name: str) -> str:
     return storable(value)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ResumedSettings:
-    """`history` is the choice to keep with the conversation; `note` is a sentence where other
-    settings apply nevertheless, or ""."""
-
-    history: Choice
-    note: str = ""
-
-
 def resume_settings(
     saved: SavedSettings | None,
     kept: Choice,
     template: Mapping[str, object],
     *,
     staff: bool,
-) -> ResumedSettings:
+) -> tuple[Choice, str]:
     """Takes over what was `kept`, and where that says nothing the part of `saved` that a person may
-    choose here. A note tells of the rest."""
+    choose here: the choice to keep with the conversation. Where other settings apply nevertheless,
+    a sentence tells so, else it is ""."""
     kept = {name: value for name, value in kept.items() if name in URL_NAMES}
     if saved is None:
-        return ResumedSettings(history=kept)
+        return kept, ""
     environment = configured.HISTORY_ENVIRONMENT
     allowed = may_use_url(environment, staff=staff)
 
@@ -201,16 +184,13 @@ def resume_settings(
     applied = _choosable(here)
     missed = any(str(applied[name].value) != value for name, value in wanted.items())
     if not missed and (TOKENS in wanted or here.tokens.value is None):
-        return ResumedSettings(history=choice)
+        return choice, ""
     sentence = say(
         "Its last answer was decided under {policy}. Here “{words}” applies.",
         policy=_describe(saved),
         words=here.words,
     )
-    return ResumedSettings(
-        history=choice,
-        note=" ".join([sentence, say(here.lock_reason)] if here.lock_reason else [sentence]),
-    )
+    return choice, f"{sentence} {say(here.lock_reason)}" if here.lock_reason else sentence
 
 
 def cleanup_strategy(site: Site, agent: str) -> str:

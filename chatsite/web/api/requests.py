@@ -84,6 +84,15 @@ def model_name(value: Any) -> str:
     return storable(value)
 
 
+def page_query(value: Any) -> str:
+    """Reads the page's query string."""
+    if not isinstance(value, str) or len(value) > MAX_QUERY:
+        raise BadCommand(
+            say("query is the page's own, at most {max_query:,} characters.", max_query=MAX_QUERY)
+        )
+    return storable(value)
+
+
 def upload_ids(value: Any) -> list[str]:
     """Reads the ids of uploaded files."""
     if not isinstance(value, list) or len(value) > MAX_ATTACHMENTS:
