@@ -20,13 +20,13 @@ from chatsite.conversations.database.statements import CONVERSATION_TOTALS, MESS
 from chatsite.conversations.files import uploads
 from chatsite.conversations.files.uploads import characters_of
 from chatsite.conversations.imports.imports import begin_import
-from chatsite.conversations.models import ON_PATH, Conversation, Message
+from chatsite.conversations.models import Conversation, Message
 from chatsite.conversations.owners import Owner
 from chatsite.conversations.ownership import (
     find_conversation,
     messages_on_path,
     owned_conversation,
-    owned_messages,
+    owned_message,
     owns,
 )
 from chatsite.conversations.path.active_path import add_to_totals
@@ -67,9 +67,7 @@ def read_for_copy(*, owner: Owner, message: str) -> PathCopy:
     Raises NotFound unless the message is on the path of a conversation of this owner, Refused while
     it is being written.
     """
-    last = owned_messages(owner).filter(ON_PATH, id=uuid.UUID(message), deleted=None).first()
-    if last is None:
-        raise NotFound(say("There is no such message."))
+    last = owned_message(owner, message, on_path=True, deleted=None)
     source = owned_conversation(owner, str(last.conversation_id))
     path = messages_on_path(source)
     after = path.filter(~Q(role="tool"), seq__gt=last.seq).order_by("seq")

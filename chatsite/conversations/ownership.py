@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 import uuid
+from typing import Any
 
 from django.core.exceptions import ValidationError
 from django.db.models import QuerySet
@@ -19,7 +20,9 @@ from chatsite.conversations.database.statements import (
 from chatsite.conversations.models import ON_PATH, Conversation, Message, Turn
 from chatsite.conversations.owners import Owner
 from chatsite.errors import NotFound
-from chatsite.wording import say
+from chatsite.wording import later, say
+
+GONE = later("There is no such message.")
 
 
 def find_conversation(id: str) -> Conversation | None:
@@ -79,6 +82,16 @@ def owned_messages(owner: Owner) -> QuerySet[Message]:
     """Return the messages of this owner, deleted ones too, without those of deleted
     conversations."""
     return Message.objects.filter(owner.filter("conversation__"), conversation__deleted=None)
+
+
+def owned_message(owner: Owner, id: str, *related: str, gone: str = GONE, **wanted: Any) -> Message:
+    """Return the message with its conversation and the `related` rows. Raises NotFound, in the
+    words `gone`, unless it is one of this owner's as `wanted`."""
+    rows = owned_messages(owner).select_related("conversation", *related)
+    found = rows.filter(id=uuid.UUID(id), **wanted).first()
+    if found is None:
+        raise NotFound(say(gone))
+    return found
 
 
 def owned_turn(owner: Owner, id: str) -> Turn:

@@ -13,13 +13,11 @@ from django.db.models.functions import Left
 from chatsite.conversations.database.rows import excerpt
 from chatsite.conversations.models import ON_PATH, Conversation, Message, Turn
 from chatsite.conversations.owners import Owner
-from chatsite.conversations.ownership import messages_on_path
+from chatsite.conversations.ownership import messages_on_path, owned_message
 from chatsite.conversations.path.tree import answering_turns
-from chatsite.errors import NotFound
 from chatsite.history import BACKGROUND, show_receipt
 from chatsite.history.receipts.forgetting import MessageTrail, TrailMessage, was_sent
 from chatsite.storage import reading
-from chatsite.wording import say
 
 # Receipts have a few KB each, and the change is mostly near: read few first. More than the last
 # size is never read.
@@ -49,18 +47,7 @@ class TracedMessage:
 @reading
 def trace_message(*, owner: Owner, message: str) -> TracedMessage:
     """Raises NotFound unless it is on the path of a conversation of this owner."""
-    found = (
-        Message.objects.select_related("conversation")
-        .filter(
-            owner.filter("conversation__"),
-            id=uuid.UUID(message),
-            on_path=True,
-            conversation__deleted__isnull=True,
-        )
-        .first()
-    )
-    if found is None:
-        raise NotFound(say("There is no such message."))
+    found = owned_message(owner, message, on_path=True)
     row = found.conversation
     left_out = found.id if found.excluded else _exclusion_in_turn(row, found)
     return TracedMessage(

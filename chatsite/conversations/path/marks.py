@@ -7,7 +7,6 @@ it is set while an answer is written.
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
@@ -15,11 +14,11 @@ from chatsite.conversations.database.locks import hold
 from chatsite.conversations.database.rows import is_unanswered
 from chatsite.conversations.models import UNANSWERED, Conversation, Message
 from chatsite.conversations.owners import Owner
-from chatsite.conversations.ownership import messages_on_path, owned_messages
+from chatsite.conversations.ownership import messages_on_path, owned_message
 from chatsite.conversations.path.cache_places import mark_loaded
 from chatsite.conversations.summaries.queries import summary_state_of
 from chatsite.conversations.summaries.versions import mark_stale
-from chatsite.errors import NotFound, Refused
+from chatsite.errors import Refused
 from chatsite.events import Marked
 from chatsite.history import BACKGROUND
 from chatsite.storage import writing
@@ -105,10 +104,7 @@ def forget_above_message(*, owner: Owner, message: str, on: bool) -> MarkChange:
 
 def _markable(owner: Owner, id: str) -> tuple[Conversation, Message]:
     """The conversation and its message."""
-    rows = owned_messages(owner).select_related("conversation")
-    found = rows.filter(id=uuid.UUID(id), on_path=True).first()
-    if found is None:
-        raise NotFound(say("There is no such message."))
+    found = owned_message(owner, id, on_path=True)
     if found.state == "running":
         raise Refused(say("This answer is still being written. Mark it when it is finished."))
     if not found.turn_seq and found.role != "system":

@@ -10,7 +10,6 @@ index in memory and a slot follow the path as it was.
 
 from __future__ import annotations
 
-import uuid
 from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
@@ -25,7 +24,7 @@ from chatsite.conversations.database.rows import message_of
 from chatsite.conversations.files.uploads import characters_of
 from chatsite.conversations.models import Conversation, Message, Summary, Turn, Upload
 from chatsite.conversations.owners import Owner
-from chatsite.conversations.ownership import messages_on_path, owned_conversation, owned_messages
+from chatsite.conversations.ownership import messages_on_path, owned_conversation, owned_message
 from chatsite.conversations.path import loading
 from chatsite.conversations.path.active_path import (
     add_to_totals,
@@ -171,9 +170,7 @@ def restore_message(*, owner: Owner, message: str) -> TextChange:
     through the message again. Raises NotFound where it isn't there any more, or was cleared away
     since, TurnRunning while an answer is written."""
     hold(message=message)
-    hidden = owned_messages(owner).filter(id=uuid.UUID(message), deleted__isnull=False).first()
-    if hidden is None:
-        raise NotFound(say(GONE))
+    hidden = owned_message(owner, message, gone=GONE, deleted__isnull=False)
     row = owned_conversation(owner, str(hidden.conversation_id))
     # What was deleted together has the same time.
     deleted_together = Message.objects.filter(conversation=row, deleted=hidden.deleted)

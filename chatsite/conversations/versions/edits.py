@@ -19,7 +19,7 @@ from chatsite.conversations.database.rows import message_of
 from chatsite.conversations.files.uploads import characters_of, require_words
 from chatsite.conversations.models import Conversation, Message
 from chatsite.conversations.owners import Owner
-from chatsite.conversations.ownership import owned_messages
+from chatsite.conversations.ownership import owned_message
 from chatsite.conversations.path import loading
 from chatsite.conversations.path.active_path import estimated_tokens
 from chatsite.conversations.path.queries import path_views
@@ -28,7 +28,7 @@ from chatsite.conversations.search import stored_indexes as search_indexes
 from chatsite.conversations.signals import text_changed
 from chatsite.conversations.summaries import versions as summaries
 from chatsite.conversations.titles import title_from
-from chatsite.conversations.versions.versions import require_idle
+from chatsite.conversations.versions.versions import GONE, require_idle
 from chatsite.encoding import Record
 from chatsite.errors import BadCommand, NotFound, Refused
 from chatsite.events import MessagesChanged
@@ -126,10 +126,7 @@ def forget_path(row: Conversation) -> None:
 def changeable(owner: Owner, id: str) -> tuple[Conversation, Message]:
     """Return the conversation and its message, with the one above and its turn. Raises NotFound,
     or TurnRunning while an answer is written."""
-    rows = owned_messages(owner).filter(id=uuid.UUID(id), deleted__isnull=True)
-    message = rows.select_related("conversation", "parent", "turn").first()
-    if message is None:
-        raise NotFound(say("There is no such message."))
+    message = owned_message(owner, id, "parent", "turn", deleted__isnull=True)
     require_idle(message.conversation)
     return message.conversation, message
 
@@ -172,10 +169,9 @@ def version_text(*, owner: Owner, message: str) -> VersionText:
 
     Raises NotFound unless it is a message of this owner that was neither deleted nor cleared away.
     """
-    rows = owned_messages(owner).filter(id=uuid.UUID(message), deleted__isnull=True)
-    version = rows.select_related("conversation").first()
-    if version is None or version.seq < version.conversation.cleared:
-        raise NotFound(say("There is no such version here."))
+    version = owned_message(owner, message, gone=GONE, deleted__isnull=True)
+    if version.seq < version.conversation.cleared:
+        raise NotFound(say(GONE))
     ids = _exchange_of(version.conversation, version)
     by_id = Message.objects.only("role", "content", "turn", "attachments").in_bulk(ids)
     messages = [by_id[id] for id in ids if id in by_id]

@@ -14,7 +14,7 @@ from chatsite.conversations.database.locks import hold
 from chatsite.conversations.database.statements import OFF_PATH_AFTER, TOTALS
 from chatsite.conversations.models import Conversation, Message, Turn
 from chatsite.conversations.owners import Owner
-from chatsite.conversations.ownership import messages_on_path, owned_conversation, owned_messages
+from chatsite.conversations.ownership import messages_on_path, owned_conversation, owned_message
 from chatsite.conversations.path.active_path import (
     end_of,
     extend_path,
@@ -56,9 +56,7 @@ def show_version(*, owner: Owner, message: str) -> Pieces[PathChange]:
     this owner that was neither deleted nor cleared away, TurnRunning while an answer is written.
     """
     hold(message=message)
-    version = owned_messages(owner).filter(id=uuid.UUID(message), deleted__isnull=True).first()
-    if version is None:
-        raise NotFound(say(GONE))
+    version = owned_message(owner, message, gone=GONE, deleted__isnull=True)
     row = owned_conversation(owner, str(version.conversation_id))
     require_idle(row)
     if version.on_path:
