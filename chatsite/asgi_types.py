@@ -1,4 +1,4 @@
-"""The types of an ASGI application, and its headers."""
+"""The types of an ASGI application, its headers, and what stands in front of one."""
 
 from __future__ import annotations
 
@@ -10,6 +10,13 @@ Receive = Callable[[], Awaitable[Event]]
 Send = Callable[[Mapping[str, Any]], Awaitable[None]]
 Scope = dict[str, Any]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+
+class Front:
+    """Stands in front of an application: the classes of this one are called in its place."""
+
+    def __init__(self, app: App) -> None:
+        self._app = app
 
 
 def header(scope: Mapping[str, Any], name: bytes) -> str:

@@ -14,7 +14,7 @@ from django.utils.translation.trans_real import DjangoTranslation, parse_accept_
 from django.utils.translation.trans_real import translation as catalogue_of
 from django.views.i18n import JavaScriptCatalog
 
-from chatsite.asgi_types import App, Receive, Scope, Send, header
+from chatsite.asgi_types import Front, Receive, Scope, Send, header
 from chatsite.wording import ENGLISH, TRANSLATE, Translator
 
 
@@ -28,11 +28,8 @@ def translator(language: str) -> Translator:
     return Translator(catalogue.gettext, catalogue.ngettext, lambda: language)
 
 
-class Languages:
+class Languages(Front):
     """An ASGI application in front of all others."""
-
-    def __init__(self, app: App) -> None:
-        self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         language = language_of(header(scope, b"accept-language"))

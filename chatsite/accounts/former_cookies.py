@@ -15,7 +15,7 @@ from django.contrib.sessions.backends.db import SessionStore
 from django.http import HttpResponse
 from django.http.cookie import parse_cookie
 
-from chatsite.asgi_types import App, Receive, Scope, Send
+from chatsite.asgi_types import Front, Receive, Scope, Send
 
 SESSION = "sessionid"
 CSRF = "csrftoken"
@@ -23,15 +23,12 @@ TOKEN = re.compile(r"[A-Za-z0-9]{32,64}")
 ANSWERED = ("http.response.start", "websocket.accept")
 
 
-class FormerCookies:
+class FormerCookies(Front):
     """Wraps an application, behind the limits by address, since it asks the database.
 
     Where the present session cookie is missing and the former one names a session that is stored
     here, the application gets it under its present name, and so does the browser with the answer.
     """
-
-    def __init__(self, app: App) -> None:
-        self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         given = _cookies(scope)

@@ -10,23 +10,20 @@ from channels.security.websocket import WebsocketDenier
 from django.conf import settings
 from django.http.request import split_domain_port, validate_host
 
-from chatsite.asgi_types import App, Receive, Scope, Send
+from chatsite.asgi_types import Front, Receive, Scope, Send
 from chatsite.errors import TooMany
 from chatsite.limits.limiter import Limiter, address_of
 from chatsite.limits.table import COMMANDS, DRAFTS, FRAMES, HANDSHAKES, REFUSED_FRAMES, SOCKETS
 from chatsite.live.commands import AnyCommand, AskPreview
 
 
-class SameOrigin:
+class SameOrigin(Front):
     """Refuses the handshake (403) unless `Origin` equals the page's own origin."""
-
-    def __init__(self, application: App) -> None:
-        self.application = application
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         headers = {name.lower(): value.decode("latin1") for name, value in scope["headers"]}
         if same_origin(headers, scheme=scope.get("scheme", "ws")):
-            await self.application(scope, receive, send)
+            await self._app(scope, receive, send)
         else:
             await WebsocketDenier()(scope, receive, send)
 
@@ -49,12 +46,9 @@ def same_origin(headers: dict[bytes, str], *, scheme: str) -> bool:
 TOO_MANY_SOCKETS = 4429
 
 
-class HandshakeLimits:
+class HandshakeLimits(Front):
     """An ASGI application in front of the socket: counts handshakes by address before the session
     is looked up. The socket is accepted first, because browsers hide why one was refused."""
-
-    def __init__(self, app: App) -> None:
-        self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         limiter: Limiter = scope["state"]["site"].limiter
@@ -106,15 +100,12 @@ class SocketLimits:
 SEND = "chatsite.send"
 
 
-class DirectFrames:
+class DirectFrames(Front):
     """An ASGI application in front of the socket: keeps the server's own `send` in the scope.
 
     Channels looks for changes of the session before every frame, to save it; a socket makes none.
     That was a twentieth of a relayed token.
     """
-
-    def __init__(self, app: App) -> None:
-        self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         await self._app({**scope, SEND: send}, receive, send)
