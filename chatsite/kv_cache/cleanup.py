@@ -12,28 +12,16 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from types import MappingProxyType
-from typing import Literal, Protocol
+from typing import Literal
 
 from chatsite.encoding import encode_fields
 from chatsite.errors import BadSetting
+from chatsite.history.path.guard import TurnSize
 from chatsite.wording import later, say
-
-
-class CleanableTurn(Protocol):
-    """Describes an older turn: its first message's sequence number, its tokens, and whether a mark
-    of the user (pin, reply) spares it."""
-
-    @property
-    def first(self) -> int: ...
-    @property
-    def tokens(self) -> int: ...
-    @property
-    def spared(self) -> bool: ...
-
 
 # Takes the turns, oldest first, and how many tokens those may keep that no mark spares (one
 # strategy uses it). Returns the turns that stay.
-Keeps = Callable[[Sequence[CleanableTurn], int], Sequence[CleanableTurn]]
+Keeps = Callable[[Sequence[TurnSize], int], Sequence[TurnSize]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,33 +32,21 @@ class CleanupStrategy:
     keeps: Keeps
 
 
-def _nothing(turns: Sequence[CleanableTurn], down_to: int) -> Sequence[CleanableTurn]:
-    return ()
-
-
-def _newer_half(turns: Sequence[CleanableTurn], down_to: int) -> Sequence[CleanableTurn]:
+def _newer_half(turns: Sequence[TurnSize], down_to: int) -> Sequence[TurnSize]:
     """Keep at most half of all tokens: a turn across the middle is unloaded. The newest turn stays
     whatever its size, or nothing might."""
     half = sum(turn.tokens for turn in turns) // 2
     return _newest(turns, half) or turns[-1:]
 
 
-def _first(turns: Sequence[CleanableTurn], down_to: int) -> Sequence[CleanableTurn]:
-    return turns[:1]
-
-
-def _last(turns: Sequence[CleanableTurn], down_to: int) -> Sequence[CleanableTurn]:
-    return turns[-1:]
-
-
-def _newer_share(turns: Sequence[CleanableTurn], down_to: int) -> Sequence[CleanableTurn]:
+def _newer_share(turns: Sequence[TurnSize], down_to: int) -> Sequence[TurnSize]:
     """Keep the newest, and two of them whatever their size: a message often refers to these. Spared
     turns stay wherever they are."""
     loose = [turn for turn in turns if not turn.spared]
     return loose[-max(2, len(_newest(loose, down_to))) :]
 
 
-def _newest(turns: Sequence[CleanableTurn], most: int) -> Sequence[CleanableTurn]:
+def _newest(turns: Sequence[TurnSize], most: int) -> Sequence[TurnSize]:
     """Return as many of the newest turns, without a gap, as fit into `most` tokens."""
     start, free = len(turns), most
     while start and turns[start - 1].tokens <= free:
@@ -82,16 +58,16 @@ def _newest(turns: Sequence[CleanableTurn], most: int) -> Sequence[CleanableTurn
 STRATEGIES: Mapping[str, CleanupStrategy] = MappingProxyType(
     {
         "keepSystemPromptOnly": CleanupStrategy(
-            words=later("Keep only the instructions"), keeps=_nothing
+            words=later("Keep only the instructions"), keeps=lambda turns, down_to: ()
         ),
         "keepSystemPromptAndHalf": CleanupStrategy(
             words=later("Keep the newer half"), keeps=_newer_half
         ),
         "keepSystemPromptAndFirstUserMessage": CleanupStrategy(
-            words=later("Keep the first turn"), keeps=_first
+            words=later("Keep the first turn"), keeps=lambda turns, down_to: turns[:1]
         ),
         "keepSystemPromptAndLastUserMessage": CleanupStrategy(
-            words=later("Keep the last turn"), keeps=_last
+            words=later("Keep the last turn"), keeps=lambda turns, down_to: turns[-1:]
         ),
         "removeOldestMessages": CleanupStrategy(
             words=later("Unload the oldest turns"), keeps=_newer_share
@@ -102,7 +78,7 @@ DEFAULT = "removeOldestMessages"
 
 
 def unload(
-    strategy: str, turns: Sequence[CleanableTurn], *, room: int, low_water: int
+    strategy: str, turns: Sequence[TurnSize], *, room: int, low_water: int
 ) -> frozenset[int]:
     """Return the `first` of every turn to unload, of the older `turns`, oldest first.
 
@@ -117,7 +93,7 @@ def unload(
 
 
 def make_room(
-    strategy: str, turns: Sequence[CleanableTurn], *, room: int, low_water: int
+    strategy: str, turns: Sequence[TurnSize], *, room: int, low_water: int
 ) -> frozenset[int]:
     """Return what `unload` does, and more until the rest fits into `room` tokens.
 

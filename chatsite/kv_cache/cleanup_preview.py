@@ -23,6 +23,7 @@ from chatsite.history import (
     split_turns,
     tokens_of,
 )
+from chatsite.history.path.guard import TurnSize
 from chatsite.history.path.marks import is_pinned, selectable_entries
 from chatsite.kv_cache.cleanup import STRATEGIES, Cleanup, unknown_strategy, unload
 from chatsite.turns.context.drafts import EMPTY, Drafts
@@ -62,13 +63,10 @@ class CleanupOffers:
 
 
 @dataclass(frozen=True, slots=True)
-class _OlderTurn:
-    """A turn of `messages` before the next one, as `CleanableTurn` says: what of it may be sent
-    takes `tokens`. `sent`: the policy would send it."""
+class _OlderTurn(TurnSize):
+    """A turn of `messages` before the next one: what of it may be sent takes `tokens`. `sent`: the
+    policy would send it."""
 
-    first: int
-    tokens: int
-    spared: bool
     messages: int
     sent: bool
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from chatsite.errors import BadSetting
+from chatsite.history.path.guard import TurnSize
 from chatsite.kv_cache.cleanup import (
     DEFAULT,
     STRATEGIES,
@@ -18,25 +17,17 @@ from chatsite.kv_cache.cleanup import (
 )
 from tests.kv_cache.examples import repeatable
 
-
 # Five older turns; a mark spares the second.
-@dataclass(frozen=True, slots=True)
-class OlderTurn:
-    first: int
-    tokens: int
-    spared: bool
-
-
 TURNS = [
-    OlderTurn(1, 100, False),
-    OlderTurn(3, 50, True),
-    OlderTurn(5, 200, False),
-    OlderTurn(9, 30, False),
-    OlderTurn(11, 120, False),
+    TurnSize(1, 100, False),
+    TurnSize(3, 50, True),
+    TurnSize(5, 200, False),
+    TurnSize(9, 30, False),
+    TurnSize(11, 120, False),
 ]
 
 turns = st.lists(st.tuples(st.integers(0, 300), st.booleans()), max_size=8).map(
-    lambda drawn: [OlderTurn(2 * n + 1, tokens, spared) for n, (tokens, spared) in enumerate(drawn)]
+    lambda drawn: [TurnSize(2 * n + 1, tokens, spared) for n, (tokens, spared) in enumerate(drawn)]
 )
 
 
@@ -72,10 +63,10 @@ def test_half_means_tokens_and_a_turn_across_the_middle_is_unloaded_unless_it_is
     None
 ):
     turns = [
-        OlderTurn(1, 10, False),
-        OlderTurn(3, 10, False),
-        OlderTurn(5, 300, False),
-        OlderTurn(7, 10, False),
+        TurnSize(1, 10, False),
+        TurnSize(3, 10, False),
+        TurnSize(5, 300, False),
+        TurnSize(7, 10, False),
     ]
     assert unload("keepSystemPromptAndHalf", turns, room=0, low_water=50) == {1, 3, 5}
     assert unload("keepSystemPromptAndHalf", turns[:3], room=0, low_water=50) == {1, 3}
@@ -88,7 +79,7 @@ def test_the_first_turn_is_unloaded_too_if_it_alone_is_too_large() -> None:
 
 
 def test_spared_turns_are_unloaded_last_and_the_oldest_of_them_first() -> None:
-    spared = [OlderTurn(1, 60, True), OlderTurn(3, 60, False), OlderTurn(5, 60, True)]
+    spared = [TurnSize(1, 60, True), TurnSize(3, 60, False), TurnSize(5, 60, True)]
     assert make_room(DEFAULT, spared, room=120, low_water=50) == {3}
     assert make_room(DEFAULT, spared, room=119, low_water=50) == {1, 3}
     assert make_room(DEFAULT, spared, room=0, low_water=50) == {1, 3, 5}
@@ -102,7 +93,7 @@ def test_spared_turns_are_unloaded_last_and_the_oldest_of_them_first() -> None:
     low=st.integers(0, 100),
 )
 def test_afterwards_the_rest_fits_and_no_spared_turn_is_unloaded_before_the_others(
-    strategy: str, turns: list[OlderTurn], room: int, low: int
+    strategy: str, turns: list[TurnSize], room: int, low: int
 ) -> None:
     gone = make_room(strategy, turns, room=room, low_water=low)
     stay = [turn for turn in turns if turn.first not in gone]

@@ -24,7 +24,8 @@ FLOOR = 2
 
 @dataclass(frozen=True, slots=True)
 class TurnSize:
-    """A turn that would be sent: its first sequence number and its tokens."""
+    """A turn that would be sent: its first sequence number, its tokens, and whether a mark of the
+    user (pin, reply) spares it."""
 
     first: int
     tokens: int
