@@ -11,6 +11,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from typing import Protocol
 
+from chatsite.encoding import encode_fields
 from chatsite.history.path.guard import TurnSize
 from chatsite.history.path.turn_verdicts import (
     PathVerdict,
@@ -68,12 +69,7 @@ class CleanupResult:
 
     def to_dict(self) -> dict[str, object]:
         """Without `words`: they are in the sentence that the receipt's notes hold."""
-        return {
-            "strategy": self.strategy,
-            "source": self.source,
-            "turns": list(self.turns),
-            "tokens": self.tokens,
-        }
+        return {name: told for name, told in encode_fields(self).items() if name != "words"}
 
 
 def clean_up(

@@ -26,6 +26,7 @@ from chatsite.conversations.imports.imports import import_state
 from chatsite.conversations.imports.reader import ImportHeader
 from chatsite.conversations.owners import Owner
 from chatsite.conversations.ownership import owner_now
+from chatsite.encoding import encode_fields
 from chatsite.errors import BadCommand, BadRestore
 from chatsite.files.folder import safe_name
 from chatsite.files.intake import ReceivedFile
@@ -62,13 +63,8 @@ async def files(request: HttpRequest) -> HttpResponse:
             kept = await _store_file(owner_now(owner), name, taken)
     except ConnectionError:
         return HttpResponse(status=400)  # the client is gone
-    return JsonResponse({"attachment": attachment_view(kept) | {"note": taken.note}})
-
-
-def attachment_view(attachment: Attachment) -> dict[str, Any]:
-    """Describes the attachment for the page."""
-    fields = {name: getattr(attachment, name) for name in Attachment.__slots__}
-    return fields | {"url": reverse("file", args=[attachment.id])}
+    fields = encode_fields(kept) | {"url": reverse("file", args=[kept.id])}
+    return JsonResponse({"attachment": fields | {"note": taken.note}})
 
 
 def _name(request: HttpRequest) -> str:
