@@ -56,7 +56,9 @@ def check_templates(
         else:
             found += _ignored_values(agent)
             found += _unused_keys(agent)
-            found += _strategy_fault(agent, catalogue)
+            if fault := describe_strategy_fault(agent, catalogue.strategy(agent.slug)):
+                hint = f"manage.py check_strategy {agent.slug} tries it out."
+                found.append(Warning(f"{agent.slug}: {fault}", hint=hint, id="chatsite.W004"))
     return found
 
 
@@ -264,13 +266,6 @@ def _ignored_values(agent: Template) -> Iterator[CheckMessage]:
             hint=f"What applies instead: {cleanup.value} ({cleanup.source}).",
             id="chatsite.W002",
         )
-
-
-def _strategy_fault(agent: Template, catalogue: Catalogue) -> Iterator[CheckMessage]:
-    fault = describe_strategy_fault(agent, catalogue.strategy(agent.slug))
-    if fault:
-        hint = f"manage.py check_strategy {agent.slug} tries it out."
-        yield Warning(f"{agent.slug}: {fault}", hint=hint, id="chatsite.W004")
 
 
 def _unused_keys(agent: Template) -> Iterator[CheckMessage]:

@@ -110,10 +110,9 @@ def continue_message(tokens: TokenCount | None = None) -> Message:
     """The instruction to continue the last answer, with `tokens` or an estimate. It ends the
     request."""
     message = Message.user(CONTINUE_TEXT, id=CONTINUE_ID)
-    counted = tokens or TokenCount(
-        count=estimate_message(message), tokenizer="estimate", basis="estimated"
-    )
-    return Message(id=message.id, role=message.role, content=message.content, tokens=counted)
+    estimated = estimate_message(message)
+    own = TokenCount(count=estimated, tokenizer="estimate", basis="estimated")
+    return _counted(message, tokens or own)
 
 
 def unfinished_message(answer: Message, length: int) -> Message:
