@@ -294,17 +294,19 @@ class Turns:
         *greeting, user = await services.decider.counter(context).with_counts([*greeting, user])
         await services.decider.require_room(context, user)
         new = self._new_turn(context, client_id)
-        return await begin_turn(new, user=user, greeting=greeting, history=context.history)
+        chosen = context.page_request.history
+        return await begin_turn(new, user=user, greeting=greeting, history=chosen)
 
     def _new_turn(self, context: TurnContext, client_id: str) -> NewTurn:
+        request = context.page_request
         return NewTurn(
-            owner=context.owner,
-            conversation=context.conversation,
+            owner=request.owner,
+            conversation=request.conversation,
             agent=context.agent.slug,
             client_id=client_id,
             answer=_new_id(),
             reach=context.reach,
-            model=context.model,
+            model=request.model,
             server=self.presence.id,
             most=None if self.others is None else self.running.limits.per_owner,
         )

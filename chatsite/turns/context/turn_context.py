@@ -70,31 +70,12 @@ class TurnContext:
     place that replaces it.
     """
 
+    # Also in the request; every step of a turn asks for them.
     owner: Owner
     conversation: str
-    query: str
-    url_allowed: bool
-    staff: bool
-    model: str
-    history: Choice
+    page_request: PageRequest
     agent: ResolvedAgent
     settings: Settings
-    room: Room | None = None
-
-    @property
-    def page_request(self) -> PageRequest:
-        """What the page sent."""
-        return PageRequest(
-            owner=self.owner,
-            conversation=self.conversation,
-            agent=self.agent.slug,
-            query=self.query,
-            url_allowed=self.url_allowed,
-            model=self.model,
-            history=self.history,
-            staff=self.staff,
-            room=self.room,
-        )
 
     @property
     def reach(self) -> Reach:
@@ -114,7 +95,8 @@ class TurnContext:
         return [Message.assistant(text, id=f"{DRAFT}-greeting-{index}") for index, text in texts]
 
     def with_owner(self, owner: Owner) -> TurnContext:
-        return replace(self, owner=owner)
+        request = replace(self.page_request, owner=owner)
+        return replace(self, owner=owner, page_request=request)
 
     def with_settings(self, settings: Settings) -> TurnContext:
         return replace(self, settings=settings)
@@ -146,23 +128,18 @@ class Contexts:
         return TurnContext(
             owner=request.owner,
             conversation=request.conversation,
-            query=request.query,
-            url_allowed=request.url_allowed,
-            staff=request.staff,
-            model=request.model,
-            history=request.history,
+            page_request=request,
             agent=agent,
             settings=settings,
-            room=request.room,
         )
 
     def sources(self, context: TurnContext) -> SettingSources:
         """Where the settings of this page come from."""
-        return self._sources_for(_page(context, context.agent.template))
+        return self._sources_for(_page(context.page_request, context.agent.template))
 
     def offers(self, context: TurnContext) -> dict[str, Any]:
         """What the page offers to choose from; the same dictionary every time, so read only."""
-        return self._offers(_page(context, context.agent.template))
+        return self._offers(_page(context.page_request, context.agent.template))
 
     def _listed_offers(self, page: _Page) -> dict[str, Any]:
         sources = self._sources_for(page)
@@ -192,7 +169,7 @@ class _Page:
     language: str
 
 
-def _page(request: PageRequest | TurnContext, template: Template) -> _Page:
+def _page(request: PageRequest, template: Template) -> _Page:
     history = tuple(sorted(request.history.items()))
     language = TRANSLATE.get().language()
     return _Page(request.query, request.url_allowed, history, template, request.room, language)
