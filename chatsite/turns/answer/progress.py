@@ -8,6 +8,7 @@ from typing import Any
 
 from chatsite.conversations.owners import Owner
 from chatsite.conversations.records import StartedTurn
+from chatsite.encoding import encode_fields
 from chatsite.errors import ProviderError
 from chatsite.history import Decision, tokens_of
 from chatsite.history.room import weakest
@@ -64,7 +65,7 @@ class Round:
         return {
             "round": self.number,
             "sent_tokens": self.sent,
-            "reported": _reported(self.usage),
+            "reported": encode_fields(self.usage),
             "calls": list(self.calls),
             "first_token_ms": self.first_token_ms,
             "retried": self.retried,
@@ -184,7 +185,7 @@ class TurnProgress:
         cost is that of all."""
         usage = self.finished.usage if self.finished else None
         first = self.rounds[0].first_token_ms if self.rounds else None
-        reported = _reported(usage or Usage()) | {
+        reported = encode_fields(usage or Usage()) | {
             "cost": self._cost(self.context.agent.model.price),
             "first_token_ms": first,
         }
@@ -228,11 +229,3 @@ def reported_in(receipt: Mapping[str, Any] | None, model: Model) -> ReportedProm
         return None
     reported = receipt.get("reported", {}).get("prompt")
     return ReportedPrompt(sent=receipt["prompt_tokens"], reported=reported) if reported else None
-
-
-def _reported(usage: Usage) -> dict[str, Any]:
-    return {
-        "prompt": usage.prompt,
-        "cached": usage.cached,
-        "completion": usage.completion,
-    }

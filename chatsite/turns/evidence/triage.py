@@ -7,6 +7,7 @@ import time
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from chatsite.encoding import encode_fields
 from chatsite.errors import ProviderError
 from chatsite.history import Evidence
 from chatsite.history.evidence import TriageChoice
@@ -175,9 +176,7 @@ def _evidence(outcome: TriageOutcome, *, candidates: int, notes: tuple[str, ...]
         "asked": outcome.milliseconds is not None,
         "candidates": candidates,
         "chosen": None if chosen is None else len(chosen),
-        "prompt": outcome.usage.prompt,
-        "cached": outcome.usage.cached,
-        "completion": outcome.usage.completion,
+        **encode_fields(outcome.usage),
         "estimated_prompt": outcome.estimated,
         "milliseconds": outcome.milliseconds,
     }
