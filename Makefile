@@ -48,7 +48,7 @@ test: ## run the test suite, browser and engine included: 11 to 16 minutes
 	@$(INSTALL) app dev cluster engine! embeddings
 	@CHROMIUM=$(CHROMIUM) PY=$(PY) sh scripts/test.sh
 
-test-all: ## the same with what kills and floods servers, and with five times the examples
+test-all: ## the same with what kills and floods servers, and with more examples
 	@$(INSTALL) app dev cluster engine! embeddings
 	@CHROMIUM=$(CHROMIUM) PY=$(PY) sh scripts/test.sh all
 

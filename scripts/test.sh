@@ -9,7 +9,7 @@
 # names it and goes on, since it says nothing about the change; a test that fails again ends its step.
 #
 # `test.sh quick` runs the part that a change meets first: no browser, no engine, no server, a thirtieth of the examples.
-# `test.sh all` takes in what a usual run leaves out, in the same steps: what kills and floods servers, and all the
+# `test.sh all` takes in what a usual run leaves out, in the same steps: what kills and floods servers, and more
 # examples. Steps of their own would collect the suite again, and try each property a second time.
 #
 # `test.sh plain` is for a clone without the engine and the vectors: it loads every module of tests, which finds imports

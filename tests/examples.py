@@ -7,8 +7,8 @@ import os
 from hypothesis import HealthCheck, settings
 
 LANE = os.environ.get("HYPOTHESIS_PROFILE", "normal")
-# A fifth of the examples finds a plain mistake as surely, and `make test-all` takes all of them.
-_PARTS = {"quick": 30, "normal": 5, "full": 1, "thorough": 1}
+# A fifth of the examples finds a plain mistake as surely, and `make test-all` takes half of them.
+_PARTS = {"quick": 30, "normal": 5, "full": 2, "thorough": 1}
 _FEWEST = 5
 
 
@@ -20,7 +20,7 @@ def some(examples: int) -> int:
 # The examples of the history's properties are the same in every run, so that a failure is never a
 # matter of luck; those of `make properties` are new each time.
 REPEATABLE = settings(
-    max_examples=100_000 if LANE == "thorough" else some(600),
+    max_examples={"thorough": 100_000, "full": 600}.get(LANE) or some(600),
     deadline=None,
     derandomize=LANE != "thorough",
     print_blob=LANE == "thorough",

@@ -78,7 +78,7 @@ def test_an_upgrade_that_fails_half_way_keeps_the_copy_of_its_beginning(folder: 
     later = (
         "SELECT type, name FROM sqlite_master WHERE type IN ('trigger', 'table')"
         " AND (name LIKE '%s_mail%' OR name LIKE '%s_clock' OR name LIKE '%s_ownertotal%'"
-        " OR name LIKE '%s_server')"
+        " OR name LIKE '%s_server' OR name LIKE '%s_import')"
         " ORDER BY type DESC"
     )
     with closing(sqlite3.connect(folder / DATABASE)) as database:
