@@ -57,8 +57,8 @@ export class Session {
     this.refs = 0;
     /** The command for another answer that is under way, by its ref; "": none. */
     this.awaited = "";
-    /** A refused message that may be stored nevertheless: sent as it is, it is the same one. @type {PendingMessage|null} */
-    this.unsure = null;
+    /** The last refused message: an earlier attempt may be stored, so it is the same one if it is sent as it is. @type {PendingMessage|null} */
+    this.refused = null;
     /** @type {State} */
     this.state = this.#firstState(readAddress(page));
     this.previews = new Previews((ref) => this.#sendPreview(ref));
@@ -133,8 +133,8 @@ export class Session {
 
   /** @param {string} text */
   #clientIdOf(text) {
-    const id = this.unsure?.text === text ? this.unsure.client_id : uuid();
-    this.unsure = null;
+    const id = this.refused?.text === text ? this.refused.client_id : uuid();
+    this.refused = null;
     return id;
   }
 
@@ -312,7 +312,7 @@ export class Session {
     const { refusal } = this.state;
     if (!refusal?.draft || refusal === before) return;
     const { draft, code } = refusal;
-    this.unsure = code === "internal" ? draft : null;
+    this.refused = draft;
     this.listeners.onRestore(code === "reply_gone" ? { ...draft, reply: null } : draft);
   }
 

@@ -44,7 +44,7 @@ class ShownPage(PageState):
         self.told: deque[str] = deque(maxlen=60)
         self.drafts: list[str] = []
         # Of those that may be stored nevertheless: the client id under which they are sent again.
-        self._unsure: dict[str, str] = {}
+        self._refused: dict[str, str] = {}
         self._socket: aiohttp.ClientWebSocketResponse | None = None
         self._silence: asyncio.TimerHandle | None = None
         self._moves = False
@@ -144,7 +144,7 @@ class ShownPage(PageState):
 
     # ---- what the person does ----------------------------------------------------------------
     async def send(self, text: str) -> None:
-        client_id = self._unsure.pop(text, "") or str(uuid.uuid4())
+        client_id = self._refused.pop(text, "") or str(uuid.uuid4())
         self.pending[client_id] = text
         if self.opened:
             await self._send_pending(client_id)
@@ -188,7 +188,6 @@ class ShownPage(PageState):
         text = self.pending.pop(client_id, "")
         if text:
             self.drafts.append(text)
-            if event["code"] == "internal":
-                self._unsure[text] = client_id
+            self._refused[text] = client_id
         elif event["seconds"] and event["ref"].startswith("open-"):
             asyncio.get_running_loop().call_later(event["seconds"], self._open_later)
