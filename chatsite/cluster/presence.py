@@ -145,7 +145,7 @@ class Presence:
                     away = False
                     self.connection = connection
                     await self._keep_looking(connection)
-            except (psycopg.Error, OSError) as error:
+            except Exception as error:  # of any kind: a server that isn't seen is taken for dead
                 if not entered.done():
                     entered.set_exception(error)
                     return
