@@ -26,7 +26,7 @@ async def slot_of(slots: SlotQueue, conversation: str) -> int:
 
 async def until_queued(slots: SlotQueue, count: int) -> None:
     async with asyncio.timeout(5):
-        while slots.queued != count:  # noqa: ASYNC110 - only the tasks' own turns are waited for
+        while len(slots._queue) != count:  # noqa: ASYNC110 - only the tasks' own turns are waited for
             await asyncio.sleep(0)
 
 
@@ -63,7 +63,7 @@ async def test_a_slot_serves_one_at_a_time_and_the_line_is_first_come_first_serv
         assert order == []
     await asyncio.gather(*tasks)
     assert order == ["a", "b", "c"]
-    assert (slots.idle, slots.queued) == (1, 0)
+    assert (slots.idle, len(slots._queue)) == (1, 0)
 
 
 async def test_a_full_queue_refuses_at_once_and_is_retryable() -> None:
@@ -90,7 +90,7 @@ async def test_a_cancelled_waiter_loses_no_slot(handed_over: bool) -> None:
     waiter.cancel()
     with pytest.raises(asyncio.CancelledError):
         await waiter
-    assert (slots.idle, slots.queued) == (1, 0)
+    assert (slots.idle, len(slots._queue)) == (1, 0)
 
 
 async def test_who_asks_again_for_a_conversation_waits_for_its_slot_and_takes_no_other() -> None:

@@ -87,10 +87,6 @@ class SlotQueue:
     def idle(self) -> int:
         return len(self._idle)
 
-    @property
-    def queued(self) -> int:
-        return len(self._queue)
-
     async def take(self, conversation: str) -> int:
         """Wait for a slot; `give_back` returns it. Raises ProviderError ("busy") where the queue is
         full."""
