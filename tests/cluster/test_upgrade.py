@@ -8,6 +8,7 @@ The servers before are this version's, too, since a clone needn't have another o
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -25,9 +26,10 @@ from tests.cluster.chaos.people import Talker
 from tests.cluster.chaos.record import Record, now
 from tests.cluster.chaos.run import still_wrong_pages, until_quiet
 from tests.cluster.chaos.site import Site, running_site
+from tests.cluster.chaos.test_chaos import CUT
 from tests.running import ROOT, Server
 
-pytestmark = [pytest.mark.slow, pytest.mark.thorough]
+pytestmark = [pytest.mark.slow, pytest.mark.thorough, pytest.mark.filterwarnings(*CUT)]
 BEFORE = Path(os.environ.get("BEFORE", ROOT))
 PEOPLE = 8
 
@@ -66,5 +68,6 @@ async def test_while_servers_are_replaced_nobody_loses_a_word(site: Site) -> Non
     wrong += [*wrong_servers(stored, site), *await still_wrong_pages(stored, site, people)]
     for talker in people:
         await talker.go()
+    gc.collect()
     assert not wrong
     assert set(stored.answers) <= {"complete", "stopped"}, record.lines(stored.answers)
