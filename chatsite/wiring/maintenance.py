@@ -172,7 +172,7 @@ class Maintenance:
                 logger.info("Guests who expired: %d", gone)
         await remove_old_sessions(now=now)
         # What a killed server left of an import: the longest take minutes.
-        await remove_imports(begun_before=now - timedelta(hours=1))
+        await remove_imports(begun_before=now - timedelta(days=1))
         conversations = await purge_conversations(now=now)
         messages = await purge_messages(now=now)
         files = await purge_files(now=now)
