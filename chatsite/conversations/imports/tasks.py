@@ -53,6 +53,11 @@ class Imports:
     def idle(self) -> bool:
         return not self._tasks
 
+    def require_place(self, owner: Owner) -> None:
+        """Raise TooMany while another import of this owner is under way, or too many of all."""
+        with self._limiter.place(RESTORES, person=owner.key):
+            pass
+
     async def start(
         self, owner: Owner, content: IO[bytes], accept: Accept
     ) -> asyncio.Task[Imported]:

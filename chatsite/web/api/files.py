@@ -126,6 +126,7 @@ async def import_file(request: HttpRequest) -> HttpResponse:
     file's last one, as far as a person may choose; `note` tells where other settings apply, and
     that the engine has no cells of it."""
     site, owner, staff = site_of(request), await request_owner(request), await is_staff(request)
+    site.imports.require_place(owner)  # before the file is copied
     content = await asyncio.to_thread(_on_disk, request)
 
     def accept(header: ImportHeader) -> tuple[Mapping[str, str], str]:
