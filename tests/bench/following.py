@@ -20,23 +20,13 @@ from tests.bench.people import (
     question,
 )
 from tests.bench.processes import fake_provider
-from tests.bench.sites import Site, Used, on_postgresql, shown
+from tests.bench.sites import Crowd, Site, Used, on_postgresql, shown
 from tests.person import Page, Person
 
 SETTLE_SECONDS = 1.0
 # Microseconds of CPU that following from another server may add to a token.
 ADDED = 15.0
 SAME, OTHER = "the same server", "another server"
-
-
-@dataclass(frozen=True, slots=True)
-class Crowd:
-    people: int
-    tokens: int
-    rate: int
-    seconds: float
-
-
 # A page gets a frame every 35 ms: of two tokens at 50 a second, of one at 5.
 CROWDS = (Crowd(50, 300, 50, 1.0), Crowd(400, 40, 5, 8.0))
 

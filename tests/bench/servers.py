@@ -12,7 +12,7 @@ import psutil
 from tests.bench.figures import Options, Row, percentile, ratios, spread, table, verdict
 from tests.bench.people import TimedAnswer, all_ask, page_asker, people_on, question
 from tests.bench.processes import fake_provider
-from tests.bench.sites import Site, Used, on_postgresql, on_sqlite, shown
+from tests.bench.sites import Crowd, Site, Used, on_postgresql, on_sqlite, shown
 
 SERVERS = 3
 SETTLE_SECONDS = 1.0
@@ -21,17 +21,7 @@ IDLE_SECONDS = 10.0
 FIRST = 0.05
 
 
-@dataclass(frozen=True, slots=True)
-class Crowd:
-    """So many people get so many tokens each, so many a second, and start within so many seconds.
-    The rates leave room on two cores, which clients and provider use, too."""
-
-    people: int
-    tokens: int
-    rate: int
-    seconds: float
-
-
+# The rates leave room on two cores, which clients and provider use, too.
 CROWDS = (Crowd(100, 200, 20, 4.0), Crowd(400, 60, 5, 10.0))
 
 

@@ -16,6 +16,17 @@ WARM_PEOPLE = 20
 
 
 @dataclass(frozen=True, slots=True)
+class Crowd:
+    """So many people get so many tokens each, so many a second, and start within so many
+    seconds."""
+
+    people: int
+    tokens: int
+    rate: int
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
 class Used:
     """Seconds of CPU of all servers, and of their database where it has a process of its own."""
 
