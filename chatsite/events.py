@@ -256,21 +256,8 @@ class Relayed:
     def type(self) -> str:
         return str(self.wire["type"])
 
-    def to_dict(self) -> dict[str, Any]:
-        return dict(self.wire)
-
-    def continues(self, before: object) -> bool:
-        """Whether both are text of the same part, this one behind the other."""
-        if not isinstance(before, Relayed) or self.type != "delta" or before.type != "delta":
-            return False
-        mine, other = self.wire, before.wire
-        same = (mine["turn"], mine["part"]) == (other["turn"], other["part"])
-        return bool(same and mine["offset"] == other["offset"] + len(other["text"]))
-
-    def joined(self, before: Event | Relayed) -> Relayed:
-        """Both in one, where this one `continues` the other."""
-        assert isinstance(before, Relayed)
-        return Relayed({**before.wire, "text": before.wire["text"] + self.wire["text"]})
+    def to_dict(self) -> Json:
+        return self.wire
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,7 +15,7 @@ import logging
 import secrets
 import socket
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from django.conf import settings
@@ -24,7 +24,8 @@ from django.utils.crypto import constant_time_compare, salted_hmac
 from chatsite.cluster.presence import LOOK_SECONDS, Presence
 
 logger = logging.getLogger("chatsite.cluster")
-Note = Mapping[str, Any]
+# Text of answers comes as a list: there is much of it.
+Note = Mapping[str, Any] | Sequence[Any]
 # A batch leaves at once, and the next one not before.
 GAP_SECONDS = 0.01
 # What waits for a server that takes nothing.

@@ -19,7 +19,7 @@ from chatsite.accounts.removal import Rights
 from chatsite.channels.channel import Reader
 from chatsite.conversations.owners import Owner
 from chatsite.errors import BadCommand, ChatsiteError, PromptTooLarge, TooMany
-from chatsite.events import Event, HistoryChosen, Preview, Refusal, Relayed, Reply, TurnStarted
+from chatsite.events import Event, Json, Preview, Refusal, Reply, TurnStarted
 from chatsite.limits.limiter import address_of
 from chatsite.live.commands import (
     Again,
@@ -166,12 +166,15 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
         seconds = error.seconds if isinstance(error, TooMany) else 0
         await self._send_event(Refusal(ref=ref, problem=problem, seconds=seconds))
 
-    async def _send_event(self, event: Event | Relayed | Reply) -> None:
+    async def _send_event(self, event: Event | Reply) -> None:
+        await self._send_wire(event.to_dict())
+
+    async def _send_wire(self, wire: Json) -> None:
         """Sends nothing to a page that was closed; its disconnect arrives next."""
         if self.owner is None:
             return
         with contextlib.suppress(OSError):
-            await send_text(self.scope, to_json(event.to_dict()).decode())
+            await send_text(self.scope, to_json(wire).decode())
 
     # ---- commands ----------------------------------------------------------------------------
     async def _do(self, command: AnyCommand) -> None:
@@ -257,17 +260,13 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
         engine = asyncio.create_task(self._follow_engine(request))
         try:
             while True:
-                event = await reader.read()
-                match event:
-                    case TurnStarted(conversation=shown):
-                        self.model, self.choice = shown.model, shown.history
-                    case HistoryChosen():
-                        self.choice = event.history
-                    case Relayed(wire={"type": "turn_started", "conversation": shown}):
-                        self.model, self.choice = shown["model"], shown["history"]
-                    case Relayed(wire={"type": "history_chosen", "history": choice}):
-                        self.choice = choice
-                await self._send_event(event)
+                wire = (await reader.read()).to_dict()
+                if wire["type"] == "turn_started":
+                    shown = wire["conversation"]
+                    self.model, self.choice = shown["model"], shown["history"]
+                elif wire["type"] == "history_chosen":
+                    self.choice = wire["history"]
+                await self._send_wire(wire)
         except ReaderLost:
             await self.close(TRY_AGAIN)
         except ReaderOutdated:

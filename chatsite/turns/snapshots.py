@@ -16,7 +16,7 @@ from chatsite.providers.base.provider import Status
 from chatsite.turns.agents.resolved_agent import missing_agent
 from chatsite.turns.answer.feed import ConversationFeeds, FeedReader
 from chatsite.turns.context.turn_context import AgentResolver, PageRequest
-from chatsite.turns.elsewhere import OtherServers
+from chatsite.turns.elsewhere.other_servers import OtherServers
 from chatsite.turns.running_turns import RunningTurns
 from chatsite.views import TurnView
 from chatsite.wording import say
@@ -110,13 +110,14 @@ class Snapshots:
             return None, None
         feed, user = self.feeds.of(conversation), opened.running_user or ""
         decided = feed.decided.receipt if feed.decided is not None else None
-        if feed.generation is not None and feed.generation.turn == opened.running:
-            reader.join(feed.generation)
-            return feed.generation.view(user_message=user), decided
+        for writing in (feed.generation, feed.relayed):
+            if writing is not None and writing.turn == opened.running:
+                if writing.relayed and self.others is not None:
+                    self.others.shows(conversation, opened.running)
+                reader.join(writing)
+                return writing.view(user_message=user), decided
         if self.others is not None:
             self.others.shows(conversation, opened.running)
-            if feed.relayed is not None and feed.relayed.turn == opened.running:
-                return feed.relayed.view(user_message=user), decided
             # The other server sends the text once more, from its beginning on.
             written = await written_so_far(turn=opened.running)
             if written is not None:

@@ -34,7 +34,7 @@ from chatsite.turns.context.turn_context import (
     TurnContext,
     TurnHooks,
 )
-from chatsite.turns.elsewhere import OtherServers
+from chatsite.turns.elsewhere.other_servers import OtherServers
 from chatsite.turns.running_turns import RunningTurn, RunningTurns, TurnLimits
 from chatsite.turns.snapshots import Describe, Snapshots
 from chatsite.wording import say

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import json
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -30,6 +32,7 @@ from chatsite.turns.answer.feed import (
     Generation,
     ReaderLost,
 )
+from chatsite.turns.elsewhere.forwarding import Forwarding
 from chatsite.views import ConversationView, MessageView
 from tests.examples import some
 
@@ -202,6 +205,111 @@ def test_a_snapshot_and_its_events_equal_a_fresh_snapshot(
     script: list[tuple[str, str | int]],
 ) -> None:
     asyncio.run(play(script))
+
+
+@dataclass
+class FarPage:
+    """A page on another server, which puts text together by its offsets: it may come twice."""
+
+    reader: FeedReader
+    turn: str | None
+    text: str
+
+    def apply(self, event: Event | Relayed) -> None:
+        match event.to_dict():
+            case {"type": "turn_started" | "calls_started", "turn": turn, **more}:
+                self.turn, self.text = turn, more.get("text", "")
+            case {"type": "delta", "turn": turn, "part": "text", "offset": offset, "text": text}:
+                assert turn == self.turn
+                assert offset <= len(self.text), "lost"
+                self.text = self.text[:offset] + text
+            case {"type": "turn_ended"}:
+                self.turn, self.text = None, ""
+
+
+class Far:
+    """Another server, and the notes that are under way to it."""
+
+    def __init__(self, feeds: ConversationFeeds) -> None:
+        ticks = itertools.count(1)
+        self.feeds = ConversationFeeds(lambda: float(next(ticks)))
+        self.forwarding = Forwarding(feeds, self)  # type: ignore[arg-type]  # it only tells
+        feeds.elsewhere = self  # type: ignore[assignment]  # its forwarding is asked for
+        self.notes: list[Any] = []
+        self.pages: list[FarPage] = []
+
+    def tell(self, servers: Iterable[str], note: Any) -> None:
+        self.notes += [json.loads(json.dumps(note)) for _ in servers]
+
+    def opened(self, conversation: str) -> None:
+        """A page here: nothing to the far server."""
+
+    def open(self, running: Generation | None) -> None:
+        """With a snapshot: of what was told, else of what was saved, which may be older."""
+        reader, relayed = self.feeds.of("c").join(), self.feeds.of("c").relayed
+        turn, text = (running.turn, running.text[:1]) if running is not None else (None, "")
+        if relayed is not None and relayed.turn == turn:
+            reader.join(relayed)
+            text = relayed.text
+        self.pages.append(FarPage(reader, turn, text))
+        if len(self.pages) == 1:
+            self.forwarding.opened("c", "far")
+
+    def take(self, most: int) -> None:
+        taken, self.notes = self.notes[:most], self.notes[most:]
+        for note in taken:
+            match note:
+                case ["text", conversation, *text]:
+                    self.feeds.of(conversation).relay_text(*text)
+                case {"type": "event", "conversation": conversation, "event": event}:
+                    self.feeds.of(conversation).relay(Relayed(event))
+
+    async def read(self) -> None:
+        for page in self.pages:
+            while (event := await read_now(page.reader)) is not None:
+                page.apply(event)
+
+
+async def play_far(script: list[tuple[str, str | int]]) -> None:
+    ticks = itertools.count(1)
+    feeds = ConversationFeeds(lambda: float(next(ticks)))
+    far, chat = Far(feeds), ConversationModel(feeds.of("c"))
+    chat.join()  # as long as a page is there, the feed stays the same
+    for number, (step, what) in enumerate(script):
+        match step:
+            case "tell":
+                far.forwarding.tell_news()
+            case "take":
+                far.take(int(what))
+            case "read":
+                await far.read()
+            case "open":
+                if chat.feed.generation is None or far.pages or number % 2:
+                    far.open(chat.feed.generation)
+            case _:
+                chat.do(step, str(what) or str(number))
+    far.forwarding.tell_news()
+    far.take(10_000)
+    await far.read()
+    generation = chat.feed.generation
+    for page in far.pages:
+        assert page.turn == (generation.turn if generation is not None else None)
+        assert page.text == (generation.text if generation is not None else "")
+
+
+far_steps = st.one_of(
+    st.tuples(st.just("write"), pieces),
+    st.tuples(st.just("think"), pieces),
+    st.tuples(st.just("take"), st.integers(1, 5)),
+    st.tuples(st.sampled_from(["start", "call", "end", "open", "tell", "read"]), st.just("")),
+)
+
+
+@pytest.mark.slow
+@given(st.lists(far_steps, max_size=60))
+@settings(max_examples=some(300), deadline=None)
+def test_pages_of_another_server_show_the_same_text(script: list[tuple[str, str | int]]) -> None:
+    asyncio.run(play_far(script))
 
 
 async def test_a_reader_that_does_not_read_is_dropped_and_the_others_are_not() -> None:

@@ -10,10 +10,13 @@ import asyncio
 import time
 from collections import deque
 from collections.abc import Callable, Mapping
-from typing import Literal, Protocol
+from typing import TYPE_CHECKING, Literal
 
-from chatsite.events import CallsStarted, Decided, Delta, Event, Relayed, TurnEnded, TurnStarted
+from chatsite.events import Decided, Delta, Event, Relayed
 from chatsite.views import TurnView
+
+if TYPE_CHECKING:
+    from chatsite.turns.elsewhere.other_servers import OtherServers
 
 # A browser paints at most every 16 ms; 35 ms halves frames and CPU for 20 ms of lag (measured).
 FRAME_SECONDS = 0.035
@@ -23,31 +26,20 @@ MAX_WAITING = 500
 Part = Literal["text", "reasoning"]
 
 
-class Elsewhere(Protocol):
-    """Other servers, whose pages may have the same conversations open."""
-
-    def opened(self, conversation: str) -> None:
-        """The first page of this server has opened it."""
-
-    def closed(self, conversation: str) -> None:
-        """No page of this server has it open any more."""
-
-    def begun(self, conversation: str) -> None:
-        """A message is being written here from now on."""
-
-    def published(self, conversation: str, event: Event) -> None: ...
-
-
 class Generation:
     """The message being written, in the pieces in which it came, each with the part of the message
-    that it belongs to. `length` is that of all parts, in characters.
+    that it belongs to. `length` is that of all parts, in characters; of an answer that is continued
+    the `first` pieces are what it began with. `relayed`: another server writes it.
 
     `calling` are the tools whose calls are being written, `waiting` is shown while the provider is
     waited for, `reading` is how much of a long prompt was read, and how long it is.
     """
 
-    def __init__(self, turn: str, *, text: str = "", reasoning: str = "") -> None:
+    def __init__(
+        self, turn: str, *, text: str = "", reasoning: str = "", relayed: bool = False
+    ) -> None:
         self.turn = turn
+        self.relayed = relayed
         self.pieces: list[tuple[Part, str]] = []
         self.lengths: dict[Part, int] = {"text": 0, "reasoning": 0}
         self.calling: tuple[str, ...] = ()
@@ -57,6 +49,7 @@ class Generation:
             self.append(reasoning, "reasoning")
         if text:
             self.append(text, "text")
+        self.first = len(self.pieces)
 
     def append(self, piece: str, part: Part) -> None:
         self.pieces.append((part, piece))
@@ -108,14 +101,13 @@ class ReaderOutdated(Exception):
 
 
 class FeedReader:
-    """One socket's place in a feed. `read` gives the next event, with text at most every 35 ms.
-    `wake` is set when there is one; several readers may share it."""
+    """One socket's place in a feed. `read` gives the next event, with text at most every 35 ms."""
 
-    def __init__(self, feed: Feed, clock: Callable[[], float], wake: asyncio.Event) -> None:
+    def __init__(self, feed: Feed, clock: Callable[[], float]) -> None:
         self._feed = feed
         self._clock = clock
         self._events: deque[Event | Relayed] = deque()
-        self._wake = wake
+        self._wake = asyncio.Event()
         self._generation: Generation | None = None
         self._piece = 0
         self._offsets: dict[Part, int] = {"text": 0, "reasoning": 0}
@@ -127,26 +119,28 @@ class FeedReader:
         self._generation = generation
         self._piece, self._offsets = len(generation.pieces), dict(generation.lengths)
 
-    def restart(self) -> None:
-        """Read the message once more from its beginning."""
-        self._piece, self._offsets = 0, {"text": 0, "reasoning": 0}
-        self._wake.set()
+    def restart(self, generation: Generation, *, first: int = 0) -> None:
+        """Follow the message from behind its `first` pieces."""
+        self._generation, self._piece = generation, first
+        self._offsets = {"text": 0, "reasoning": 0}
+        for part, text in generation.pieces[:first]:
+            self._offsets[part] += len(text)
+        self.wake()
 
     def wake(self) -> None:
+        """Have the reader look: there is something to read."""
         self._wake.set()
 
     def put(self, event: Event | Relayed) -> None:
-        if isinstance(event, Relayed) and self._events and event.continues(self._events[-1]):
-            event = event.joined(self._events.pop())
         if len(self._events) >= MAX_WAITING:
             self.lose(ReaderLost)
         else:
             self._events.append(event)
-            self._wake.set()
+            self.wake()
 
     def lose(self, why: type[Exception]) -> None:
         self._lost = why
-        self._wake.set()
+        self.wake()
 
     async def read(self) -> Event | Relayed:
         """The next event. Raises ReaderLost where too many were waiting, and ReaderOutdated."""
@@ -158,7 +152,7 @@ class FeedReader:
             generation = self._generation
             if generation is not None and self._piece < len(generation.pieces):
                 wait = self._last_frame + FRAME_SECONDS - self._clock()
-                if wait <= 0:
+                if wait <= 0 or generation.relayed:  # which comes in frames
                     return self._delta(generation)
                 await asyncio.sleep(wait)
                 continue
@@ -178,23 +172,16 @@ class FeedReader:
 
     def _next_event(self) -> Event | Relayed:
         event = self._events.popleft()
-        if isinstance(event, TurnStarted | CallsStarted):
-            running = self._feed.generation
-            if running is not None and running.turn == event.turn:
-                self._follow(running, event)
+        if event.type in ("turn_started", "calls_started"):
+            # What an answer that is continued begins with came with the event.
+            writing = self._feed.generation or self._feed.relayed
+            if writing is not None and writing.turn == event.to_dict()["turn"]:
+                self.restart(writing, first=writing.first)
             else:
                 self._generation = None
-        elif isinstance(event, TurnEnded):
+        elif event.type == "turn_ended":
             self._generation = None  # it carries the whole text, with what wasn't read yet
         return event
-
-    def _follow(self, generation: Generation, event: TurnStarted | CallsStarted) -> None:
-        """From its beginning; what an answer that is continued begins with came with the event."""
-        self._generation, self._piece = generation, 0
-        self._offsets = {"text": 0, "reasoning": 0}
-        if isinstance(event, TurnStarted) and (event.text or event.reasoning):
-            self._piece = bool(event.text) + bool(event.reasoning)
-            self._offsets = {"text": len(event.text), "reasoning": len(event.reasoning)}
 
     def _delta(self, generation: Generation) -> Delta:
         """All that is new of one part; what follows of another is the next frame."""
@@ -231,7 +218,7 @@ class Feed:
     def begin(self, generation: Generation) -> None:
         self.generation = generation
         if self._feeds.elsewhere is not None:
-            self._feeds.elsewhere.begun(self._conversation)
+            self._feeds.elsewhere.forwarding.begun(self._conversation)
 
     def end(self) -> None:
         self.generation = self.decided = None
@@ -243,7 +230,7 @@ class Feed:
 
     def join(self) -> FeedReader:
         """A page's reader."""
-        reader = FeedReader(self, self._feeds.clock, asyncio.Event())
+        reader = FeedReader(self, self._feeds.clock)
         self._readers.add(reader)
         self._pages += 1
         if self._pages == 1 and self._feeds.elsewhere is not None:
@@ -258,14 +245,12 @@ class Feed:
                 self._feeds.elsewhere.closed(self._conversation)
         self._forget_if_unused()
 
-    def forward(self, wake: asyncio.Event) -> FeedReader:
-        """A reader for other servers, of the message from its beginning on. `forwarded` ends it."""
-        reader = FeedReader(self, self._feeds.clock, wake)
-        if self.generation is not None:
-            reader.join(self.generation)
-            reader.restart()
+    def forward(self, reader: FeedReader) -> None:
+        """Have a reader for other servers read the message from its beginning on, and all that
+        follows. `forwarded` ends it."""
         self._readers.add(reader)
-        return reader
+        if self.generation is not None:
+            reader.restart(self.generation)
 
     def forwarded(self, reader: FeedReader) -> None:
         self._readers.discard(reader)
@@ -282,7 +267,7 @@ class Feed:
         for reader in self._readers:
             reader.put(event)
         if self._feeds.elsewhere is not None:
-            self._feeds.elsewhere.published(self._conversation, event)
+            self._feeds.elsewhere.forwarding.published(self._conversation, event)
 
     def relay(self, event: Relayed) -> None:
         """What happened on another server, for the pages here."""
@@ -291,29 +276,31 @@ class Feed:
             case "decided":
                 self.decided = Decided(turn=wire["turn"], receipt=wire["receipt"])
             case "turn_started":
+                text, reasoning = wire["text"], wire["reasoning"]
                 self.relayed = Generation(
-                    wire["turn"], text=wire["text"], reasoning=wire["reasoning"]
+                    wire["turn"], text=text, reasoning=reasoning, relayed=True
                 )
             case "calls_started":
-                self.relayed = Generation(wire["turn"])
-            case "delta":
-                self._extend_relayed(wire["turn"], wire["part"], wire["offset"], wire["text"])
+                self.relayed = Generation(wire["turn"], relayed=True)
             case "turn_ended":
                 self.relayed = self.decided = None
         for reader in self._readers:
             reader.put(event)
 
-    def _extend_relayed(self, turn: str, part: Part, offset: int, text: str) -> None:
-        """A page that opened in the middle is sent the text from its beginning on."""
-        if offset == 0 and (self.relayed is None or self.relayed.turn != turn):
-            self.relayed = Generation(turn)
-        if self.relayed is None:
-            return
+    def relay_text(self, turn: str, part: Part, offset: int, text: str) -> None:
+        """More of the message that another server writes. Where a page opened in the middle, the
+        text comes once more from its beginning on."""
+        if self.relayed is None or self.relayed.turn != turn:
+            if offset:
+                return
+            self.relayed = Generation(turn, relayed=True)
+            for reader in self._readers:
+                reader.restart(self.relayed)
         known = self.relayed.lengths[part]
-        if offset > known:
-            self.relayed = None  # some of it is missing
-        elif offset + len(text) > known:
+        if offset <= known < offset + len(text):
             self.relayed.append(text[known - offset :], part)
+            for reader in self._readers:
+                reader.wake()
 
     def divide(self, begun: Mapping[Part, int], *, text: str, reasoning: str) -> None:
         """Replace what the running generation has got since `begun`. Its readers get the whole with
@@ -336,7 +323,7 @@ class ConversationFeeds:
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self.clock = clock
-        self.elsewhere: Elsewhere | None = None
+        self.elsewhere: OtherServers | None = None
         self._feeds: dict[str, Feed] = {}
 
     def of(self, conversation: str) -> Feed:
@@ -358,7 +345,7 @@ class ConversationFeeds:
         if conversation in self._feeds:
             self._feeds[conversation].publish(event)
         elif self.elsewhere is not None:
-            self.elsewhere.published(conversation, event)
+            self.elsewhere.forwarding.published(conversation, event)
 
     def reopen(self, conversation: str) -> None:
         """Have every page of this server that has it open open it anew."""

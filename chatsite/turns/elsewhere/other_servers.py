@@ -8,28 +8,19 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import time
-from collections import defaultdict
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 
 from chatsite.cluster.notes import Note, Notes
 from chatsite.cluster.presence import LOOK_SECONDS, Presence
 from chatsite.conversations.turn.end import end_interrupted
 from chatsite.conversations.turn.rounds import is_running, running_turns, turns_of
-from chatsite.events import Event, Relayed, TurnEnded
-from chatsite.turns.answer.feed import (
-    FRAME_SECONDS,
-    ConversationFeeds,
-    FeedReader,
-    ReaderLost,
-    ReaderOutdated,
-)
+from chatsite.events import Relayed
+from chatsite.turns.answer.feed import ConversationFeeds
+from chatsite.turns.elsewhere.forwarding import Forwarding
 
 logger = logging.getLogger("chatsite.turns")
 # How long a page may go on showing an answer whose end was told and not heard.
 CHECK_SECONDS = 5.0
-# How long a server may be away or new before others hear what its pages have open.
-UNHEARD_SECONDS = 20.0
 # Of one note: conversations that are open.
 PIECE = 500
 
@@ -55,15 +46,10 @@ class OtherServers:
         self.feeds = feeds
         self.presence = presence
         self.notes = Notes(presence, take=self._take, linked=self._say_all, missed=self._missed)
+        self.forwarding = Forwarding(feeds, self.notes)
         self._do = do
         self._changed, self._writes, self._look = changed, writes, look
         self._here: set[str] = set()
-        self._there: defaultdict[str, set[str]] = defaultdict(set)
-        self._forwarding: dict[str, FeedReader] = {}
-        # Set when one of them has something to read.
-        self._news = asyncio.Event()
-        # By conversation: when something last happened here, and which servers know.
-        self._happened: dict[str, tuple[float, set[str]]] = {}
         # By conversation: the turn of another server that pages here show.
         self._shown: dict[str, str] = {}
         self._tasks: list[asyncio.Task[None]] = []
@@ -72,7 +58,7 @@ class OtherServers:
         self.feeds.elsewhere = self
         self.presence.came, self.presence.went = self.notes.came, self._went
         self.presence.address = await self.notes.listen()
-        self._tasks = [asyncio.create_task(one) for one in (self._check(), self._forward())]
+        self._tasks = [asyncio.create_task(one) for one in (self._check(), self.forwarding.run())]
 
     async def stop(self) -> None:
         for task in self._tasks:
@@ -98,8 +84,7 @@ class OtherServers:
         """Have all pages look again, here and elsewhere: this server ended a dead one's answer."""
         self._shown.pop(conversation, None)
         self.feeds.reopen(conversation)
-        note = {"type": "reopen", "conversation": conversation}
-        self.notes.tell(self._there.get(conversation, ()), note)
+        self.forwarding.reopen(conversation)
 
     # ---- what this server's pages have open ----------------------------------------------------
     def opened(self, conversation: str) -> None:
@@ -128,94 +113,26 @@ class OtherServers:
 
     def _went(self, server: str) -> None:
         self.notes.went(server)
-        self._forget(server)
-
-    def _forget(self, server: str) -> None:
-        for conversation in list(self._there):
-            self._no_longer_open(conversation, server)
-
-    def _no_longer_open(self, conversation: str, server: str) -> None:
-        servers = self._there.get(conversation, set())
-        servers.discard(server)
-        if not servers:
-            self._there.pop(conversation, None)
-
-    # ---- what happens here -------------------------------------------------------------------
-    def begun(self, conversation: str) -> None:
-        if self._there.get(conversation) and conversation not in self._forwarding:
-            self._forwarding[conversation] = self.feeds.of(conversation).forward(self._news)
-
-    def published(self, conversation: str, event: Event) -> None:
-        told = set(self._there.get(conversation, ()))
-        self._happened[conversation] = time.monotonic(), told
-        if conversation not in self._forwarding:
-            self._tell(conversation, event)
-
-    def _tell(self, conversation: str, event: Event | Relayed) -> None:
-        if servers := self._there.get(conversation):
-            note = {"type": "event", "conversation": conversation, "event": event.to_dict()}
-            self.notes.tell(servers, note)
-
-    async def _forward(self) -> None:
-        """As often as a page is sent text, but all together: to wake for each conversation costs
-        more than what is told."""
-        while True:
-            await self._news.wait()
-            self._news.clear()
-            for conversation, reader in list(self._forwarding.items()):
-                if self._tell_new(conversation, reader):
-                    del self._forwarding[conversation]
-                    self.feeds.of(conversation).forwarded(reader)
-                    feed = self.feeds.known(conversation)
-                    if feed is not None and feed.generation is not None:
-                        self.begun(conversation)  # its readers were lost with those of pages here
-            await asyncio.sleep(FRAME_SECONDS)
-
-    def _tell_new(self, conversation: str, reader: FeedReader) -> bool:
-        """All that has happened, in its order: whether that was the last of it, as a turn has ended
-        and no other one has begun."""
-        ended = False
-        try:
-            while (event := reader.take()) is not None:
-                self._tell(conversation, event)
-                ended = ended or isinstance(event, TurnEnded)
-        except (ReaderLost, ReaderOutdated):
-            note = {"type": "reopen", "conversation": conversation}
-            self.notes.tell(self._there.get(conversation, ()), note)
-            return True
-        return ended and self.feeds.of(conversation).generation is None
+        self.forwarding.forget(server)
 
     # ---- what happened elsewhere -------------------------------------------------------------
     def _take(self, sender: str, note: Note) -> None:
         match note:
+            case ["text", conversation, *text]:
+                if (feed := self.feeds.known(conversation)) is not None:
+                    feed.relay_text(*text)
             case {"type": "event", "conversation": conversation, "event": event}:
                 self._relay(conversation, Relayed(event))
             case {"type": "opened", "conversations": conversations}:
                 for one in conversations:
-                    self._follow(one, sender)
+                    self.forwarding.opened(one, sender)
             case {"type": "closed", "conversation": conversation}:
-                self._no_longer_open(conversation, sender)
+                self.forwarding.closed(conversation, sender)
             case {"type": "do", "what": what, "about": about} if what in self._do:
                 self._do[what](about)
             case {"type": "reopen", "conversation": conversation}:
                 self._shown.pop(conversation, None)
                 self.feeds.reopen(conversation)
-
-    def _follow(self, conversation: str, server: str) -> None:
-        self._there[conversation].add(server)
-        _, told = self._happened.get(conversation, (0.0, {server}))
-        if server not in told:  # its pages may have been shown what was before
-            told.add(server)
-            self.notes.tell([server], {"type": "reopen", "conversation": conversation})
-        feed = self.feeds.known(conversation)
-        if feed is None or feed.generation is None:
-            return
-        if feed.decided is not None:
-            self._tell(conversation, feed.decided)
-        if conversation in self._forwarding:
-            self._forwarding[conversation].restart()
-        else:
-            self.begun(conversation)
 
     def _relay(self, conversation: str, event: Relayed) -> None:
         if event.type in ("path_changed", "messages_changed", "cleared", "deleted"):
@@ -230,7 +147,7 @@ class OtherServers:
     def _missed(self, server: str) -> None:
         """Some notes are missing: what is open here may be outdated. The server says anew what its
         pages have open."""
-        self._forget(server)
+        self.forwarding.forget(server)
         self._reopen_all()
 
     def renew(self) -> None:
@@ -247,8 +164,7 @@ class OtherServers:
         """Ask the rows for what notes may have been lost of."""
         while True:
             await asyncio.sleep(CHECK_SECONDS)
-            heard = time.monotonic() - UNHEARD_SECONDS
-            self._happened = {id: one for id, one in self._happened.items() if one[0] > heard}
+            self.forwarding.forget_old()
             try:
                 await self._check_own()
                 await self._check_shown()
