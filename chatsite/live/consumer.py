@@ -188,7 +188,8 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
             case Choose():
                 await self.site.choices.choose(self._page_request(command, ""), command.history)
             case Stop():
-                await self.site.turns.stop(self._page_request(command, ""))
+                request = self._page_request(command, "")
+                await self.site.turns.stop(request.owner, request.conversation)
             case AskPreview():
                 if self.previewing is not None:
                     self.previewing.cancel()

@@ -50,7 +50,7 @@ class TalkFeature(Feature):
         turns = site.turns
 
         async def stop(owner: Owner, conversation: str) -> bool:
-            return turns.is_running(conversation) and await turns.stop_for(owner, conversation)
+            return turns.is_running(conversation) and await turns.stop(owner, conversation)
 
         async def policy(request: PageRequest) -> str:
             return policy_words((await turns.drafts.context(request)).settings)

@@ -91,10 +91,10 @@ class RunningTurns:
                 del self._owners[running.owner]
 
     def give_up(self) -> None:
-        """All answers of this server were ended elsewhere."""
+        """End all answers of this server with what is written of them."""
         for running in self._running.values():
             if running.writer is not None:
-                running.writer.ended_elsewhere()
+                running.writer.cancel("interrupted")
 
     async def drain(self, seconds: float) -> None:
         """Refuse new turns, let those under way end, then keep what is written of the rest."""
@@ -103,8 +103,6 @@ class RunningTurns:
         if not tasks:
             return
         _, late = await asyncio.wait(tasks, timeout=seconds)
-        for running in list(self._running.values()):
-            if running.writer is not None:
-                running.writer.cancel("interrupted")
+        self.give_up()
         if late:
             await asyncio.wait(late)

@@ -188,7 +188,7 @@ class Turns:
         user = Message.user(
             content,
             *files,
-            id=written.id or _new_id(),
+            id=written.id or str(uuid.uuid4()),
             source=written.source,
             speaker=written.speaker,
             reply_to=reply_to,
@@ -290,7 +290,7 @@ class Turns:
         services = self.services
         # Outside the page nobody reads a greeting.
         greets = user.source == "web"
-        greeting = [replace(one, id=_new_id()) for one in context.greeting if greets]
+        greeting = [replace(one, id=str(uuid.uuid4())) for one in context.greeting if greets]
         *greeting, user = await services.decider.counter(context).with_counts([*greeting, user])
         await services.decider.require_room(context, user)
         new = self._new_turn(context, client_id)
@@ -304,7 +304,7 @@ class Turns:
             conversation=request.conversation,
             agent=context.agent.slug,
             client_id=client_id,
-            answer=_new_id(),
+            answer=str(uuid.uuid4()),
             reach=context.reach,
             model=request.model,
             server=self.presence.id,
@@ -336,15 +336,11 @@ class Turns:
             await self.others.until_ended(conversation)
 
     # ---- ending ------------------------------------------------------------------------------
-    async def stop(self, request: PageRequest) -> bool:
+    async def stop(self, owner: Owner, conversation: str) -> bool:
         """Stop the answer being written, from whichever page; False where none is.
 
         Raises NotFound, the same for a conversation that doesn't exist and for another owner's.
         """
-        return await self.stop_for(request.owner, request.conversation)
-
-    async def stop_for(self, owner: Owner, conversation: str) -> bool:
-        """The same, for somebody who deletes the conversation."""
         running = self.running.get(conversation)
         if running is None and self.others is not None:
             server = await ask_to_stop(owner=owner, conversation=conversation)
@@ -375,7 +371,3 @@ def _event_of(stored: StartedTurn, client_id: str) -> TurnStarted:
         text=stored.text,
         reasoning=stored.reasoning,
     )
-
-
-def _new_id() -> str:
-    return str(uuid.uuid4())

@@ -51,7 +51,7 @@ async def _what_is_wrong() -> str:
     try:
         async with asyncio.timeout(READY_SECONDS):
             # First: a process without a free file can't open the database either.
-            await asyncio.to_thread(_open_file)
+            await asyncio.to_thread(lambda: tempfile.TemporaryFile(dir=settings.VAR_DIR).close())
             await takes_writes()
             wrong = await _look_at_storage()
     except (Error, TimeoutError):  # the second one is an OSError, too
@@ -67,10 +67,6 @@ def remember_database() -> None:
     """Notes at the start which file is open: a file that is put in its place later isn't read."""
     global _opened
     _opened = _identity(_database())
-
-
-def _open_file() -> None:
-    tempfile.TemporaryFile(dir=settings.VAR_DIR).close()
 
 
 @reading

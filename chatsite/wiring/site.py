@@ -229,7 +229,7 @@ class Site:
 
     def _end_session_elsewhere(self, digest: str) -> None:
         if self.others is not None:
-            self.others.ask_all("end_session", digest)
+            self.others.ask(self.presence.others, "end_session", digest)
 
     def _taken_for_dead(self) -> None:
         """The others ended what was written here, and know this server by another number now."""

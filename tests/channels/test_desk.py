@@ -128,7 +128,7 @@ async def test_it_waits_for_an_answer_that_is_being_written_there(world: World, 
     waiting = asyncio.create_task(desk.answer(question, nothing))
     await asyncio.sleep(0)
     world.provider.script = reply_script("Yours.")
-    await world.turns.stop(question.request)
+    await world.turns.stop(question.request.owner, question.request.conversation)
     answer = await asyncio.wait_for(waiting, 20)
     assert answer.text == "Yours."
 
@@ -148,7 +148,7 @@ async def test_only_an_answer_that_takes_long_is_acknowledged(world: World, desk
     world.provider.script = endless_script("slow ")
     waiting = asyncio.create_task(desk.answer(question, acknowledge))
     await asyncio.wait_for(arrived.wait(), 20)
-    await world.turns.stop(question.request)
+    await world.turns.stop(question.request.owner, question.request.conversation)
     answer = await asyncio.wait_for(waiting, 20)
     assert told == [answer.turn]
     assert answer.state == "stopped"

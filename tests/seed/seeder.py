@@ -105,7 +105,7 @@ class Seeder:
             )
             while not isinstance(event := await reader.read(), TurnEnded):
                 if isinstance(event, Delta) and any(answer.waits for answer in answers):
-                    await self.turns.stop(request)
+                    await self.turns.stop(request.owner, request.conversation)
         finally:
             reader.close()
         return event

@@ -77,7 +77,7 @@ class Running:
 
     async def _stop(self, owner: Owner, conversation: str) -> bool:
         turns = self.world.turns
-        return turns.is_running(conversation) and await turns.stop_for(owner, conversation)
+        return turns.is_running(conversation) and await turns.stop(owner, conversation)
 
     async def _policy(self, request: PageRequest) -> str:
         return policy_words((await self.world.turns.drafts.context(request)).settings)

@@ -132,7 +132,7 @@ async def test_a_question_sent_at_once_cancels_the_waiting_trim(cache: CacheReco
     while not isinstance(await reader.read(), Delta):
         pass
     assert waiting.cancelled() and cache.ahead._trimming == {}
-    await cache.world.turns.stop(cache.page_request)
+    await cache.world.turns.stop(cache.page_request.owner, cache.page_request.conversation)
     await read_until_end(reader)
 
 
@@ -147,7 +147,7 @@ async def test_a_mark_set_while_an_answer_is_written_is_trimmed_after_the_answer
     cache.ahead.changed(cache.page_request.conversation)
     await cache.wait_for_trims()
     assert cache.messages == []
-    await cache.world.turns.stop(cache.page_request)
+    await cache.world.turns.stop(cache.page_request.owner, cache.page_request.conversation)
     await read_until_end(reader)
     while not cache.messages:  # noqa: ASYNC110 - another task's turn
         await asyncio.sleep(0.01)

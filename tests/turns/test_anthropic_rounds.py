@@ -67,7 +67,7 @@ async def test_rounds_a_stop_and_a_cut_make_requests_that_are_accepted(
     _, reader = await claude.turns.snapshots.open(page_request)
     await claude.turns.send(page_request, client_id=new_id(), text=WAITING_DIRECTIVE)
     await asyncio.wait_for(tool.waiting.wait(), 5)
-    await claude.turns.stop(page_request)
+    await claude.turns.stop(page_request.owner, page_request.conversation)
     _, ended = await read_until_end(reader)
     assert ended.state == "stopped"
 

@@ -66,7 +66,7 @@ async def one_turn(world: World, chance: random.Random, page_request: PageReques
     leaving.close()
     await asyncio.wait({ends}, timeout=chance.choice([0.0, 0.001, 0.01, 0.3]))
     for _ in range(chance.randrange(1, 3)):
-        await world.turns.stop(page_request)
+        await world.turns.stop(page_request.owner, page_request.conversation)
     assert len(await ends) == 1
     staying.close()
 

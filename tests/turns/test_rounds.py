@@ -247,7 +247,7 @@ async def test_stop_during_a_call_leaves_a_marked_result_and_the_next_request_is
     while not any(isinstance(event, CallEnded) for event in seen):
         seen.append(await asyncio.wait_for(reader.read(), 20))
     await asyncio.wait_for(tool.waiting.wait(), 20)
-    assert await world.turns.stop(page_request)
+    assert await world.turns.stop(page_request.owner, page_request.conversation)
     while not isinstance(seen[-1], TurnEnded):
         seen.append(await asyncio.wait_for(reader.read(), 20))
     reader.close()
@@ -282,7 +282,7 @@ async def test_a_result_from_before_the_stop_is_stored_and_sent_to_pages(
     _, reader = await world.turns.snapshots.open(page_request)
     await world.turns.send(page_request, client_id=new_id(), text="Double")
     await asyncio.to_thread(stored_now.wait, 20)
-    assert await world.turns.stop(page_request)
+    assert await world.turns.stop(page_request.owner, page_request.conversation)
     go_on.set()
     seen = [await asyncio.wait_for(reader.read(), 20)]
     while not isinstance(seen[-1], TurnEnded):

@@ -127,7 +127,7 @@ class TestStoringTheEnd:
             while not await world.run(saved):  # noqa: ASYNC110 (a row tells nobody)
                 await asyncio.sleep(0.02)
         _, reader = await world.turns.snapshots.open(page_request)
-        assert await world.turns.stop(page_request)
+        assert await world.turns.stop(page_request.owner, page_request.conversation)
         _, ended = await read_until_end(reader)
         assert ended.state == "stopped"
 
@@ -208,11 +208,11 @@ class TestWhatTheProviderDoes:
         page_request = world.page_request()
         await begin_endless_turn(world, page_request)
         _, reader = await world.turns.snapshots.open(page_request)
-        assert await world.turns.stop(page_request)
+        assert await world.turns.stop(page_request.owner, page_request.conversation)
         _, ended = await read_until_end(reader)
         assert (ended.state, ended.problem) == ("stopped", None)
         assert ended.message is not None
-        assert not await world.turns.stop(page_request)
+        assert not await world.turns.stop(page_request.owner, page_request.conversation)
 
 
 class TestFirstThings:
@@ -285,7 +285,7 @@ class TestCaps:
         with pytest.raises(TurnRunning):
             await world.turns.send(first, client_id=new_id(), text="Second")
         for page_request in (first, second):
-            assert await world.turns.stop(page_request)
+            assert await world.turns.stop(page_request.owner, page_request.conversation)
         await world.turns.running.drain(5)
 
     async def test_resends_at_the_same_time_are_answered_once(self, world: World) -> None:

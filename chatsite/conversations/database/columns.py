@@ -18,6 +18,8 @@ from typing import Any, Generic, TypeVar
 from django.db import DEFAULT_DB_ALIAS, connections, models
 from django.db.models.base import ModelState
 
+from chatsite.conversations.settings import ON_POSTGRESQL
+
 M = TypeVar("M", bound=models.Model)
 # Fields whose values every database takes unchanged.
 _UNCONVERTED = (models.CharField, models.TextField, models.IntegerField, models.BooleanField)
@@ -33,13 +35,7 @@ _Make = Callable[[], Any]
 def key(id: uuid.UUID | str) -> Any:
     """An id in the database's form, for a condition."""
     value = id if isinstance(id, uuid.UUID) else uuid.UUID(id)
-    return value if _has_ids() else value.hex
-
-
-@cache
-def _has_ids() -> bool:
-    """Whether the database has a type for ids of its own; SQLite keeps them as text."""
-    return bool(connections[DEFAULT_DB_ALIAS].features.has_native_uuid_field)
+    return value if ON_POSTGRESQL else value.hex  # SQLite has no type of its own for them
 
 
 def moment(when: datetime) -> Any:
@@ -114,11 +110,6 @@ def to_json(value: object) -> Any:
 def _json(value: str, *others: object) -> Any:
     """Most lists are empty, and a path of 20 turns has 80 of them: those aren't parsed."""
     return [] if value == "[]" else json.loads(value)
-
-
-def _in_utc(value: datetime, *others: object) -> datetime:
-    """SQLite has times without a zone, all in UTC: Django looks that up for each."""
-    return value.replace(tzinfo=UTC)
 
 
 def new_row(model: type[M], **values: Any) -> M:
@@ -201,7 +192,8 @@ class Columns(Generic[M]):
             if isinstance(field, models.JSONField):
                 own = [_json]
             elif isinstance(field, models.DateTimeField) and database.vendor == "sqlite":
-                own = [_in_utc]
+                # Times without a zone, all in UTC: Django looks that up for each.
+                own = [lambda value, *others: value.replace(tzinfo=UTC)]
             if own:
                 found.append((place, own, column))
         return found

@@ -221,7 +221,10 @@ class Engine:
             raise EngineEnded(process.NO_BUNDLED_MODEL)
         fault = model_fault(path)
         if fault:
-            raise EngineEnded(process.bad_model(path, fault))
+            raise EngineEnded(
+                f"CHAT_MODEL_PATH names {path.name}, but {fault}. Correct it and start the server "
+                "again."
+            )
         return path.resolve()
 
     async def _inspect(self, client: EngineClient, fingerprint: str, pid: int) -> RunningEngine:

@@ -44,10 +44,6 @@ WRONG_PROCESSOR = later(
 _OTHERWISE = "Until then set OPENAI_API_KEY to use another model."
 
 
-def bad_model(path: Path, fault: str) -> str:
-    return f"CHAT_MODEL_PATH names {path.name}, but {fault}. Correct it and start the server again."
-
-
 def failed(reason: str, *, path: Path | None, log: Path) -> str:
     """The process reported the `reason` why it can't run."""
     if reason == "missing":

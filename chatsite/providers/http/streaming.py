@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import httpx2
@@ -37,7 +37,7 @@ _PACE = 0.05
 # So much that says nothing is no answer: what is read is no silence, however fast it comes.
 _MOST_UNSAID = 4 * 1024 * 1024
 # The factor for a model that thinks unseen, which sends nothing for minutes.
-_UNSEEN_THINKING = 6
+UNSEEN_THINKING = 6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,9 +48,6 @@ class Timeouts:
     connect: float = 5.0
     first_token: float = 30.0
     between_tokens: float = 20.0
-
-    def for_unseen_thinking(self) -> Timeouts:
-        return replace(self, first_token=self.first_token * _UNSEEN_THINKING)
 
 
 DEFAULT_TIMEOUTS = Timeouts()

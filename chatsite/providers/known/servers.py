@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections import UserDict
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Literal
@@ -161,23 +162,14 @@ def is_address(value: object) -> bool:
     return good and plain
 
 
-class Keys(Mapping[str, str]):
+class Keys(UserDict[str, str]):
     """Keys by the name of their environment variable, without empty ones; `repr` has names only.
 
     It is no dict: Django's reports of errors would show the values of one.
     """
 
     def __init__(self, keys: Mapping[str, str]) -> None:
-        self._keys = {name: key for name, key in keys.items() if key}
-
-    def __getitem__(self, name: str) -> str:
-        return self._keys[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._keys)
-
-    def __len__(self) -> int:
-        return len(self._keys)
+        super().__init__({name: key for name, key in keys.items() if key})
 
     def __repr__(self) -> str:
-        return f"Keys({', '.join(self._keys)})"
+        return f"Keys({', '.join(self)})"

@@ -11,6 +11,7 @@ The SDK has the key, the files and the typed errors; `sender` sends the request,
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +23,7 @@ from chatsite.providers.base.files import forget_uploads
 from chatsite.providers.base.provider import Chunk, Model, Request, SentParameters
 from chatsite.providers.http.refusals import A_TOOL, BOUNDS
 from chatsite.providers.http.server_provider import ServerProvider
-from chatsite.providers.http.streaming import relay
+from chatsite.providers.http.streaming import UNSEEN_THINKING, relay
 from chatsite.providers.openai.reader import ChatReader
 from chatsite.providers.openai.wire import (
     EFFORT,
@@ -131,7 +132,7 @@ class OpenAIProvider(ServerProvider[Sender]):
         after_tools = bool(request.messages) and request.messages[-1].role == "tool"
         timeouts = self._timeouts
         if facts is not None and facts.reasoning:
-            timeouts = timeouts.for_unseen_thinking()
+            timeouts = replace(timeouts, first_token=timeouts.first_token * UNSEEN_THINKING)
         return relay(
             call.send,
             ChatReader(server=self.kind, model=request.model, after_tools=after_tools),

@@ -6,46 +6,28 @@ import asyncio
 import logging
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from typing import Protocol
+from typing import TYPE_CHECKING
 
-from chatsite.conversations.records import Checkpoint, Saved
+from chatsite.conversations.records import Saved
 from chatsite.conversations.turn.rounds import save_checkpoints
-from chatsite.errors import Refused
+
+if TYPE_CHECKING:
+    from chatsite.turns.answer.writer import AnswerWriter
 
 logger = logging.getLogger("chatsite.turns")
 # What a killed process loses is at most a second of text: saved a little more often than that.
 SAVE_SECONDS = 0.8
 
 
-class UnsavedAnswer(Protocol):
-    """An answer that is being written."""
-
-    def unsaved(self) -> Checkpoint | None:
-        """What isn't stored yet, None where nothing is new."""
-        ...
-
-    def saved(self) -> None:
-        """What `unsaved` gave last is stored."""
-        ...
-
-    def no_room(self, refused: Refused) -> None:
-        """There is no room for more of it."""
-        ...
-
-    def ended_elsewhere(self) -> None:
-        """Its turn doesn't run any more: another server took this one for dead."""
-        ...
-
-
 class CheckpointSaver:
     """Works while something is being written. A killed server leaves texts and receipts."""
 
     def __init__(self) -> None:
-        self._written: set[UnsavedAnswer] = set()
+        self._written: set[AnswerWriter] = set()
         self._task: asyncio.Task[None] | None = None
 
     @contextmanager
-    def saving(self, answer: UnsavedAnswer) -> Iterator[None]:
+    def saving(self, answer: AnswerWriter) -> Iterator[None]:
         """As long as the block runs, the answer is saved."""
         self._written.add(answer)
         if self._task is None:
@@ -66,7 +48,7 @@ class CheckpointSaver:
             except Exception:
                 logger.exception("answers couldn't be saved in between")
 
-    async def _save(self, answers: list[UnsavedAnswer]) -> None:
+    async def _save(self, answers: list[AnswerWriter]) -> None:
         """All at once; one by one where that fails, so that one that can't be stored holds up
         no other."""
         found = {answer: answer.unsaved() for answer in answers}
@@ -87,4 +69,4 @@ class CheckpointSaver:
             if text.turn in saved.full:
                 answer.no_room(saved.full[text.turn])
             if text.turn in saved.ended:
-                answer.ended_elsewhere()
+                answer.cancel("interrupted")  # by another server, which took this one for dead

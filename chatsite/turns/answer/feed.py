@@ -213,7 +213,8 @@ class Feed:
         self._conversation = conversation
         self._feeds = feeds
         self._readers: set[FeedReader] = set()
-        self._pages = 0
+        # Those of pages here; the others read for other servers.
+        self._pages: set[FeedReader] = set()
 
     def begin(self, generation: Generation) -> None:
         self.generation = generation
@@ -232,29 +233,25 @@ class Feed:
         """A page's reader."""
         reader = FeedReader(self, self._feeds.clock)
         self._readers.add(reader)
-        self._pages += 1
-        if self._pages == 1 and self._feeds.elsewhere is not None:
+        self._pages.add(reader)
+        if len(self._pages) == 1 and self._feeds.elsewhere is not None:
             self._feeds.elsewhere.opened(self._conversation)
         return reader
 
     def leave(self, reader: FeedReader) -> None:
-        if reader in self._readers:
-            self._readers.remove(reader)
-            self._pages -= 1
+        self._readers.discard(reader)
+        if reader in self._pages:
+            self._pages.remove(reader)
             if not self._pages and self._feeds.elsewhere is not None:
                 self._feeds.elsewhere.closed(self._conversation)
         self._forget_if_unused()
 
     def forward(self, reader: FeedReader) -> None:
         """Have a reader for other servers read the message from its beginning on, and all that
-        follows. `forwarded` ends it."""
+        follows."""
         self._readers.add(reader)
         if self.generation is not None:
             reader.restart(self.generation)
-
-    def forwarded(self, reader: FeedReader) -> None:
-        self._readers.discard(reader)
-        self._forget_if_unused()
 
     def reopen(self) -> None:
         """Have all pages open the conversation anew: what is stored isn't what they were told."""
@@ -275,13 +272,9 @@ class Feed:
         match wire["type"]:
             case "decided":
                 self.decided = Decided(turn=wire["turn"], receipt=wire["receipt"])
-            case "turn_started":
-                text, reasoning = wire["text"], wire["reasoning"]
-                self.relayed = Generation(
-                    wire["turn"], text=text, reasoning=reasoning, relayed=True
-                )
-            case "calls_started":
-                self.relayed = Generation(wire["turn"], relayed=True)
+            case "turn_started" | "calls_started":
+                begun = {part: wire.get(part, "") for part in ("text", "reasoning")}
+                self.relayed = Generation(wire["turn"], **begun, relayed=True)
             case "turn_ended":
                 self.relayed = self.decided = None
         for reader in self._readers:

@@ -95,7 +95,7 @@ class TurnProgress:
 
     def __post_init__(self) -> None:
         started = self.started
-        self._begin(
+        self.begin_message(
             started.answer,
             Generation(started.turn, text=started.text, reasoning=started.reasoning),
         )
@@ -108,11 +108,6 @@ class TurnProgress:
     def names(self) -> dict[str, Any]:
         """What a receipt says of its turn outside of the row that holds it."""
         return {"turn": self.id, "number": self.started.number}
-
-    @property
-    def has_written(self) -> bool:
-        """Whether the turn left anything: a text, or calls of tools."""
-        return self.generation.length > 0 or any(round.calls for round in self.rounds)
 
     # ---- what changes while it runs ----------------------------------------------------------
     def change_owner(self, owner: Owner) -> None:
@@ -128,11 +123,8 @@ class TurnProgress:
         self.notes.append(NO_TOOLS if refused.code == "no_tools" else refused.again)
         self.rounds.pop()
 
-    def begin_message(self, answer: str) -> None:
+    def begin_message(self, answer: str, generation: Generation) -> None:
         """The message `answer` is written from here on."""
-        self._begin(answer, Generation(self.id))
-
-    def _begin(self, answer: str, generation: Generation) -> None:
         self.answer, self.generation = answer, generation
         self.feed.begin(generation)
 

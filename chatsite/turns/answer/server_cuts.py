@@ -160,18 +160,14 @@ def unsure_of(messages: Iterable[Message], model: Model) -> int:
 def _unsure(message: Message, model: Model) -> int:
     if message.tokens is None:
         return 0
-    if has_media([message], model) or _has_thinking(message):
+    answered = message.role == "assistant"
+    thought = answered and (bool(message.metadata) or "</think>" in (message.content or ""))
+    if has_media([message], model) or thought:
         return message.tokens.count
     if message.tokens.basis != "estimated":
         return 0
     size = len((message.content or "").encode("utf-8", "replace"))
     return max(message.tokens.count - TOKENS_PER_MESSAGE - math.ceil(size * _SURE_OF_A_BYTE), 0)
-
-
-def _has_thinking(message: Message) -> bool:
-    return message.role == "assistant" and (
-        bool(message.metadata) or "</think>" in (message.content or "")
-    )
 
 
 def _known(before: ReportedPrompt | None, leading: int) -> float:

@@ -18,6 +18,7 @@ from chatsite.providers.base.provider import Finished, WrittenCall
 from chatsite.providers.base.received import LONGEST_ID
 from chatsite.tools.tool import ToolContext, ToolError, parse_arguments
 from chatsite.tools.toolbox import call_tool, content_within, error_content
+from chatsite.turns.answer.feed import Generation
 from chatsite.turns.answer.progress import TurnProgress, TurnServices
 from chatsite.views import MessageView
 from chatsite.wording import say
@@ -78,15 +79,15 @@ class ToolRound:
             reasoning=generation.reasoning or None,
             metadata=finished.metadata,
         )
-        results = [Message.tool(NO_RESULT, id=_new_id(), call_id=call.id) for call in calls]
+        results = [Message.tool(NO_RESULT, id=str(uuid.uuid4()), call_id=call.id) for call in calls]
         counted, *places = await self._counted([message, *results])
-        answer = _new_id()
+        answer = str(uuid.uuid4())
         views = await begin_calls(
             turn=turn.id, message=counted, results=places, answer=answer, quoted=self.quoted
         )
         if views is None:
             raise ProviderError(say("This answer was ended elsewhere."), code="interrupted")
-        turn.begin_message(answer)
+        turn.begin_message(answer, Generation(turn.id))
         turn.feed.publish(CallsStarted(turn=turn.id, messages=views))
         left = self.room - (counted.tokens.count if counted.tokens else 0)
         share = left * SHARED // 100 // len(places)
@@ -156,10 +157,6 @@ def _arguments(called: WrittenCall) -> dict[str, object]:
         return parse_arguments(called.arguments)
     except ToolError:
         return {}
-
-
-def _new_id() -> str:
-    return str(uuid.uuid4())
 
 
 async def finish_despite_stop(work: Coroutine[Any, Any, T]) -> T:

@@ -82,10 +82,6 @@ class AnswerWriter:
         self._refused = refused
         self.cancel("interrupted")
 
-    def ended_elsewhere(self) -> None:
-        """Give up: the turn was ended already, and nothing of it can be stored any more."""
-        self.cancel("interrupted")
-
     def start(self) -> None:
         """Begin the work; `run` waits for it."""
         self._work = asyncio.create_task(Rounds(self.turn, self.services).run())
@@ -128,7 +124,8 @@ class AnswerWriter:
             return self._whole(self.turn.finished)
         if error is None:
             error = ProviderError(say("The answer broke off."), code="interrupted")
-        state: State = "interrupted" if self.turn.has_written else "failed"
+        written = self.turn.generation.length or any(round.calls for round in self.turn.rounds)
+        state: State = "interrupted" if written else "failed"
         if not isinstance(error, ChatsiteError):
             logger.error("turn %s failed", self.turn.id, exc_info=error)
             return state, Problem(

@@ -191,15 +191,11 @@ async def _render_file(
         line = f"{file_line(attachment)} (no longer stored)"
         return line, SentFile(attachment.id, attachment.name, "gone")
     if form == "text":
-        return file_as_text(attachment, text), SentFile(
-            attachment.id, attachment.name, "text", text_digest(text)
-        )
+        # Enough of it to notice that a text isn't the same any more.
+        digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+        sent = SentFile(attachment.id, attachment.name, "text", digest)
+        return file_as_text(attachment, text), sent
     return file_line(attachment), SentFile(attachment.id, attachment.name, form)
-
-
-def text_digest(text: str) -> str:
-    """Enough of it to notice that a text isn't the same any more."""
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 def file_line(attachment: Attachment) -> str:

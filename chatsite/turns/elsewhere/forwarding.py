@@ -141,7 +141,7 @@ class Forwarding:
 
     def _ended(self, conversation: str, reader: Forwarder) -> None:
         del self._readers[conversation]
-        self.feeds.of(conversation).forwarded(reader)
+        reader.close()
         feed = self.feeds.known(conversation)
         if feed is not None and feed.generation is not None:
             self.begun(conversation)  # its readers were lost with those of pages here

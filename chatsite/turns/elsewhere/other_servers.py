@@ -45,7 +45,12 @@ class OtherServers:
     ) -> None:
         self.feeds = feeds
         self.presence = presence
-        self.notes = Notes(presence, take=self._take, linked=self._say_all, missed=self._missed)
+        self.notes = Notes(
+            presence,
+            take=self._take,
+            linked=lambda server: self._say_open([server], self._here),
+            missed=self._missed,
+        )
         self.forwarding = Forwarding(feeds, self.notes)
         self._do = do
         self._changed, self._writes, self._look = changed, writes, look
@@ -68,9 +73,6 @@ class OtherServers:
     def ask(self, servers: Iterable[str], what: str, about: str) -> None:
         """Have these servers do what they know under this name."""
         self.notes.tell(servers, {"type": "do", "what": what, "about": about})
-
-    def ask_all(self, what: str, about: str) -> None:
-        self.ask(self.presence.others, what, about)
 
     async def until_ended(self, conversation: str, client_id: str = "") -> None:
         """Wait until no server writes an answer there: none that the client id began, if one is
@@ -107,9 +109,6 @@ class OtherServers:
         for start in range(0, len(every), PIECE):
             note = {"type": "opened", "conversations": every[start : start + PIECE]}
             self.notes.tell(servers, note)
-
-    def _say_all(self, server: str) -> None:
-        self._say_open([server], self._here)
 
     def _went(self, server: str) -> None:
         self.notes.went(server)

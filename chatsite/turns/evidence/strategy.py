@@ -64,10 +64,12 @@ async def _counted(slots: Sequence[StrategySlot], tokenizer: Tokenizer) -> tuple
         text.id: replace(text, tokens=count) for text, count in zip(texts, counts, strict=True)
     }
 
-    def with_count(item: int | Message) -> int | Message:
-        return counted[item.id] if isinstance(item, Message) else item
-
-    return tuple(replace(slot, items=tuple(map(with_count, slot.items))) for slot in slots)
+    return tuple(
+        replace(
+            slot, items=tuple(it if isinstance(it, int) else counted[it.id] for it in slot.items)
+        )
+        for slot in slots
+    )
 
 
 def _report(slot: StrategySlot) -> dict[str, object]:

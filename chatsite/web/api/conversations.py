@@ -105,7 +105,7 @@ async def conversation(request: HttpRequest, id: UUID) -> HttpResponse:
     site, owner = site_of(request), await request_owner(request)
     if request.method == "DELETE":
         # What would still be written is paid for, and nobody would read it.
-        await site.turns.stop_for(owner, str(id))
+        await site.turns.stop(owner, str(id))
         await delete_conversation(owner=owner, conversation=str(id))
         site.recaller.forget(str(id))
         site.cache.forget(str(id))
