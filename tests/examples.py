@@ -7,7 +7,7 @@ import os
 from hypothesis import HealthCheck, settings
 
 LANE = os.environ.get("HYPOTHESIS_PROFILE", "normal")
-# A fifth of the examples finds a plain mistake as surely, and `make test-all` takes a third of them.
+# A fifth of the examples finds a plain mistake as surely; `make test-all` takes a third of them.
 _PARTS = {"quick": 30, "normal": 5, "full": 3, "thorough": 1}
 _FEWEST = 5
 

@@ -19,7 +19,7 @@ from chatsite.accounts.removal import Rights
 from chatsite.channels.channel import Reader
 from chatsite.conversations.owners import Owner
 from chatsite.errors import BadCommand, ChatsiteError, PromptTooLarge, TooMany
-from chatsite.events import Event, Json, Preview, Refusal, Reply, TurnStarted
+from chatsite.events import Event, Json, Preview, Refusal, Reply, Snapshot, TurnStarted
 from chatsite.limits.limiter import address_of
 from chatsite.live.commands import (
     Again,
@@ -252,37 +252,42 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
         self.opened = request.conversation
         if self.following is not None:
             self.following.cancel()
-        await self._send_event(snapshot)
+        self._know(snapshot)
+        self.following = asyncio.create_task(self._follow(request, snapshot, reader))
+
+    def _know(self, snapshot: Snapshot) -> None:
         self.model = snapshot.conversation.model if snapshot.conversation else ""
         self.choice = snapshot.conversation.history if snapshot.conversation else None
-        self.following = asyncio.create_task(self._follow(request, reader))
 
-    async def _follow(self, request: PageRequest, reader: FeedReader) -> None:
+    async def _follow(self, request: PageRequest, snapshot: Snapshot, reader: FeedReader) -> None:
+        """Where the page was told something else than what is stored, it gets a fresh snapshot."""
         engine = asyncio.create_task(self._follow_engine(request))
         try:
             while True:
-                wire = (await reader.read()).to_dict()
-                if wire["type"] == "turn_started":
-                    shown = wire["conversation"]
-                    self.model, self.choice = shown["model"], shown["history"]
-                elif wire["type"] == "history_chosen":
-                    self.choice = wire["history"]
-                await self._send_wire(wire)
+                await self._send_event(snapshot)
+                with contextlib.suppress(ReaderOutdated):
+                    await self._forward(reader)
+                reader.close()
+                try:
+                    snapshot, reader = await self.site.snapshots.open(request)
+                except Exception as error:  # the page comes back, and is told why it can't
+                    raise ReaderLost from error
+                self._know(snapshot)
         except ReaderLost:
             await self.close(TRY_AGAIN)
-        except ReaderOutdated:
-            self.following = asyncio.create_task(self._open_again(request))
         finally:
             engine.cancel()
             reader.close()
 
-    async def _open_again(self, request: PageRequest) -> None:
-        """A fresh snapshot for a page that was told something else than what is stored."""
-        self.following = None
-        try:
-            await self._open(request)
-        except Exception:
-            await self.close(TRY_AGAIN)  # it comes back, and is told why it can't
+    async def _forward(self, reader: FeedReader) -> None:
+        while True:
+            wire = (await reader.read()).to_dict()
+            if wire["type"] == "turn_started":
+                shown = wire["conversation"]
+                self.model, self.choice = shown["model"], shown["history"]
+            elif wire["type"] == "history_chosen":
+                self.choice = wire["history"]
+            await self._send_wire(wire)
 
     async def _follow_engine(self, request: PageRequest) -> None:
         """While the conversation's model loads, send its progress."""

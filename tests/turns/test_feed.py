@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from chatsite.events import (
@@ -31,6 +31,7 @@ from chatsite.turns.answer.feed import (
     FeedReader,
     Generation,
     ReaderLost,
+    ReaderOutdated,
 )
 from chatsite.turns.elsewhere.forwarding import Forwarding
 from chatsite.views import ConversationView, MessageView
@@ -208,6 +209,15 @@ def test_a_snapshot_and_its_events_equal_a_fresh_snapshot(
 
 
 @dataclass
+class Near:
+    """What the server that writes is told of its own pages is nothing to the far one."""
+
+    forwarding: Forwarding
+
+    def opened(self, conversation: str) -> None: ...
+
+
+@dataclass
 class FarPage:
     """A page on another server, which puts text together by its offsets: it may come twice."""
 
@@ -234,7 +244,8 @@ class Far:
         ticks = itertools.count(1)
         self.feeds = ConversationFeeds(lambda: float(next(ticks)))
         self.forwarding = Forwarding(feeds, self)  # type: ignore[arg-type]  # it only tells
-        feeds.elsewhere = self  # type: ignore[assignment]  # its forwarding is asked for
+        feeds.elsewhere = Near(self.forwarding)  # type: ignore[assignment]
+        self.feeds.elsewhere = self  # type: ignore[assignment]
         self.notes: list[Any] = []
         self.pages: list[FarPage] = []
 
@@ -242,7 +253,10 @@ class Far:
         self.notes += [json.loads(json.dumps(note)) for _ in servers]
 
     def opened(self, conversation: str) -> None:
-        """A page here: nothing to the far server."""
+        self.forwarding.opened(conversation, "far")
+
+    def closed(self, conversation: str) -> None:
+        self.forwarding.closed(conversation, "far")
 
     def open(self, running: Generation | None) -> None:
         """With a snapshot: of what was told, else of what was saved, which may be older."""
@@ -252,8 +266,6 @@ class Far:
             reader.join(relayed)
             text = relayed.text
         self.pages.append(FarPage(reader, turn, text))
-        if len(self.pages) == 1:
-            self.forwarding.opened("c", "far")
 
     def take(self, most: int) -> None:
         taken, self.notes = self.notes[:most], self.notes[most:]
@@ -264,10 +276,17 @@ class Far:
                 case {"type": "event", "conversation": conversation, "event": event}:
                     self.feeds.of(conversation).relay(Relayed(event))
 
-    async def read(self) -> None:
-        for page in self.pages:
-            while (event := await read_now(page.reader)) is not None:
-                page.apply(event)
+    async def read(self, running: Generation | None) -> None:
+        """A page that is told to opens the conversation anew."""
+        pages, self.pages = self.pages, []
+        for page in pages:
+            try:
+                while (event := await read_now(page.reader)) is not None:
+                    page.apply(event)
+                self.pages.append(page)
+            except ReaderOutdated:
+                page.reader.close()
+                self.open(running)
 
 
 async def play_far(script: list[tuple[str, str | int]]) -> None:
@@ -282,16 +301,19 @@ async def play_far(script: list[tuple[str, str | int]]) -> None:
             case "take":
                 far.take(int(what))
             case "read":
-                await far.read()
+                await far.read(chat.feed.generation)
             case "open":
-                if chat.feed.generation is None or far.pages or number % 2:
-                    far.open(chat.feed.generation)
+                far.open(chat.feed.generation)
+            case "lose":  # notes, and the far server knows it
+                far.notes.clear()
+                far.feeds.reopen("c")
             case _:
                 chat.do(step, str(what) or str(number))
-    far.forwarding.tell_news()
-    far.take(10_000)
-    await far.read()
     generation = chat.feed.generation
+    for _ in range(2):  # a page may have to open it anew
+        far.forwarding.tell_news()
+        far.take(10_000)
+        await far.read(generation)
     for page in far.pages:
         assert page.turn == (generation.turn if generation is not None else None)
         assert page.text == (generation.text if generation is not None else "")
@@ -301,12 +323,19 @@ far_steps = st.one_of(
     st.tuples(st.just("write"), pieces),
     st.tuples(st.just("think"), pieces),
     st.tuples(st.just("take"), st.integers(1, 5)),
-    st.tuples(st.sampled_from(["start", "call", "end", "open", "tell", "read"]), st.just("")),
+    st.tuples(
+        st.sampled_from(["start", "call", "end", "open", "tell", "read", "lose"]), st.just("")
+    ),
 )
 
 
 @pytest.mark.slow
 @given(st.lists(far_steps, max_size=60))
+@example(
+    [(step, "abc") for step in "open open start write tell".split()]
+    + [("take", 5)]
+    + [(step, "x") for step in "read call tell lose write".split()]
+)
 @settings(max_examples=some(300), deadline=None)
 def test_pages_of_another_server_show_the_same_text(script: list[tuple[str, str | int]]) -> None:
     asyncio.run(play_far(script))

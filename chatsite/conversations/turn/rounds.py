@@ -117,15 +117,11 @@ def save_checkpoints(written: Sequence[Checkpoint]) -> Saved:
         execute_many(SAVE_RECEIPT, receipts)
     changed = execute_many(SAVE_TEXT, texts)
     long = [one for one in written if len(one.text) + len(one.reasoning) > LOOKED_AT]
+    turns = [one.turn for one in written] if changed < len(texts) else []
     return Saved(
         full={one.turn: refused for one in long if (refused := _without_room(one)) is not None},
-        ended=_ended([one.turn for one in written]) if changed < len(texts) else frozenset(),
+        ended=frozenset(turns) - running_turns.here(turns=turns).keys() if turns else frozenset(),
     )
-
-
-def _ended(turns: Sequence[str]) -> frozenset[str]:
-    """Those of the turns that don't run any more."""
-    return frozenset(turns) - set(running_turns.here(turns=turns))
 
 
 @reading

@@ -254,9 +254,14 @@ class Feed:
             reader.restart(self.generation)
 
     def reopen(self) -> None:
-        """Have all pages open the conversation anew: what is stored isn't what they were told."""
+        """Have all pages open the conversation anew: what is stored isn't what they were told. Then
+        the server that writes sends its text once more."""
         for reader in self._readers:
             reader.lose(ReaderOutdated)
+        self.relayed = None
+        if self._pages and self._feeds.elsewhere is not None:
+            self._feeds.elsewhere.closed(self._conversation)
+        self._pages.clear()
 
     def publish(self, event: Event) -> None:
         if isinstance(event, Decided):

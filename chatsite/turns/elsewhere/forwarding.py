@@ -66,10 +66,9 @@ class Forwarding:
             self.begun(conversation)
 
     def closed(self, conversation: str, server: str) -> None:
-        servers = self._there.get(conversation, set())
-        servers.discard(server)
-        if not servers:
-            self._there.pop(conversation, None)
+        self._there[conversation].discard(server)
+        if not self._there[conversation]:
+            del self._there[conversation]
 
     def forget(self, server: str) -> None:
         """It is gone, or says anew what its pages have open."""

@@ -77,9 +77,7 @@ class OtherServers:
     async def until_ended(self, conversation: str, client_id: str = "") -> None:
         """Wait until no server writes an answer there: none that the client id began, if one is
         given."""
-        while True:
-            if not await is_running(conversation=conversation, client_id=client_id):
-                return
+        while await is_running(conversation=conversation, client_id=client_id):  # noqa: ASYNC110
             await asyncio.sleep(LOOK_SECONDS)
 
     def reopen(self, conversation: str) -> None:
