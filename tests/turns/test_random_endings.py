@@ -20,8 +20,8 @@ from tests.conversations.builders import new_id
 from tests.examples import some
 from tests.turns.conftest import Script, World
 
-TURNS = some(500)
 AT_ONCE = 25
+TURNS = some(500) // AT_ONCE * AT_ONCE
 
 
 def any_script(chance: random.Random) -> Script:
