@@ -118,15 +118,17 @@ class Limiter:
         asked = []
         each = 60 / (rate.a_minute * self._factor)
         room = 60 * rate.burst / rate.a_minute
-        for who, people in ((person, 1), (f"at {address}" if address else "", self._people)):
-            if who:
-                key = (rate.what, who)
-                cost = amount * each / people
-                before = self._earned.get(key, now)
-                earned = (before if before > now else now) + cost
-                asked.append((key, cost, earned))
-                if (late := earned - now - room) > over:
-                    over = late
+        whom = [(person, 1)] if person else []
+        if address:
+            whom.append((f"at {address}", self._people))
+        for who, people in whom:
+            key = (rate.what, who)
+            cost = amount * each / people
+            before = self._earned.get(key, now)
+            earned = (before if before > now else now) + cost
+            asked.append((key, cost, earned))
+            if (late := earned - now - room) > over:
+                over = late
         return over if over > LEAST else 0.0, asked
 
     def _keep(self, asked: Sequence[tuple[Key, float, float]]) -> None:
