@@ -99,6 +99,7 @@ class Command(BaseCommand):
         found = asyncio.run(self._simulate(options))
         if options["json"]:
             self.stdout.write(json.dumps(as_json(found), indent=2))
+            self.stdout.flush()  # whole, before the log says something at the end
         else:
             self.stdout.write(as_table(found))
 
