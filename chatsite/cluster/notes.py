@@ -15,7 +15,7 @@ import logging
 import secrets
 import socket
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from django.conf import settings
@@ -24,8 +24,7 @@ from django.utils.crypto import constant_time_compare, salted_hmac
 from chatsite.cluster.presence import LOOK_SECONDS, Presence
 
 logger = logging.getLogger("chatsite.cluster")
-# Text of answers comes as a list: there is much of it.
-Note = Mapping[str, Any] | Sequence[Any]
+Note = Mapping[str, Any]
 # A batch leaves at once, and the next one not before.
 GAP_SECONDS = 0.01
 # What waits for a server that takes nothing.

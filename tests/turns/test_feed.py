@@ -271,8 +271,6 @@ class Far:
         taken, self.notes = self.notes[:most], self.notes[most:]
         for note in taken:
             match note:
-                case ["text", conversation, *text]:
-                    self.feeds.of(conversation).relay_text(*text)
                 case {"type": "event", "conversation": conversation, "event": event}:
                     self.feeds.of(conversation).relay(Relayed(event))
 

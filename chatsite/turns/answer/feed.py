@@ -275,6 +275,9 @@ class Feed:
         """What happened on another server, for the pages here."""
         wire = event.wire
         match wire["type"]:
+            case "delta":
+                self._relay_text(wire["turn"], wire["part"], wire["offset"], wire["text"])
+                return
             case "decided":
                 self.decided = Decided(turn=wire["turn"], receipt=wire["receipt"])
             case "turn_started" | "calls_started":
@@ -285,7 +288,7 @@ class Feed:
         for reader in self._readers:
             reader.put(event)
 
-    def relay_text(self, turn: str, part: Part, offset: int, text: str) -> None:
+    def _relay_text(self, turn: str, part: Part, offset: int, text: str) -> None:
         """More of the message that another server writes. Where a page opened in the middle, the
         text comes once more from its beginning on."""
         if self.relayed is None or self.relayed.turn != turn:

@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Callable
 
 from chatsite.cluster.notes import Notes
-from chatsite.events import Delta, Event, Relayed, TurnEnded
+from chatsite.events import Event, Relayed, TurnEnded
 from chatsite.turns.answer.feed import (
     FRAME_SECONDS,
     ConversationFeeds,
@@ -96,11 +96,7 @@ class Forwarding:
         self.notes.tell(self._there.get(conversation, ()), note)
 
     def _tell(self, conversation: str, event: Event) -> None:
-        servers = self._there.get(conversation, ())
-        if isinstance(event, Delta):  # most of what is told
-            text = ["text", conversation, event.turn, event.part, event.offset, event.text]
-            self.notes.tell(servers, text)
-        elif servers:
+        if servers := self._there.get(conversation):
             note = {"type": "event", "conversation": conversation, "event": event.to_dict()}
             self.notes.tell(servers, note)
 

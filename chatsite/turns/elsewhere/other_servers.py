@@ -115,9 +115,6 @@ class OtherServers:
     # ---- what happened elsewhere -------------------------------------------------------------
     def _take(self, sender: str, note: Note) -> None:
         match note:
-            case ["text", conversation, *text]:
-                if (feed := self.feeds.known(conversation)) is not None:
-                    feed.relay_text(*text)
             case {"type": "event", "conversation": conversation, "event": event}:
                 self._relay(conversation, Relayed(event))
             case {"type": "opened", "conversations": conversations}:
