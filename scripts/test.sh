@@ -1,5 +1,5 @@
 #!/bin/sh
-# Runs the page's own unit tests, then the suite in four steps: the tests that need no browser, on four processes on two
+# Runs the page's own unit tests, then the suite in four steps: the tests that need no browser, on three processes on two
 # cores, since they wait for a third of their time; storage, turns and channels once more, on PostgreSQL; those with a
 # browser, on two, a file's tests together since they share a server; then the real engine, alone: beside anything else
 # on two cores its threads wait for each other and it takes three times as long. Each step collects the folders that
@@ -80,7 +80,7 @@ if [ "${1-}" = "all" ]; then
     export HYPOTHESIS_PROFILE=full
 fi
 # shellcheck disable=SC2086
-step -n 4 --dist worksteal --ignore=tests/browser $cluster -m "not browser and not engine$rest" || status=$?
+step -n 3 --dist worksteal --ignore=tests/browser $cluster -m "not browser and not engine$rest" || status=$?
 if [ -z "$cluster" ]; then
     run="tests.postgres pytest"
     HYPOTHESIS_PROFILE=normal step -n 3 --dist worksteal tests/conversations tests/turns tests/limits tests/channels \
