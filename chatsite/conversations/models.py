@@ -215,7 +215,9 @@ class Message(models.Model):
     that were changed. `edited` is when a person last changed the text. A message that is `deleted`
     keeps its place in the tree, off the path, until it is removed for good; `forgot_above` says of
     a message off the path that the marker "forget what is above" stood at it. `bookmarked` is for a
-    person alone, and changes nothing that is sent.
+    person alone, and changes nothing that is sent. With `kept_whole` its result, or the texts of
+    its files, never give way. `in_force` are the sentences that are sent with every request, ""
+    where the person doesn't want to be asked, None where nobody was.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4)
@@ -241,6 +243,9 @@ class Message(models.Model):
     reply_to = models.UUIDField(null=True, blank=True)
     pinned = models.BooleanField(default=False)
     excluded = models.BooleanField(default=False)
+    # Nullable, so that the table isn't written anew, and servers of before can insert.
+    kept_whole = models.BooleanField(null=True, blank=True)
+    in_force = models.TextField(null=True, blank=True)
     bookmarked = models.BooleanField(default=False)
     state = models.CharField(max_length=12, choices=STATES, default="complete")
     finish_reason = models.CharField(max_length=20, blank=True, default="")

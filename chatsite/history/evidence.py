@@ -12,20 +12,24 @@ import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Literal
+from typing import Any, Literal, get_args
 
 from chatsite.encoding import Record
 from chatsite.messages import Message, Role, TokenCount
 
-AddedKind = Literal["summary", "recalled", "text", "continue"]
-ADDED_KINDS: tuple[AddedKind, ...] = ("summary", "recalled", "text", "continue")
+AddedKind = Literal["summary", "recalled", "text", "continue", "instructions", "anchors"]
+ADDED_KINDS: tuple[AddedKind, ...] = get_args(AddedKind)
+# In place of a number of characters: a line of ours stands for the message's result or the texts of
+# its files, because they gave way, or because the person left the result out.
+GAVE_WAY, LEFT_OUT = -1, -2
 
 
 @dataclass(frozen=True, slots=True)
 class StoredRun:
     """Stored messages in their places: all of the path from `first` to `last`.
 
-    `shortened` is the number of characters that an answer was cut to, 0 for no cut.
+    `shortened` is the number of characters that an answer was cut to, 0 for no cut, or one of the
+    constants above.
     """
 
     first: int
@@ -119,13 +123,14 @@ class Previous:
 
     `layout` lists what followed the head, in order. `cut` is where the tail began, None when
     nothing was cut; `under` names the settings of that cut, which is kept only while they stay
-    the same.
+    the same. `room` is how many tokens it could have before results gave way.
     """
 
     head_hash: str
     layout: tuple[LayoutItem, ...]
     cut: int | None = None
     under: str = ""
+    room: int = 0
 
     @classmethod
     def from_dict(cls, receipt: Mapping[str, object]) -> Previous | None:
@@ -136,7 +141,7 @@ class Previous:
             return None
 
     @classmethod
-    def _read(cls, receipt: Mapping[str, object]) -> Previous:
+    def _read(cls, receipt: Mapping[str, Any]) -> Previous:
         match receipt:
             case {"head": {"hash": str(head_hash)}, "layout": list(layout)}:
                 items = read_layout(layout)
@@ -148,7 +153,15 @@ class Previous:
             layout=items,
             cut=cut if isinstance(cut, int) else None,
             under=under if isinstance(under, str) else "",
+            room=_room(receipt),
         )
+
+
+def _room(receipt: Mapping[str, Any]) -> int:
+    """The limit, or the share of it from which results gave way; 0 in receipts of before."""
+    limit = receipt.get("limit") or receipt.get("window", 0) - receipt.get("reply", 0)
+    share = receipt.get("settings", {}).get("give_way_at", {}).get("value", 100)
+    return int(limit * share // 100)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -30,6 +30,7 @@ Reason = Literal[
     "low_priority",
     "background",
     "followed",
+    "gave_way",
     "unloaded",
     "unanswered",
     "not_read",
@@ -40,7 +41,8 @@ Reason = Literal[
 ]
 
 # With these a message is part of the request; with every other reason it is not. `relevant` and
-# `followed` may be part of it as quoted text; with `summarised` only the summary is in it.
+# `followed` may be part of it as quoted text, with `gave_way` a line stands for its result or the
+# texts of its files; with `summarised` only the summary is in it.
 SENT: frozenset[Reason] = frozenset(
     {
         "system",
@@ -53,6 +55,7 @@ SENT: frozenset[Reason] = frozenset(
         "relevant",
         "strategy",
         "followed",
+        "gave_way",
     }
 )
 
@@ -80,6 +83,7 @@ SENTENCES: Mapping[str, str] = {
     "low_priority": later("the agent's strategy gives it a lower priority than what is sent"),
     "background": later("written by a background task"),
     "followed": later("a background task wrote it directly before this message"),
+    "gave_way": later("made room: results of tools and texts of files give way before talk"),
     "unloaded": later("unloaded by a cleanup, until you bring it back"),
     "unanswered": later("its answer failed, so it isn't sent again with later messages"),
     "not_read": later("not read from storage"),

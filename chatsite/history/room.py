@@ -96,8 +96,10 @@ RequestPartName = Literal[
     "system",
     "prefilled",
     "tools",
+    "instructions",
     "strategy",
     "summary",
+    "anchors",
     "history",
     "recalled",
     "current",
@@ -170,10 +172,20 @@ class RequestRoom:
             fixed=sum([part.tokens for part in parts]),
         )
 
+    def with_current(self, current: Sequence[Message]) -> RequestRoom:
+        """The same room beside the current turn as it is sent."""
+        part = RequestPart.of("current", current)
+        return replace(self, current=part, fixed=self.fixed - self.current.tokens + part.tokens)
+
     @property
     def available_tokens(self) -> int:
         """Tokens that are left for history."""
         return self.limit - self.fixed
+
+    @property
+    def always(self) -> int:
+        """Tokens of the parts beside the current turn."""
+        return self.fixed - self.current.tokens
 
     @property
     def exceeded(self) -> bool:

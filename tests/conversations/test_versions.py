@@ -84,6 +84,8 @@ def test_an_upgrade_that_fails_half_way_keeps_the_copy_of_its_beginning(folder: 
     with closing(sqlite3.connect(folder / DATABASE)) as database:
         drop = [f"DROP {kind} {name}" for kind, name in database.execute(later)]
     drop += [f"ALTER TABLE conversations_turn DROP COLUMN {name}" for name in ("server", "stop")]
+    kept = ("kept_whole", "in_force")
+    drop += [f"ALTER TABLE conversations_message DROP COLUMN {name}" for name in kept]
     # 0020 makes its tables, and 0021 fails.
     change(folder, BEFORE_MAIL, *drop, "CREATE TABLE new__conversations_mail (x)")
     for _ in range(3):

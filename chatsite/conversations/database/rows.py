@@ -52,6 +52,8 @@ def entry_of(row: models.Message, *, forget_above: int = 0) -> Entry:
         unanswered=is_unanswered(row),
         at=row.created,
         quoted=tuple(row.quoted),
+        kept_whole=bool(row.kept_whole),
+        in_force=row.in_force or "",
     )
 
 

@@ -70,7 +70,7 @@ ENTRY_FIELDS = (
     *("id", "role", "content", "attachments", "reasoning", "calls", "call_id", "metadata"),
     *("source", "speaker", "reply_to", "tokens", "tokenizer", "basis"),
     *("kv_size", "kv_start_position", "kv_status", "seq", "pinned", "excluded", "created"),
-    *("quoted", "state"),
+    *("quoted", "state", "kept_whole", "in_force"),
 )
 ENTRIES = Columns(Message, *ENTRY_FIELDS)
 # Conversation, true, the first seq wanted, and the conversation's next_seq.
@@ -242,11 +242,11 @@ _MESSAGES = (
 )
 FOUND_MESSAGES = _FOUND.format(rows=_MESSAGES, every="ALL", more=" AND message.on_path")
 # As FOUND_MESSAGES, and before how many the conversation that asks. As everywhere, an excluded user
-# message or tool call excludes its whole turn.
+# message or tool call excludes its whole turn, a result only its text.
 _EXCLUDED = (
     f"SELECT 1 FROM {MESSAGES.table} mark WHERE mark.conversation_id = conversation.id "
     "AND mark.on_path IN (TRUE) AND mark.turn_seq = message.turn_seq AND mark.excluded "
-    "AND (mark.id = message.id OR mark.role <> 'assistant' OR mark.calls <> '[]')"
+    "AND (mark.id = message.id OR mark.role NOT IN ('assistant', 'tool') OR mark.calls <> '[]')"
 )
 FOUND_FOR_MODELS = _FOUND.format(
     rows=_MESSAGES,

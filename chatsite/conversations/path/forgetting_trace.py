@@ -67,7 +67,7 @@ def _exclusion_in_turn(row: Conversation, message: Message) -> uuid.UUID | None:
     if not (row.marked and message.turn_seq):
         return None
     turn = messages_on_path(row).filter(turn_seq=message.turn_seq, excluded=True)
-    whole = [one for one in turn if one.role != "assistant" or one.calls]
+    whole = [one for one in turn if one.role == "user" or one.calls]
     return whole[0].id if whole else None
 
 

@@ -35,6 +35,7 @@ from chatsite.history import (
     Transcript,
     Users,
 )
+from chatsite.history.path.giving_way import LEAST_TOKENS
 from chatsite.kv_cache.books import LOADED
 from chatsite.storage import at_once, reading, takes_long
 from chatsite.wording import say
@@ -233,7 +234,7 @@ def _cut_by_tokens(row: Conversation, tokens: int) -> int:
     """The seq of the turn at which the newest whole turns exceed `tokens`; 0 where they don't.
 
     Turns that a mark, a cleanup, a background task or a failed answer may leave out aren't counted,
-    so that rather too much is read than too little.
+    and results of tools as if they gave way, so that rather too much is read than too little.
     """
     if row.path_tokens <= tokens:
         return 0
@@ -245,7 +246,7 @@ def _cut_by_tokens(row: Conversation, tokens: int) -> int:
             if left < 0:
                 return turn
             size, counts = 0, True
-        turn, size = turn_seq, size + count
+        turn, size = turn_seq, size + (min(count, LEAST_TOKENS) if kind[0] == "tool" else count)
         kept_out = excluded or kv_status != LOADED or source in BACKGROUND
         kept_out = kept_out or (kind[0] == "user" and kind[1] in UNANSWERED)
         counts = counts and not kept_out

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from chatsite.history.evidence import AddedMessage, LayoutItem, Previous, StoredRun
 from chatsite.history.path.added_messages import Quotes
 from chatsite.history.path.overflow import FittedPath
-from chatsite.history.path.shortened import shorten_answer
+from chatsite.history.path.shortened import as_sent
 from chatsite.history.path.transcript import Entry, Transcript
 from chatsite.history.path.turn_verdicts import StrategyText, TextPlace, TurnVerdict
 from chatsite.history.room import Head, sum_tokens
@@ -57,7 +57,9 @@ def compose(
         *_history(sent, fitted.earlier_quotes, places),
         after,
         quoted,
-        places.section(fitted.verdict.current.entries),
+        places.section(
+            fitted.verdict.current.entries, shortened=_shortened([fitted.verdict.current], places)
+        ),
     ]
     return ComposedRequest(
         request=(*head.system, *_messages(first), *head.examples, *_messages(rest)),
@@ -112,11 +114,12 @@ def _quoted(quotes: Quotes) -> _Section:
 
 
 def _shortened(sent: Sequence[TurnVerdict], places: _Places) -> dict[int, int]:
-    """The number of characters of each answer that was cut, by its sequence number."""
+    """Of each message that isn't whole, by its sequence number: how many characters an answer was
+    cut to, or why a line stands for it."""
     return {
-        entry.seq: turn.limit
+        entry.seq: turn.lines.get(entry.seq) or turn.limit
         for turn in sent
-        if turn.limit
+        if turn.limit or turn.lines
         for entry in turn.entries
         if entry is not places.entry(entry.seq)
     }
@@ -269,7 +272,8 @@ class _Loaded:
     def _tokens(self, span: _Span) -> int:
         entries: Sequence[Entry] = self._entries[span.begin : span.end]
         if span.shortened:
-            entries = [shorten_answer(entry, span.shortened) for entry in entries]
+            places = range(span.begin, span.end)
+            entries = [as_sent(self._entries, place, span.shortened) for place in places]
         return sum_tokens([entry.message for entry in entries])
 
 

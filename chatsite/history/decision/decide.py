@@ -2,26 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from chatsite.history.decision.compose import ComposedRequest, compose, leading_tokens
 from chatsite.history.decision.fit import DecisionInput, cut_key, fit
 from chatsite.history.decision.receipt import Decision, DraftState
-from chatsite.history.decision.verdicts import Exchanges, Findings, verdicts
+from chatsite.history.decision.verdicts import (
+    Exchanges,
+    find_reasons,
+    horizon_of,
+    judge_system,
+    sum_gave_way,
+    verdicts,
+)
 from chatsite.history.evidence import NO_EVIDENCE, Evidence
 from chatsite.history.path.added_messages import Quotes, quote_notes
 from chatsite.history.path.cleaner import Cleaner
+from chatsite.history.path.giving_way import smallest_current
 from chatsite.history.path.marks import Path, PathContext, remembered_from
 from chatsite.history.path.overflow import FittedPath
 from chatsite.history.path.transcript import (
-    BACKGROUND,
     Entry,
-    NotLoaded,
     Transcript,
     within_talk_limit,
 )
-from chatsite.history.path.turn_verdicts import PathVerdict, judge_current, judge_path
+from chatsite.history.path.turn_verdicts import judge_current, judge_path
 from chatsite.history.policies.base import DecisionContext, Policy, Users
 from chatsite.history.policies.cuts import ALL
 from chatsite.history.reasons import SENT, Reason
@@ -81,23 +87,26 @@ class _Prepared:
 
 
 def _prepare(given: DecisionInput) -> _Prepared:
-    path = Path.of(given.transcript)
+    path, terms = Path.of(given.transcript), given.settings.terms
     marker = remembered_from(given.transcript.entries)
-    reasons = _system_reasons(path.system, marker)
+    reasons = judge_system(path.system, marker)
     instructions = tuple(entry for entry in path.system if reasons[entry.seq] in SENT)
+    current = judge_current(path.current)
     room = RequestRoom.of(
         given.window,
         budget=given.settings.tokens.value,
         head=given.head,
         system=[entry.message for entry in instructions],
-        current=judge_current(path.current).messages,
+        current=current.messages,
     )
+    if room.exceeded:
+        room = room.with_current(smallest_current(current, terms).messages)
     answered = path.current.entries[0].message.reply_to
     reply_to = given.evidence.reply_to
     return _Prepared(
         context=PathContext(
             path=path,
-            terms=given.settings.terms,
+            terms=terms,
             marker=marker,
             reply_to=reply_to | {answered} if answered else reply_to,
             last_not_loaded=given.transcript.not_loaded.last,
@@ -124,6 +133,9 @@ def _run_policy(given: DecisionInput, prepared: _Prepared, *, policy: Policy) ->
         quotes=quotes,
         added_tokens=sum(tokens_of(text.message) for text in choice.texts),
     )
+    if fitted.verdict.current.lines:
+        room = prepared.room.with_current(fitted.verdict.current.messages)
+        prepared = replace(prepared, room=room)
     return _record(
         given,
         prepared,
@@ -168,8 +180,10 @@ def _record(
     notes: tuple[str, ...],
 ) -> Decision:
     room, evidence, not_loaded = prepared.room, given.evidence, given.transcript.not_loaded
-    findings = _findings(prepared, fitted)
-    horizon = _horizon(fitted.verdict, not_loaded)
+    findings = find_reasons(
+        fitted, system=prepared.system_reasons, opening=prepared.context.path.opening
+    )
+    horizon = horizon_of(fitted.verdict, not_loaded)
     stored = [entry for entry in given.transcript.entries if not entry.draft]
     parts = room.parts(
         composed.history,
@@ -199,6 +213,7 @@ def _record(
         cut=fitted.cut,
         under=cut_key(given.settings),
         cleanup=fitted.cleanup,
+        gave_way=sum_gave_way(fitted.verdict),
         layout=composed.layout,
         quoted=tuple(entry.seq for entry in fitted.quotes.entries),
         notes=(*evidence.notes, *notes, *fitted.notes),
@@ -206,76 +221,7 @@ def _record(
     )
 
 
-def _findings(prepared: _Prepared, fitted: FittedPath) -> Findings:
-    """The reason for every message that was loaded."""
-    reasons = {**prepared.system_reasons, **_opening_reasons(prepared.context.path.opening)}
-    whys: dict[int, str] = {}
-    for turn in (*fitted.verdict.older, fitted.verdict.current):
-        turn.add_reasons(reasons)
-        if turn.why:
-            entries = turn.entries if turn.is_sent else turn.turn.entries
-            whys |= dict.fromkeys((entry.seq for entry in entries), turn.why)
-    quoted: dict[int, int] = {}
-    for seq, (reason, why) in fitted.quotes.left_out.items():
-        reasons[seq], whys[seq] = reason, why
-    for quotes in (*fitted.earlier_quotes, fitted.quotes):
-        reasons |= quotes.reasons
-        whys |= quotes.whys
-        quoted |= dict.fromkeys(quotes.reasons, quotes.before)
-    return Findings(
-        reasons=reasons,
-        not_loaded_reason=fitted.not_loaded_reason,
-        whys=whys,
-        quoted=quoted,
-    )
-
-
-def _system_reasons(system: Iterable[Entry], marker: int) -> dict[int, Reason]:
-    """Instructions inside the path, from an import: kept under every policy, unless marked."""
-    reasons: dict[int, Reason] = {}
-    for entry in system:
-        if entry.seq < marker:
-            reasons[entry.seq] = "above_marker"
-        else:
-            reasons[entry.seq] = "excluded" if entry.excluded else "system"
-    return reasons
-
-
-def _opening_reasons(opening: Iterable[Entry]) -> dict[int, Reason]:
-    """The reasons for messages before the first user message, which answer nobody."""
-    return {
-        entry.seq: (
-            "background"
-            if entry.message.source in BACKGROUND
-            else "greeting"
-            if entry.message.role == "assistant"
-            else "incomplete_tool_group"
-        )
-        for entry in opening
-    }
-
-
 def _draft(last: Entry) -> DraftState:
     if not last.draft:
         return ""
     return "written" if last.message.content or last.message.attachments else "empty"
-
-
-def _horizon(verdict: PathVerdict, not_loaded: NotLoaded) -> int | None:
-    """The oldest turn of the unbroken tail; None when only greetings are above it.
-
-    Turns that are left out one by one (excluded, background, unanswered) don't end the tail: they
-    carry a mark in their place. Pinned turns directly above it belong to it.
-    """
-    position = len(verdict.older)
-    for index in range(len(verdict.older) - 1, -1, -1):
-        turn = verdict.older[index]
-        # Among what was not loaded a marked turn has no neighbours.
-        touches = index == position - 1 and turn.first > not_loaded.last
-        if turn.is_in_request and (turn.first >= verdict.tail or touches):
-            position = index
-        elif turn.first < verdict.tail:
-            break
-    if position == 0 and not_loaded.users == 0:
-        return None
-    return (*verdict.older, verdict.current)[position].first

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from operator import attrgetter
 
 from chatsite.history.evidence import Evidence
 from chatsite.history.path.added_messages import Quotes
 from chatsite.history.path.cleaner import Cleaner
+from chatsite.history.path.giving_way import RoomForTurns, gave_way_before, give_way
 from chatsite.history.path.overflow import FittedPath, Overflow
 from chatsite.history.path.transcript import NotLoaded, Transcript
 from chatsite.history.path.turn_verdicts import PathVerdict
@@ -14,6 +16,8 @@ from chatsite.history.policies.base import Policy, Reach, Tokens
 from chatsite.history.reasons import Reason
 from chatsite.history.room import Head, RequestRoom, Window, known_counts
 from chatsite.history.settings.turn_settings import Settings
+
+_MAY_GIVE_WAY = attrgetter("may_give_way")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,11 +57,18 @@ def fit(
     reach = policy.reach(settings.terms)
     wanted = _last_wanted(verdict, reach, not_loaded)
     reason = _not_loaded_reason(verdict, policy, reach, not_loaded)
-    fixed = room.fixed + quotes.tokens + added_tokens
-    if fixed + sum(turn.tokens for turn in verdict.sent) <= room.limit and wanted is None:
-        return FittedPath(verdict=verdict, not_loaded_reason=reason, quotes=quotes)
     previous = given.evidence.previous
     same = previous is not None and previous.under == cut_key(settings)
+    previous_cut = previous.cut if previous and same else None
+    added_tokens += quotes.tokens
+    if any(map(_MAY_GIVE_WAY, given.transcript.entries)):
+        verdict = _give_way(
+            verdict, given, policy, room, added_tokens, previous_cut, more=wanted is not None
+        )
+        room = room.with_current(verdict.current.messages)
+    fixed = room.fixed + added_tokens
+    if fixed + sum(turn.tokens for turn in verdict.sent) <= room.limit and wanted is None:
+        return FittedPath(verdict=verdict, not_loaded_reason=reason, quotes=quotes)
     return policy.make_room(
         Overflow(
             verdict=verdict,
@@ -69,10 +80,39 @@ def fit(
             reason=room.overflow_reason,
             last_not_loaded=wanted,
             not_loaded_reason=reason,
-            previous_cut=previous.cut if previous and same else None,
+            previous_cut=previous_cut,
             recall_share=settings.recall_share.value,
             cleaner=given.cleanup,
         )
+    )
+
+
+def _give_way(
+    verdict: PathVerdict,
+    given: DecisionInput,
+    policy: Policy,
+    room: RequestRoom,
+    added_tokens: int,
+    cut: int | None,
+    *,
+    more: bool,
+) -> PathVerdict:
+    """Let results give way; a running summary, which comes in place of turns, has its room."""
+    settings, evidence = given.settings, given.evidence
+    summary = evidence.summary if policy.uses_summary else None
+    share = room.limit * settings.give_way_at.value // 100
+    return give_way(
+        verdict,
+        RoomForTurns(
+            fixed=room.always + added_tokens + (summary.tokens.count if summary else 0),
+            limit=room.limit,
+            low_water=settings.low_water.value,
+            cut=cut,
+            share=policy.tail_share,
+        ),
+        terms=settings.terms,
+        before=gave_way_before(evidence.previous, room=share),
+        more=more,
     )
 
 

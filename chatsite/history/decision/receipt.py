@@ -45,13 +45,14 @@ _DEFAULTS: Stored = {
     "cut": None,
     "under": "",
     "cleanup": None,
+    "gave_way": [0, 0],
     "quoted": [],
     "notes": [],
     "reports": {},
 }
 _AS_STORED = (
-    *("horizon", "leading", "head", "cut", "under", "cleanup", "layout", "quoted", "notes"),
-    "reports",
+    *("horizon", "leading", "head", "cut", "under", "cleanup", "gave_way", "layout", "quoted"),
+    *("notes", "reports"),
 )
 # These are parts of every request.
 _ALWAYS = ("system", "prefilled", "history", "current")
@@ -70,11 +71,12 @@ class Decision:
     `leading` tokens at the beginning are those of the previous request. `cut` is where the guard
     began the tail, None when it cut nothing; `under` names the settings of that cut, so that the
     next decision knows whether it still applies.
-    `cleanup` is what was unloaded instead, None for nothing. `layout` lists the request's items
-    after its head; `quoted` are the messages that are quoted before the current one, by sequence
-    number, which are stored with its answer and stay in their place; `notes` tell a reader what
-    the verdicts don't, a sentence each; `reports` say what gathering the evidence cost, by the key
-    of the evidence.
+    `cleanup` is what was unloaded instead, None for nothing. `gave_way` is how many results and
+    messages with files are one line, and the tokens that this freed. `layout` lists the request's
+    items after its head; `quoted` are the messages that are quoted before the current one, by
+    sequence number, which are stored with its answer and stay in their place; `notes` tell a reader
+    what the verdicts don't, a sentence each; `reports` say what gathering the evidence cost, by the
+    key of the evidence.
     """
 
     agent: str
@@ -96,6 +98,7 @@ class Decision:
     cut: int | None
     under: str
     cleanup: CleanupResult | None
+    gave_way: tuple[int, int]
     layout: tuple[LayoutItem, ...]
     quoted: tuple[int, ...]
     notes: tuple[str, ...]
@@ -133,6 +136,7 @@ class Decision:
             "cut": self.cut,
             "under": self.under if self.cut is not None else "",
             "cleanup": self.cleanup.to_dict() if self.cleanup else None,
+            "gave_way": list(self.gave_way),
             "layout": [item.to_stored() for item in self.layout],
             "quoted": list(self.quoted),
             "notes": list(self.notes),

@@ -1,14 +1,16 @@
-"""One verdict for every message, sent or not, with a code and its tokens; and how many exchanges
-these are, as people count: an exchange is a message with what answers it."""
+"""One verdict for every message, sent or not, with a code and its tokens; where the model's view
+begins; and how many exchanges these are, as people count: a message with what answers it."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from chatsite.history.evidence import GAVE_WAY
 from chatsite.history.path.marks import is_background
 from chatsite.history.path.overflow import FittedPath
-from chatsite.history.path.transcript import Transcript
+from chatsite.history.path.transcript import BACKGROUND, Entry, NotLoaded, Transcript
+from chatsite.history.path.turn_verdicts import PathVerdict
 from chatsite.history.reasons import SENT, Reason
 from chatsite.history.room import Head, weakest
 from chatsite.messages import Basis, Message, Role
@@ -145,6 +147,86 @@ class _VerdictRun:
             tokens=self.tokens,
             basis=weakest(self.bases),
         )
+
+
+# ---- the reasons, read from a path that was made to fit --------------------------------------
+def find_reasons(
+    fitted: FittedPath, *, system: Mapping[int, Reason], opening: Iterable[Entry]
+) -> Findings:
+    """The reason for every message that was loaded; `system` are those of the instructions inside
+    the path, `opening` the messages before the first user message."""
+    reasons = {**system, **_opening_reasons(opening)}
+    whys: dict[int, str] = {}
+    for turn in (*fitted.verdict.older, fitted.verdict.current):
+        turn.add_reasons(reasons)
+        if turn.why:
+            entries = turn.entries if turn.is_sent else turn.turn.entries
+            whys |= dict.fromkeys((entry.seq for entry in entries), turn.why)
+    quoted: dict[int, int] = {}
+    for seq, (reason, why) in fitted.quotes.left_out.items():
+        reasons[seq], whys[seq] = reason, why
+    for quotes in (*fitted.earlier_quotes, fitted.quotes):
+        reasons |= quotes.reasons
+        whys |= quotes.whys
+        quoted |= dict.fromkeys(quotes.reasons, quotes.before)
+    return Findings(
+        reasons=reasons,
+        not_loaded_reason=fitted.not_loaded_reason,
+        whys=whys,
+        quoted=quoted,
+    )
+
+
+def judge_system(system: Iterable[Entry], marker: int) -> dict[int, Reason]:
+    """Instructions inside the path, from an import: kept under every policy, unless marked."""
+    reasons: dict[int, Reason] = {}
+    for entry in system:
+        if entry.seq < marker:
+            reasons[entry.seq] = "above_marker"
+        else:
+            reasons[entry.seq] = "excluded" if entry.excluded else "system"
+    return reasons
+
+
+def _opening_reasons(opening: Iterable[Entry]) -> dict[int, Reason]:
+    """The reasons for messages before the first user message, which answer nobody."""
+    return {
+        entry.seq: (
+            "background"
+            if entry.message.source in BACKGROUND
+            else "greeting"
+            if entry.message.role == "assistant"
+            else "incomplete_tool_group"
+        )
+        for entry in opening
+    }
+
+
+def sum_gave_way(verdict: PathVerdict) -> tuple[int, int]:
+    """How many messages gave way, and the tokens that this freed."""
+    turns = (*verdict.sent, verdict.current)
+    lines = sum(why == GAVE_WAY for turn in turns for why in turn.lines.values())
+    return lines, sum(turn.freed for turn in turns)
+
+
+def horizon_of(verdict: PathVerdict, not_loaded: NotLoaded) -> int | None:
+    """The oldest turn of the unbroken tail; None when only greetings are above it.
+
+    Turns that are left out one by one (excluded, background, unanswered) don't end the tail: they
+    carry a mark in their place. Pinned turns directly above it belong to it.
+    """
+    position = len(verdict.older)
+    for index in range(len(verdict.older) - 1, -1, -1):
+        turn = verdict.older[index]
+        # Among what was not loaded a marked turn has no neighbours.
+        touches = index == position - 1 and turn.first > not_loaded.last
+        if turn.is_in_request and (turn.first >= verdict.tail or touches):
+            position = index
+        elif turn.first < verdict.tail:
+            break
+    if position == 0 and not_loaded.users == 0:
+        return None
+    return (*verdict.older, verdict.current)[position].first
 
 
 # ---- as people count ----------------------------------------------------------------------

@@ -7,6 +7,8 @@ from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
+from chatsite.history.evidence import LEFT_OUT
+from chatsite.history.path.shortened import as_sent
 from chatsite.history.path.transcript import BACKGROUND, Entry, PathTurn, Transcript, split_turns
 from chatsite.history.reasons import Reason
 from chatsite.messages import Message
@@ -31,12 +33,26 @@ def remembered_from(entries: Sequence[Entry]) -> int:
 def is_excluded(turn: PathTurn) -> bool:
     """Whether the whole turn is left out: its user message, or one of its tool calls, is.
 
-    A result is left out with its call. An excluded answer is left out alone: `excluded_answers`.
+    An excluded answer is left out alone (`excluded_answers`), an excluded result becomes a line.
     """
     for entry in turn.entries:
-        if entry.excluded and not _is_answer(entry):
+        if entry.excluded and not _is_answer(entry) and entry.message.role != "tool":
             return True
     return False
+
+
+def results_left_out(entries: Sequence[Entry]) -> list[int]:
+    """The results of tools that a person left out, by seq: the call stays, with a line for it."""
+    return [entry.seq for entry in entries if entry.excluded and entry.message.role == "tool"]
+
+
+def with_results_left_out(entries: Sequence[Entry]) -> tuple[Entry, ...]:
+    """The entries with a line for each of these results."""
+    gone = set(results_left_out(entries))
+    return tuple(
+        as_sent(entries, place, LEFT_OUT) if entry.seq in gone else entry
+        for place, entry in enumerate(entries)
+    )
 
 
 def excluded_answers(turn: PathTurn) -> dict[int, Reason]:
@@ -197,7 +213,7 @@ def _offered(turn: PathTurn, reply_to: AbstractSet[str]) -> Iterator[Entry]:
     if not kept and unless_asked_for(turn):
         return
     apart = excluded_answers(turn) | ({} if kept else background_answers(turn))
-    rest = [entry for entry in turn.entries if entry.seq not in apart]
+    rest = with_results_left_out([e for e in turn.entries if e.seq not in apart])
     lost = unsendable(rest)
     yield from (entry for entry in rest if entry.seq not in lost)
 
@@ -239,6 +255,9 @@ class PathTerms:
 
     previous_tasks_count: int = 3
     longest_answer: int | None = None
+    give_way_at: int = 100
+    keep_results: int = 3
+    least_freed: int = 200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

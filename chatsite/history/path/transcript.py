@@ -23,8 +23,11 @@ class Entry:
     `forgets_above`: the marker "forget what is above" is directly above this message. `at` is the
     time at which it was stored; nothing is ordered by it. `quoted`, of a message that answers, are
     the sequence numbers of the older messages that were quoted before the question.
-    `is_plain`: nothing but the policy decides about it, as about nearly every message. That is
-    found once, when it is read: a decision on two hundred messages took a third longer.
+    `kept_whole`: its result, or the texts of its files, never give way. `in_force` are the
+    instructions in it that are sent with every request, "" for none.
+    `is_plain`: nothing but the policy decides about it, as about nearly every message.
+    `may_give_way`: it is a result of a tool, or has files with text. Both are found once, when it
+    is read: a decision on two hundred messages took a third longer.
     """
 
     message: Message
@@ -36,7 +39,10 @@ class Entry:
     draft: bool = False
     at: datetime | None = None
     quoted: tuple[int, ...] = ()
+    kept_whole: bool = False
+    in_force: str = ""
     is_plain: bool = field(init=False, compare=False, repr=False)
+    may_give_way: bool = field(init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         message = self.message
@@ -47,6 +53,9 @@ class Entry:
             and message.is_only_text
         )
         object.__setattr__(self, "is_plain", plain)
+        with_text = message.attachments and any(file.characters for file in message.attachments)
+        gives = not self.kept_whole and (message.role == "tool" or bool(with_text))
+        object.__setattr__(self, "may_give_way", gives)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,10 +3,11 @@ marks."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
+from chatsite.history.evidence import GAVE_WAY, LEFT_OUT
 from chatsite.history.path.marks import (
     PathContext,
     background_answers,
@@ -15,8 +16,10 @@ from chatsite.history.path.marks import (
     is_excluded,
     is_pinned,
     is_plain,
+    results_left_out,
     unless_asked_for,
     unsendable,
+    with_results_left_out,
 )
 from chatsite.history.path.shortened import shorten_answer
 from chatsite.history.path.transcript import Entry, PathTurn
@@ -26,6 +29,7 @@ from chatsite.messages import Message
 from chatsite.wording import later
 
 TextPlace = Literal["system", "before", "after"]
+_LINE_REASONS: Mapping[int, Reason] = {GAVE_WAY: "gave_way", LEFT_OUT: "excluded"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,7 +85,8 @@ class TurnVerdict:
 
     `kept_for` is the mark that spares the turn, if one does. `entries` are the messages that can
     be sent, `tokens` what these take. `limit`: longer answers among them are cut to so many
-    characters; 0 leaves them whole.
+    characters; 0 leaves them whole. `lines` says of each result or message with files that is one
+    line, by seq, why (`GAVE_WAY` or `LEFT_OUT`); the first kind has `freed` so many tokens.
     """
 
     turn: PathTurn
@@ -92,6 +97,8 @@ class TurnVerdict:
     tokens: int
     why: str = ""
     limit: int = 0
+    lines: dict[int, int] = field(default_factory=dict)
+    freed: int = 0
 
     @classmethod
     def of(
@@ -114,6 +121,9 @@ class TurnVerdict:
         entries = tuple(entry for entry in rest if entry.seq not in lost) if lost else rest
         if limit:
             entries = tuple(shorten_answer(entry, limit) for entry in entries)
+        lines = dict.fromkeys(results_left_out(entries), LEFT_OUT)
+        if lines:
+            entries = with_results_left_out(entries)
         return cls(
             turn=turn,
             reason=reason,
@@ -123,6 +133,7 @@ class TurnVerdict:
             tokens=sum_tokens([entry.message for entry in entries]),
             why=why,
             limit=limit,
+            lines=lines,
         )
 
     @property
@@ -149,6 +160,8 @@ class TurnVerdict:
             reasons[entry.seq] = self.reason
         if self.apart and self.is_sent:
             reasons |= self.apart
+        if self.lines and self.is_sent:
+            reasons |= {seq: _LINE_REASONS[why] for seq, why in self.lines.items()}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

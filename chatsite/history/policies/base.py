@@ -123,6 +123,8 @@ class Policy:
     gathers_on_overflow: bool = False
     # The title of that report in the debug panel.
     report_title: str = ""
+    # Percent of the room for history that the turns below a cut may take before results give way.
+    tail_share: int = 100
     # What it quoted for a message stays before that message while the turn is sent.
     quotes_stay: bool = False
     # A running summary is part of what it sends.

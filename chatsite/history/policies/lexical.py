@@ -14,7 +14,7 @@ from chatsite.history.path.overflow import FittedPath, Overflow, after_guard
 from chatsite.history.path.turn_verdicts import PathVerdict
 from chatsite.history.policies.base import Policy, Tokens
 from chatsite.history.policies.cuts import choose_every_turn
-from chatsite.history.policies.lexical_layout import LexicalLayout, lay_out
+from chatsite.history.policies.lexical_layout import TAIL, LexicalLayout, lay_out
 from chatsite.history.reasons import Reason
 from chatsite.wording import later, say
 
@@ -95,6 +95,7 @@ LEXICAL = Policy(
     report_title=later("Matches, by keyword"),
     gathers_on_overflow=True,
     quotes_stay=True,
+    tail_share=TAIL,
     own_settings=frozenset({"selector", "recall_share"}),
     depends_on_words=True,
 )

@@ -22,7 +22,7 @@ from chatsite.history.path.added_messages import (
     summary_message,
     unfinished_message,
 )
-from chatsite.history.path.shortened import shorten_answer
+from chatsite.history.path.shortened import as_sent
 from chatsite.history.path.transcript import Entry
 from chatsite.history.room import Head, weakest
 from chatsite.messages import Basis, Message, TokenCount
@@ -161,9 +161,11 @@ class _Rebuilding:
                 self.differences.append(
                     say("Message {first} and {last} isn't stored any more.", first=first, last=last)
                 )
-        for entry in self.stored.entries:
+        entries = self.stored.entries
+        for place, entry in enumerate(entries):
             if run.first <= entry.seq <= run.last:
-                yield (shorten_answer(entry, run.shortened) if run.shortened else entry).message
+                whole = not run.shortened
+                yield (entry if whole else as_sent(entries, place, run.shortened)).message
 
     def _written(self, item: AddedMessage) -> Message | None:
         if item.kind == "summary":

@@ -117,6 +117,40 @@ class HistorySettings(FoundSettings):
         "unless their turn is pinned or replied to; without it all may be.",
     )
 
+    give_way_at = SettingRow[int](
+        built_in=100,
+        grammar=Number(1, 100),
+        label=later("results give way at"),
+        about=later(
+            "From this share of the limit on, in percent, the oldest results of tools and texts of "
+            "files are sent as one line each. 100: only where there is no room."
+        ),
+        manual="From so many percent of the limit on, the oldest results of tools and texts of "
+        "files become one line each, down to the low-water mark; 100: only where there is no room.",
+    )
+    keep_results = SettingRow[int](
+        built_in=3,
+        grammar=Number(0),
+        label=later("results kept"),
+        about=later(
+            "So many of the newest results of tools and texts of files don't give way, as far as "
+            "they take half of the room."
+        ),
+        manual="So many of the newest results of tools and texts of files don't give way, as far "
+        "as they take half of the room.",
+    )
+    least_freed = SettingRow[int](
+        built_in=200,
+        grammar=Number(1),
+        label=later("least freed"),
+        about=later(
+            "How many tokens must be freed at once; for fewer, no result gives way, so that the "
+            "beginning of the request seldom changes."
+        ),
+        manual="How many tokens results must free at once; for fewer, none gives way and old turns "
+        "are left out instead.",
+    )
+
     # ---- in the object `conversation` of a template; counts are turns ------------------------
     enabled = SettingRow[bool](
         group="conversation",

@@ -66,7 +66,8 @@ def test_a_receipt_is_json_and_holds_everything_the_page_reads() -> None:
     assert set(receipt) == {
         *("version", "agent", "settings", "locked", "lock_reason", "in_words", "facts"),
         *("verdicts", "parts", "window", "reply", "budget", "limit", "prompt_tokens"),
-        *("horizon", "leading", "head", "cut", "under", "cleanup", "layout", "quoted"),
+        *("horizon", "leading", "head", "cut", "under", "cleanup", "gave_way"),
+        *("layout", "quoted"),
         *("notes", "reports", "exchanges"),
     }
     assert set(receipt["settings"]) == {*HISTORY_ROWS, "conversation"}
