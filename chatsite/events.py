@@ -173,6 +173,7 @@ class Marked(Record):
     bookmarked: bool
     forget_above: int
     state: State
+    kept_whole: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

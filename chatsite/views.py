@@ -105,7 +105,7 @@ class MessageView(Record):
     hasn't ended. `versions` are all messages in its place of the tree in order, where there are
     several: answers to the same message, a user message and what it was changed from. `edited`: a
     person has changed its text since it was written. `model` is the label of what wrote an answer,
-    "" where that isn't known.
+    "" where that isn't known. `kept_whole`: its result, or the texts of its files, never give way.
     """
 
     message: Message
@@ -117,6 +117,7 @@ class MessageView(Record):
     pinned: bool = False
     excluded: bool = False
     bookmarked: bool = False
+    kept_whole: bool = False
     reply: Quote | None = None
     problem: Problem | None = None
     versions: tuple[Version, ...] = ()
@@ -140,6 +141,7 @@ class MessageView(Record):
             "pinned": self.pinned,
             "excluded": self.excluded,
             "bookmarked": self.bookmarked,
+            "kept_whole": self.kept_whole,
             "reply": encode(self.reply),
             "problem": encode(self.problem),
             "calls": encode(message.calls),

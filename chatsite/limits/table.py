@@ -128,6 +128,7 @@ ROUTES: dict[str, Route] = {
     "cache": Route(READS),
     "cache-cleanup": Route(CHANGES, SMALL_BODY),
     "cache-bring-back": Route(CHANGES, SMALL_BODY),
+    "kept-whole": Route(CHANGES, SMALL_BODY),
     "files": Route(UPLOADS, 50 * KIB * KIB),
     "file": Route(READS),
     "models": Route(READS),

@@ -22,7 +22,7 @@ import { claimTab, takeReason } from "./net/drafts.js";
 import { getJson, sendChange } from "./net/http.js";
 import { joinDraft, takeLink } from "./net/link.js";
 import { readPage } from "./net/page-data.js";
-import { bringBackTurns, explain } from "./net/requests.js";
+import { bringBackTurns, keepWhole, explain } from "./net/requests.js";
 import { Session } from "./net/session.js";
 import { PaletteBox } from "./palette/box.js";
 import { announceChanges } from "./shell/announcements.js";
@@ -102,6 +102,7 @@ const panel = new Late(async () => {
     close: () => frame.showPanel(false),
     toMessage: (seq) => transcript.scrollToMessage(seq),
     bringBack,
+    keepWhole: keep,
     draft: () => session.draftFields,
     apply: (changes) => chip.choose(changes),
   });
@@ -150,6 +151,7 @@ const transcript = new Transcript(
     reply: (item) => composer.replyTo(quoteOf(item)),
     mark,
     bringBack,
+    keepWhole: keep,
     remember,
     summary: () => void summary.use((it) => it.open()),
     policy: () => chip.popover.show(),
@@ -398,6 +400,23 @@ function tellUnloaded(state, before) {
       seconds: 20,
       about: "unloaded",
     },
+  );
+}
+
+/**
+ * Sends results and texts of files whole again, or lets them give way.
+ * @param {number[]} seqs
+ * @param {boolean} on
+ */
+function keep(seqs, on) {
+  keepWhole(page, session.state.conversationId, seqs, on).then(
+    () =>
+      toast(on ? say("Sent whole from now on.") : say("May give way again."), {
+        label: say("Undo"),
+        act: () => keep(seqs, !on),
+        about: "kept",
+      }),
+    showError,
   );
 }
 

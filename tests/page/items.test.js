@@ -169,7 +169,13 @@ describe("a user message", () => {
 });
 
 describe("the place of a message under a decision", () => {
-  const at = (seq, changes = {}) => ({ seq, role: "user", unloaded: false, ...changes });
+  const at = (seq, changes = {}) => ({
+    seq,
+    role: "user",
+    unloaded: false,
+    calls: [],
+    ...changes,
+  });
 
   it("is above or below the horizon", () => {
     const cut = decision([verdict(1, 4, { sent: false }), verdict(5, 8)], { horizon: 5 });
@@ -215,6 +221,15 @@ describe("the place of a message under a decision", () => {
     });
     const replied = decision([verdict(1, 2)]);
     assert.equal(contextStatus(replied, at(1, { unloaded: true })).out, false);
+  });
+
+  it("says that results gave way, of the message that called for them", () => {
+    const gone = verdict(3, 4, { reason: "gave_way" });
+    const call = { calls: [{ seq: 3 }, { seq: 4 }, { seq: 5 }], role: "assistant" };
+    assert.deepEqual(
+      contextStatus(decision([verdict(1, 2), gone, verdict(5, 6)]), at(2, call)).mark,
+      { kind: "gave", sentence: "a line is sent in place of each of 2 results", gone: [3, 4] },
+    );
   });
 
   it("offers to send an unanswered message along, wherever it stands", () => {

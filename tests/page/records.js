@@ -16,6 +16,7 @@ export function message(id, seq, changes = {}) {
     pinned: false,
     excluded: false,
     bookmarked: false,
+    kept_whole: false,
     reply: null,
     problem: null,
     calls: [],

@@ -41,6 +41,7 @@ OWNED: dict[str, tuple[Case, ...]] = {
         Case(method="POST", body='{"strategy": "keepSystemPromptOnly"}', owner_gets=409),
     ),
     "cache-bring-back": (Case(method="POST", body='{"turns": [2]}'),),
+    "kept-whole": (Case(method="POST", body='{"messages": [2], "on": true}'),),
     "summary": (Case(), Case(method="POST", body='{"version": 1, "text": "x"}', owner_gets=404)),
     "summary-switch": (Case(method="POST", body='{"on": false}'),),
     "file": (Case(), Case(method="HEAD"), Case(method="DELETE")),

@@ -78,6 +78,7 @@ def view_of(
         pinned=row.pinned,
         excluded=row.excluded,
         bookmarked=row.bookmarked,
+        kept_whole=bool(row.kept_whole),
         reply=reply,
         problem=_problem(row, turn) if turn is not None and turn.problem else None,
         versions=versions,

@@ -40,14 +40,16 @@ class ImportedPart:
     """Holds some of the messages of an imported conversation, with their marks.
 
     No message is in the cache; unloaded ones stay unloaded. `pinned`, `excluded` (disjoint),
-    `bookmarked` and `unanswered` (questions whose answer failed) are ids. `quoted` holds, by the id
-    of a message, the places in the file, from 0, of those that were quoted before its question.
+    `bookmarked`, `kept_whole` and `unanswered` (questions whose answer failed) are ids. `quoted`
+    holds, by the id of a message, the places in the file, from 0, of those that were quoted before
+    its question.
     """
 
     messages: Sequence[Message]
     pinned: Collection[str] = ()
     excluded: Collection[str] = ()
     bookmarked: Collection[str] = ()
+    kept_whole: Collection[str] = ()
     unanswered: Collection[str] = ()
     quoted: Mapping[str, Sequence[int]] = field(default_factory=dict)
 
@@ -127,6 +129,7 @@ def _to_saved(
         pinned=entry.pinned,
         excluded=entry.excluded,
         bookmarked=bookmarked,
+        kept_whole=entry.kept_whole,
         unanswered=entry.unanswered,
         quoted=[places[seq] for seq in entry.quoted if seq in places],
         kv=book,
@@ -153,6 +156,7 @@ def import_part(saved: Sequence[SavedMessage]) -> ImportedPart:
         pinned=frozenset(message.id for message, item in pairs if item.pinned),
         excluded=frozenset(message.id for message, item in pairs if item.excluded),
         bookmarked=frozenset(message.id for message, item in pairs if item.bookmarked),
+        kept_whole=frozenset(message.id for message, item in pairs if item.kept_whole),
         unanswered=frozenset(message.id for message, item in pairs if item.unanswered),
         quoted={message.id: item.quoted for message, item in pairs if item.quoted},
     )

@@ -130,6 +130,7 @@ class SavedMessage(BaseModel):
     pinned: bool = False
     excluded: bool = False
     bookmarked: bool = False
+    kept_whole: bool = False
     unanswered: bool = False
     quoted: Annotated[list[Annotated[int, Field(ge=0)]], Field(max_length=MAX_QUOTED)] = []
     kv: SavedBook = SavedBook()

@@ -129,6 +129,7 @@ def add_imported(*, conversation: str, part: ImportedPart) -> None:
         id = str(one.id)
         one.pinned, one.excluded = id in part.pinned, id in part.excluded
         one.bookmarked = id in part.bookmarked
+        one.kept_whole = id in part.kept_whole or None
         one.state = UNANSWERED[0] if id in part.unanswered else one.state
         # The first message has seq 1, and none is left out.
         one.quoted = [place + 1 for place in part.quoted.get(id, ())]

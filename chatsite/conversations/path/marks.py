@@ -1,5 +1,5 @@
-"""Marks on single messages: pin, exclude, bookmark, forget what is above, send an unanswered one
-along.
+"""Marks on single messages: pin, exclude, bookmark, keep whole, forget what is above, send an
+unanswered one along.
 
 Each is one transaction and can be undone. A mark takes effect from the next message on, also when
 it is set while an answer is written.
@@ -7,18 +7,23 @@ it is set while an answer is written.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from chatsite.conversations.database.locks import hold
 from chatsite.conversations.database.rows import is_unanswered
 from chatsite.conversations.models import UNANSWERED, Conversation, Message
 from chatsite.conversations.owners import Owner
-from chatsite.conversations.ownership import messages_on_path, owned_message
+from chatsite.conversations.ownership import (
+    messages_on_path,
+    owned_conversation,
+    owned_message,
+)
 from chatsite.conversations.path.cache_places import mark_loaded
+from chatsite.conversations.path.loading import BATCH, in_batches
 from chatsite.conversations.summaries.queries import summary_state_of
 from chatsite.conversations.summaries.versions import mark_stale
-from chatsite.errors import Refused
+from chatsite.errors import NotFound, Refused
 from chatsite.events import Marked
 from chatsite.history import BACKGROUND
 from chatsite.storage import writing
@@ -85,6 +90,28 @@ def bookmark_message(*, owner: Owner, message: str, on: bool) -> MarkChange:
 
 
 @writing
+def keep_whole(
+    *, owner: Owner, conversation: str, messages: Sequence[int], on: bool
+) -> list[Marked]:
+    """Let the results, or the texts of the files, of these messages of the path never give way, or
+    again; `messages` are their sequence numbers. Raises NotFound where one isn't there."""
+    hold(conversation=conversation)
+    row = owned_conversation(owner, conversation)
+    found = [
+        message
+        for some in in_batches(sorted(set(messages)))
+        for message in messages_on_path(row).filter(seq__in=some).exclude(state="running")
+        if message.role == "tool" or message.attachments
+    ]
+    if len(found) < len(set(messages)):
+        raise NotFound(say("One of these messages isn't in the chat, or has nothing to keep."))
+    for message in found:
+        message.kept_whole = on
+    Message.objects.bulk_update(found, ["kept_whole"], batch_size=BATCH)
+    return [_change(row, message).marked for message in found]
+
+
+@writing
 def forget_above_message(*, owner: Owner, message: str, on: bool) -> MarkChange:
     """Set the marker above the message's turn, or remove it from there.
 
@@ -134,5 +161,6 @@ def _change(
         bookmarked=message.bookmarked,
         forget_above=row.forget_above,
         state=message.state,  # type: ignore[arg-type]
+        kept_whole=bool(message.kept_whole),
     )
     return MarkChange(conversation=str(row.id), marked=marked, summary=summary)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from typing import TypeGuard
 from uuid import UUID
 
 from django.http import HttpRequest, HttpResponse, JsonResponse
@@ -12,6 +13,7 @@ from chatsite.conversations.path.marks import (
     bookmark_message,
     exclude_message,
     forget_above_message,
+    keep_whole,
     leave_unanswered_message,
     pin_message,
 )
@@ -41,6 +43,8 @@ MARKS = {
     "unanswered": leave_unanswered_message,
 }
 MAX_DRAFT = 2000
+# What gave way is brought back in one request. The database's numbers have 31 bits.
+MOST_KEPT, LARGEST_SEQ = 10_000, 2**31 - 1
 
 
 async def _mark_message(request: HttpRequest, id: UUID) -> HttpResponse:
@@ -64,6 +68,35 @@ async def _mark_message(request: HttpRequest, id: UUID) -> HttpResponse:
     if change.status:
         site.feeds.publish(change.conversation, CacheChanged(status=change.status))
     return JsonResponse(change.marked.to_dict())
+
+
+@takes("POST")
+async def kept_whole(request: HttpRequest, id: UUID) -> HttpResponse:
+    """Lets results and texts of files of the conversation never give way, or again: `{"messages":
+    [3, 7], "on": true}`, sequence numbers. All of them are marked, or none."""
+    body = json_fields(request)
+    on, seqs = body.get("on"), body.get("messages")
+    if not isinstance(on, bool) or not _are_seqs(seqs):
+        raise BadCommand(
+            say(
+                "messages is a list of up to {most:,} sequence numbers, on is true or false.",
+                most=MOST_KEPT,
+            )
+        )
+    site, owner = site_of(request), await request_owner(request)
+    marked = await keep_whole(owner=owner, conversation=str(id), messages=seqs, on=on)
+    site.trim_ahead.changed(str(id))
+    for one in marked:
+        site.feeds.publish(str(id), one)
+    return JsonResponse({"messages": len(marked)})
+
+
+def _are_seqs(given: object) -> TypeGuard[list[int]]:
+    return (
+        isinstance(given, list)
+        and len(given) <= MOST_KEPT
+        and all(type(seq) is int and 0 < seq <= LARGEST_SEQ for seq in given)
+    )
 
 
 @takes("GET")

@@ -19,6 +19,7 @@ import { say } from "../words/say.js";
  *   retry: (id: string, model?: string, memory?: ChoiceChanges) => void, models: () => string,
  *   memories: (turn: string) => Promise<ComparisonAnswer>, reply: (item: Item) => void, why: (item: Item) => void,
  *   mark: (id: string, mark: MarkName, on: boolean) => void, bringBack: (turns: number[]) => void,
+ *   keepWhole: (seqs: number[], on: boolean) => void,
  *   edit: (id: string) => void, fork: (id: string) => void, remove: (id: string) => void}} Doing
  */
 
@@ -134,6 +135,13 @@ export const ACTIONS = [
     label: leaveOut,
     offered: isSaid,
     act: ({ item }, { mark }) => mark(idOf(item), "excluded", !item.excluded),
+  },
+  {
+    // A result has this beside its text.
+    name: "whole",
+    label: ({ item }) => (item.kept ? say("Let its files give way") : say("Always send its files")),
+    offered: (about) => isMine(about) && about.item.attachments.some((one) => one.characters > 0),
+    act: ({ item }, { keepWhole }) => keepWhole([Number(item.seq)], !item.kept),
   },
   {
     name: "forget",

@@ -7,7 +7,8 @@ import { say } from "../words/say.js";
 /** @import { ContextMark } from "../state/items.js" */
 
 export class MarkLine {
-  /** @param {Record<string, {label: string, act: () => void}>} [offers] what can be done, by the mark's kind */
+  /** @param {Record<string, {label: string, act: (mark: NonNullable<ContextMark>) => void}>} [offers]
+   *   what can be done, by the mark's kind */
   constructor(offers = {}) {
     this.offers = offers;
     this.element = h("p", { class: "mark", hidden: true });
@@ -33,10 +34,16 @@ export class MarkLine {
         {},
         sent
           ? say("Still sent: {reason}", { reason: mark.sentence })
-          : say("Not sent: {reason}", { reason: mark.sentence }),
+          : mark.kind === "gave"
+            ? say("Made room: {reason}", { reason: mark.sentence })
+            : say("Not sent: {reason}", { reason: mark.sentence }),
         offer && [
           " · ",
-          h("button", { type: "button", class: "link", on: { click: offer.act } }, offer.label),
+          h(
+            "button",
+            { type: "button", class: "link", on: { click: () => offer.act(mark) } },
+            offer.label,
+          ),
         ],
       ),
     );

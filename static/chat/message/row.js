@@ -55,6 +55,7 @@ export class MessageRow {
         label: say("Send it along"),
         act: () => actions.include(/** @type {string} */ (this.newest.id)),
       },
+      gave: { label: say("Send it whole"), act: ({ gone = [] }) => actions.keepWhole(gone, true) },
     });
     this.note = h("p", { class: "file-note", hidden: true });
     this.warning = h("p", { class: "ending", hidden: true });

@@ -2,28 +2,31 @@
 
 import { h } from "../elements/dom.js";
 import { FormattedText } from "../text/formatted-text.js";
+import { say } from "../words/say.js";
 import { MarkLine } from "./mark-line.js";
 import { Reasoning } from "./reasoning.js";
 import { ToolCallLines } from "./tool-calls.js";
 import { WaitingLine } from "./waiting-line.js";
 
 /**
- * @import { ViewMemory } from "./reasoning.js"
+ * @import { Actions } from "./row.js"
  * @import { Item, ContextStatus } from "../state/items.js"
  */
 
 export class AnswerStep {
   /**
    * @param {Item} item
-   * @param {{memory: ViewMemory}} actions
+   * @param {Pick<Actions, "memory"|"mark"|"keepWhole"|"onlyReads">} actions
    */
   constructor(item, actions) {
     this.item = item;
     this.reasoning = new Reasoning(actions.memory);
     this.text = new FormattedText();
-    this.calls = new ToolCallLines(actions.memory.open);
+    this.calls = new ToolCallLines(actions.memory.open, actions);
     this.waiting = new WaitingLine();
-    this.mark = new MarkLine();
+    this.mark = new MarkLine({
+      gave: { label: say("Send it whole"), act: ({ gone = [] }) => actions.keepWhole(gone, true) },
+    });
     this.element = h(
       "div",
       { class: "step", tabindex: "-1" },

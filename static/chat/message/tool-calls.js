@@ -5,13 +5,20 @@ import { icon } from "../elements/icons.js";
 import { describeCall, describeResult, formatJson } from "../state/tool-calls.js";
 import { say } from "../words/say.js";
 
-/** @import { CallView } from "../state/tool-calls.js" */
+/**
+ * @import { CallView } from "../state/tool-calls.js"
+ * @import { Actions } from "./row.js"
+ */
 
 /** The lines of a message's calls; a line's element is kept as long as its call is there. */
 export class ToolCallLines {
-  /** @param {Set<string>} open keys of the lines that are open */
-  constructor(open) {
+  /**
+   * @param {Set<string>} open keys of the lines that are open
+   * @param {Pick<Actions, "mark"|"keepWhole"|"onlyReads">} actions
+   */
+  constructor(open, actions) {
     this.open = open;
+    this.actions = actions;
     this.element = h("div", { class: "calls", hidden: true });
     /** @type {Map<string, {element: HTMLElement, call: CallView}>} */
     this.lines = new Map();
@@ -34,6 +41,9 @@ export class ToolCallLines {
           state: /** @type {const} */ ("running"),
           result: null,
           seq: null,
+          message: null,
+          excluded: false,
+          kept: false,
         },
       })),
     ];
@@ -68,8 +78,34 @@ export class ToolCallLines {
     for (const child of [...element.children]) if (child !== summary) child.remove();
     if (!summary.isConnected) element.prepend(summary);
     element.append(inside(call));
+    if (call.message && call.result !== null && !this.actions.onlyReads())
+      element.append(this.#marks(call.message, call));
     this.lines.set(key, { element, call });
     return element;
+  }
+
+  /**
+   * What can be done with the result alone.
+   * @param {string} id
+   * @param {CallView} call
+   */
+  #marks(id, { seq, excluded, kept }) {
+    const { mark, keepWhole } = this.actions;
+    /** @type {(label: string, act: () => void) => HTMLElement} */
+    const button = (label, act) =>
+      h("button", { type: "button", class: "link", on: { click: act } }, label);
+    return h(
+      "p",
+      { class: "call-marks" },
+      button(excluded ? say("Send this result again") : say("Don't send this result"), () =>
+        mark(id, "excluded", !excluded),
+      ),
+      !excluded && " · ",
+      !excluded &&
+        button(kept ? say("Let it give way") : say("Always send it whole"), () =>
+          keepWhole([Number(seq)], !kept),
+        ),
+    );
   }
 }
 
@@ -79,6 +115,8 @@ const isSame = (one, other) =>
   (one.id === other.id &&
     one.name === other.name &&
     one.state === other.state &&
+    one.excluded === other.excluded &&
+    one.kept === other.kept &&
     one.result === other.result);
 
 /** @param {CallView} call */
@@ -96,6 +134,7 @@ function line(call) {
       h("code", {}, describeCall(call)),
     ),
     h("span", { class: "call-result" }, `→ ${describeResult(call)}`),
+    call.excluded && h("span", { class: "m-label" }, say("left out")),
   ];
 }
 

@@ -25,6 +25,17 @@ export function bringBackTurns(page, conversation, turns) {
 }
 
 /**
+ * Lets results and texts of files never give way, or again, in every page of the conversation.
+ * @param {Page} page
+ * @param {string} conversation
+ * @param {number[]} messages their sequence numbers
+ * @param {boolean} on
+ * @returns {Promise<{messages: number}>}
+ */
+export const keepWhole = (page, conversation, messages, on) =>
+  sendChange("POST", `${page.urls.conversations}/${conversation}/kept_whole`, { messages, on });
+
+/**
  * Asks why a message is or isn't sent with the present draft.
  * @param {Page} page
  * @param {string} message

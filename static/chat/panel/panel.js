@@ -49,6 +49,7 @@ export class Panel {
    * @param {{close: () => void, toMessage: (seq: number) => void,
    *   draft: () => DraftFields,
    *   apply: (changes: ChoiceChanges) => void,
+   *   keepWhole: (seqs: number[], on: boolean) => void,
    *   bringBack: (turns: number[]|null, conversation: string) => Promise<void>}} actions
    */
   constructor(page, actions) {
@@ -202,7 +203,7 @@ export class Panel {
     this.#section("rounds", decision && !next && roundsSection(decision));
     this.#section(
       "verdicts",
-      decision && verdictsSection(decision, state.messages, next, this.actions.toMessage),
+      decision && verdictsSection(decision, state.messages, next, this.actions),
     );
     this.#section("cache", this.cache.section(state));
     const turn = !next && this.page.show_request ? decision?.turn : null;

@@ -18,10 +18,10 @@ const LONGEST = 12;
  * @param {Decision} decision
  * @param {Message[]} messages those that are loaded
  * @param {boolean} next
- * @param {(seq: number) => void} toMessage
+ * @param {{toMessage: (seq: number) => void, keepWhole: (seqs: number[], on: boolean) => void}} actions
  * @returns {Section}
  */
-export function verdictsSection(decision, messages, next, toMessage) {
+export function verdictsSection(decision, messages, next, { toMessage, keepWhole }) {
   // An empty draft is no message.
   const rows =
     decision.facts.draft === "empty"
@@ -31,7 +31,7 @@ export function verdictsSection(decision, messages, next, toMessage) {
   const over = tokensTooMany(decision) > 0;
   const current = decision.verdicts.find((one) => one.reason === "current")?.first ?? 0;
   return {
-    data: [rows, messages.length, last, next, over],
+    data: [rows, messages.length, last, next, over, decision.gave_way],
     draw: () => [
       h(
         "h3",
@@ -43,6 +43,7 @@ export function verdictsSection(decision, messages, next, toMessage) {
           next ? say("as it would be sent, oldest first") : say("as it was sent, oldest first"),
         ),
       ),
+      next && madeRoom(decision, keepWhole),
       h(
         "ul",
         { class: "fate" },
@@ -52,6 +53,35 @@ export function verdictsSection(decision, messages, next, toMessage) {
       ),
     ],
   };
+}
+
+/**
+ * What gave way, and the button that brings all of it back.
+ * @param {Decision} decision
+ * @param {(seqs: number[], on: boolean) => void} keepWhole
+ */
+function madeRoom({ gave_way: [count, freed] = [0, 0], verdicts }, keepWhole) {
+  if (!count) return null;
+  const seqs = verdicts
+    .filter(({ reason }) => reason === "gave_way")
+    .flatMap(({ first, last, spans = [[first, last]] }) => spans)
+    .flatMap(([from, to]) => Array.from({ length: to - from + 1 }, (_, index) => from + index));
+  return h(
+    "p",
+    { class: "quiet" },
+    sayCount(
+      "{count} result or file gave way, which freed {freed} tokens.",
+      "{count} results and files gave way, which freed {freed} tokens.",
+      count,
+      { freed: formatNumber(freed) },
+    ),
+    " ",
+    h(
+      "button",
+      { type: "button", class: "link", on: { click: () => keepWhole(seqs, true) } },
+      say("Send all of them whole"),
+    ),
+  );
 }
 
 /**

@@ -159,10 +159,18 @@ function runningTurn(turn) {
  */
 function marked(
   state,
-  { message: id, pinned, excluded, bookmarked, forget_above: forgetAbove, state: writing },
+  {
+    message: id,
+    pinned,
+    excluded,
+    bookmarked,
+    kept_whole,
+    forget_above: forgetAbove,
+    state: writing,
+  },
 ) {
   const messages = state.messages.map((one) =>
-    one.id === id ? { ...one, pinned, excluded, bookmarked, state: writing } : one,
+    one.id === id ? { ...one, pinned, excluded, bookmarked, kept_whole, state: writing } : one,
   );
   return { ...state, messages, forgetAbove };
 }

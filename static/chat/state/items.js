@@ -2,7 +2,7 @@
 
 import { findVerdict } from "./state.js";
 import { callView } from "./tool-calls.js";
-import { say } from "../words/say.js";
+import { say, sayCount } from "../words/say.js";
 
 /**
  * @import { CallView } from "./tool-calls.js"
@@ -21,7 +21,7 @@ import { say } from "../words/say.js";
  *   calls: CallView[], coming: string[], hint: Waiting|null, reading: Reading|null, attachments: Attachment[],
  *   note: string, versions: Version[], edited: boolean, model: string, seq: number|null, created: string, state: string, finish: string,
  *   turn: string|null, writing: boolean, idle: boolean, waiting: boolean, problem: Problem|null,
- *   failed: boolean, pinned: boolean, excluded: boolean, bookmarked: boolean, background: boolean, reply: Quote|null,
+ *   failed: boolean, pinned: boolean, excluded: boolean, bookmarked: boolean, kept: boolean, background: boolean, reply: Quote|null,
  *   forgets: boolean, first: boolean, greets: boolean, start: number, unloaded: boolean}} Item
  */
 
@@ -33,7 +33,8 @@ import { say } from "../words/say.js";
 
 /**
  * The line under a message whose verdict differs from its place above or below the horizon.
- * @typedef {{kind: "sent"|"left"|"unloaded"|"unanswered", sentence: string}|null} ContextMark
+ * `gone`: the numbers of those whose results or files gave way.
+ * @typedef {{kind: "sent"|"left"|"unloaded"|"unanswered"|"gave", sentence: string, gone?: number[]}|null} ContextMark
  */
 
 /**
@@ -56,6 +57,7 @@ const PLAIN = {
   pinned: false,
   excluded: false,
   bookmarked: false,
+  kept: false,
   background: false,
   reply: null,
   forgets: false,
@@ -271,6 +273,7 @@ function storedItems(state, name) {
     pinned: message.pinned,
     excluded: message.excluded,
     bookmarked: message.bookmarked,
+    kept: message.kept_whole,
     model: mixed ? message.model : "",
     background: isBackground(message),
     reply: message.reply ?? null,
@@ -350,10 +353,10 @@ const isRunning = (state, message) =>
 /**
  * Where a message stands under a decision.
  * @param {Decision|null} decision
- * @param {Pick<Item, "seq"|"role"|"unloaded"|"greets">} item
+ * @param {Pick<Item, "seq"|"role"|"unloaded"|"greets"|"calls">} item
  * @returns {ContextStatus}
  */
-export function contextStatus(decision, { seq, role, unloaded, greets }) {
+export function contextStatus(decision, { seq, role, unloaded, greets, calls }) {
   if (!decision || seq === null)
     return { out: unloaded, mark: unloadedMark(role, unloaded), verdict: null };
   const above = decision.horizon !== null && seq < decision.horizon;
@@ -368,12 +371,40 @@ export function contextStatus(decision, { seq, role, unloaded, greets }) {
     const mark = role === "user" ? { kind: UNANSWERED, sentence: verdict.sentence } : null;
     return { out: true, mark, verdict };
   }
+  const gone = [seq, ...calls.map((call) => call.seq)].filter((one) => gaveWay(decision, one));
+  if (gone.length)
+    return {
+      out: false,
+      mark: { kind: "gave", sentence: describeGone(role, gone), gone },
+      verdict,
+    };
   if (above && verdict.sent)
     return { out: false, mark: { kind: "sent", sentence: verdict.sentence }, verdict };
   if (!above && !verdict.sent)
     return { out: true, mark: { kind: "left", sentence: verdict.sentence }, verdict };
   return { out: above, mark: null, verdict };
 }
+
+/**
+ * @param {Decision} decision
+ * @param {number|null} seq
+ * @returns {seq is number}
+ */
+const gaveWay = (decision, seq) =>
+  seq !== null && findVerdict(decision, seq)?.reason === "gave_way";
+
+/**
+ * @param {Role} role
+ * @param {unknown[]} gone
+ */
+const describeGone = (role, gone) =>
+  role === "user"
+    ? say("the texts of its files aren't sent, only their names")
+    : sayCount(
+        "a line is sent in place of {count} result",
+        "a line is sent in place of each of {count} results",
+        gone.length,
+      );
 
 /**
  * An unloaded turn is marked once, at its user message: it can be brought back there.

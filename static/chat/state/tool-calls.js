@@ -8,8 +8,10 @@ import { say } from "../words/say.js";
  */
 
 /**
- * A call with its outcome; `result` is the tool's own text, null where there is none, `seq` its message's.
- * @typedef {Call & {state: "running"|"done"|"failed"|"never", result: string|null, seq: number|null}} CallView
+ * A call with its outcome; `result` is the tool's own text, null where there is none; `seq`, `message` (its id) and
+ * the marks `excluded` and `kept` are its message's.
+ * @typedef {Call & {state: "running"|"done"|"failed"|"never", result: string|null, seq: number|null,
+ *   message: string|null, excluded: boolean, kept: boolean}} CallView
  */
 
 // Room for a long line; the style sheet cuts what doesn't fit the screen.
@@ -42,11 +44,16 @@ export function callView(call, result) {
  */
 function readCall(call, result) {
   const text = result?.content ?? null;
-  const seq = result?.seq ?? null;
-  if (result?.state === "running") return { ...call, state: "running", result: null, seq };
+  const marks = {
+    seq: result?.seq ?? null,
+    message: result?.id ?? null,
+    excluded: result?.excluded ?? false,
+    kept: result?.kept_whole ?? false,
+  };
+  if (result?.state === "running") return { ...call, ...marks, state: "running", result: null };
   const error = errorOf(text);
   const never = text === null || error?.name === NEVER;
-  return { ...call, state: never ? "never" : error ? "failed" : "done", result: text, seq };
+  return { ...call, ...marks, state: never ? "never" : error ? "failed" : "done", result: text };
 }
 
 /**

@@ -129,6 +129,7 @@ export interface Message {
     pinned: boolean;
     excluded: boolean;
     bookmarked: boolean;
+    kept_whole: boolean;
     reply: Quote | null;
     problem: Problem | null;
     calls: Call[];
@@ -340,6 +341,8 @@ export interface Decision {
     /** The model sees nothing above this sequence number; null: no line. */
     horizon: number | null;
     leading: number;
+    /** How many results and files are one line, and the tokens that this freed. Receipts of before lack it. */
+    gave_way?: [number, number];
     layout?: { kind: string }[];
     notes?: string[];
     reports?: Record<string, Report>;
@@ -470,6 +473,7 @@ export interface MarkedEvent {
     bookmarked: boolean;
     forget_above: number;
     state: WritingState;
+    kept_whole: boolean;
 }
 export interface SummaryChangedEvent {
     type: "summary_changed";
