@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
+from chatsite.history.path.giving_way import KEPT_SHARE, LEAST_RESULT, beside_newest
 from chatsite.history.path.marks import (
     background_answers,
     excluded_answers,
@@ -40,12 +41,14 @@ _SENTENCE_END = re.compile(r"[.!?…](?=\s)|[。！？]|\n")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequestLoad:
     """What a request holds besides the path, in tokens: `fixed` is its head, `summary` the
-    running summary, 0 without one. `low_water` is a percentage of what they leave of the limit."""
+    running summary, 0 without one. `low_water` is a percentage of what they leave of the limit.
+    Results give way before talk is folded, but for the newest `keep_results`."""
 
     fixed: int
     summary: int
     limit: int
     low_water: int
+    keep_results: int = 0
 
 
 def most_tokens(limit: int) -> int:
@@ -62,7 +65,12 @@ def turns_to_fold(entries: Sequence[Entry], load: RequestLoad) -> tuple[PathTurn
     """
     path = split_turns([entry for entry in entries if entry.message.role != "system"])
     always = load.fixed + _tokens(e for e in entries if e.message.role == "system")
-    sizes = [_tokens(summarised_entries(turn)) for turn in path]
+    may = [entry for entry in entries if entry.may_give_way]
+    counts = [tokens_of(entry.message) for entry in may]
+    most = (load.limit - always) * KEPT_SHARE // 100
+    gone = beside_newest(counts, load.keep_results, tokens=most)
+    lines = {entry.seq for entry in may[:gone]}
+    sizes = [_tokens_beside_lines(turn, lines) for turn in path]
     rest = sum(sizes)
     if (always + load.summary + rest) * 100 <= load.limit * FOLD_FROM:
         return ()
@@ -83,6 +91,12 @@ def summarised_entries(turn: PathTurn) -> tuple[Entry, ...]:
         return ()
     apart = excluded_answers(turn) | background_answers(turn)
     return tuple(entry for entry in turn.entries if entry.seq not in apart)
+
+
+def _tokens_beside_lines(turn: PathTurn, lines: Collection[int]) -> int:
+    """What is sent of a turn where these results and files are a line each."""
+    counts = ((entry.seq, tokens_of(entry.message)) for entry in summarised_entries(turn))
+    return sum(min(count, LEAST_RESULT) if seq in lines else count for seq, count in counts)
 
 
 def _tokens(entries: Iterable[Entry]) -> int:

@@ -205,3 +205,16 @@ def test_at_most_the_requested_number_of_pieces_is_made() -> None:
     assert [entry.seq for piece in pieces for entry in piece.entries] == list(
         range(1, pieces[-1].entries[-1].seq + 1)
     )
+
+
+def test_nothing_is_folded_as_long_as_results_can_give_way() -> None:
+    call = ToolCall(id="c", name="search")
+    messages = [
+        Message.user("What is in the harbour?", id="u"),
+        Message.assistant(None, id="called", calls=(call,)),
+        Message.tool("quay " * 2_000, id="r", call_id="c"),
+        Message.assistant("Two cranes.", id="a"),
+    ] * 4
+    path = [Entry(message=with_tokens(one), seq=seq) for seq, one in enumerate(messages, 1)]
+    assert firsts(path, load(4_000)) == []
+    assert firsts(path, load(300)) == [1, 5]

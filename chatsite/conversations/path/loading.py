@@ -35,7 +35,7 @@ from chatsite.history import (
     Transcript,
     Users,
 )
-from chatsite.history.path.giving_way import LEAST_TOKENS
+from chatsite.history.path.giving_way import LEAST_RESULT
 from chatsite.kv_cache.books import LOADED
 from chatsite.storage import at_once, reading, takes_long
 from chatsite.wording import say
@@ -246,7 +246,7 @@ def _cut_by_tokens(row: Conversation, tokens: int) -> int:
             if left < 0:
                 return turn
             size, counts = 0, True
-        turn, size = turn_seq, size + (min(count, LEAST_TOKENS) if kind[0] == "tool" else count)
+        turn, size = turn_seq, size + (min(count, LEAST_RESULT) if kind[0] == "tool" else count)
         kept_out = excluded or kv_status != LOADED or source in BACKGROUND
         kept_out = kept_out or (kind[0] == "user" and kind[1] in UNANSWERED)
         counts = counts and not kept_out

@@ -18,7 +18,7 @@ from chatsite.history.path.turn_verdicts import PathVerdict, TurnVerdict
 from chatsite.history.room import known_tokens
 
 # A line takes some 30 tokens: what has fewer than this frees nothing worth a change.
-LEAST_TOKENS = 60
+LEAST_RESULT = 60
 # Percent of the room that the newest results may keep: with all of it, each new result would make
 # the one before it give way, and the beginning would change at every message.
 KEPT_SHARE = 50
@@ -68,12 +68,12 @@ def give_way(
     if room.cut is not None:
         most = min(most, (room.limit - always) * room.share // 100)
     low = most * room.low_water // 100
-    candidates = _without_newest(found, terms.keep_results, tokens=most * KEPT_SHARE // 100)
-    gone = [one for one in candidates if one.seq in before]
+    gone = [one for one in found if one.seq in before]
     loose -= sum(one.freed for one in gone)
     if loose > most or (more and room.cut is None):
-        seqs = {one.seq for one in gone}
-        new = _oldest([one for one in candidates if one.seq not in seqs], loose - low)
+        sizes = [one.freed for one in found]
+        may = beside_newest(sizes, terms.keep_results, tokens=most * KEPT_SHARE // 100)
+        new = _oldest([one for one in found[:may] if one.seq not in before], loose - low)
         alone_too_large = room.fixed + spared + verdict.current.tokens > room.limit
         if alone_too_large or sum(one.freed for one in new) >= terms.least_freed:
             gone += new
@@ -83,8 +83,8 @@ def give_way(
 def smallest_current(turn: TurnVerdict, terms: PathTerms) -> TurnVerdict:
     """The current turn with a line for each result that may give way."""
     alone = PathVerdict(older=(), current=turn, marker=0, tail=0, reached=False)
-    found = _without_newest(_candidates(alone, cut=None), min(1, terms.keep_results), tokens=0)
-    return put_in_lines(alone, found).current
+    found = _candidates(alone, cut=None)
+    return put_in_lines(alone, found[: len(found) - min(1, terms.keep_results)]).current
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +110,7 @@ def _candidates(verdict: PathVerdict, *, cut: int | None) -> list[_Candidate]:
             names.update((call.id, call.name) for call in entry.message.calls)
             if not entry.may_give_way or entry.seq in turn.lines or entry.seq >= unread:
                 continue
-            if known_tokens(entry.message).count < LEAST_TOKENS or entry.seq == asked:
+            if known_tokens(entry.message).count < LEAST_RESULT or entry.seq == asked:
                 continue
             line = line_for(entry, GAVE_WAY, tool=names.get(entry.message.call_id or "", ""))
             freed = known_tokens(entry.message).count - known_tokens(line.message).count
@@ -118,23 +118,22 @@ def _candidates(verdict: PathVerdict, *, cut: int | None) -> list[_Candidate]:
     return found
 
 
-def _without_newest(
-    candidates: Sequence[_Candidate], newest: int, *, tokens: int
-) -> Sequence[_Candidate]:
-    """Without so many of the newest, as far as these free no more tokens; one stays in any case."""
-    kept = 0
-    while kept < min(newest, len(candidates)):
-        tokens -= candidates[-kept - 1].freed
-        if kept and tokens < 0:
-            break
-        kept += 1
-    return candidates[: len(candidates) - kept]
-
-
 def _unread(current: TurnVerdict) -> int:
     """The seq of the last message that calls tools in the current turn: what follows it wasn't
     read by the model."""
     return max((entry.seq for entry in current.entries if entry.message.calls), default=1 << 62)
+
+
+def beside_newest(sizes: Sequence[int], newest: int, *, tokens: int) -> int:
+    """How many of these, oldest first, may give way: not so many of the newest, as far as these
+    take no more tokens; one stays in any case."""
+    kept = 0
+    while kept < min(newest, len(sizes)):
+        tokens -= sizes[-kept - 1]
+        if kept and tokens < 0:
+            break
+        kept += 1
+    return len(sizes) - kept
 
 
 def _oldest(candidates: Sequence[_Candidate], tokens: int) -> list[_Candidate]:

@@ -89,6 +89,7 @@ class SummaryFold:
             summary=summary.tokens.count if summary else 0,
             limit=self.context.limit,
             low_water=self.context.settings.low_water.value,
+            keep_results=self.context.settings.keep_results.value,
         )
 
     async def _still_holds(self, start: UnsummarisedPath, parts: Sequence[SummaryPiece]) -> bool:
