@@ -96,7 +96,8 @@ function madeRoom({ gave_way: [count, freed] = [0, 0], verdicts }, keepWhole) {
  * @param {number} current
  * @param {boolean} over
  */
-function describeFate({ sent, quoted, before }, current, over) {
+function describeFate({ sent, quoted, before, reason }, current, over) {
+  if (reason === "gave_way") return say("sent as a line");
   if (quoted)
     return before && before < current ? say("still sent as a quote") : say("sent as a quote");
   return sent ? (over ? say("needed") : say("sent")) : say("not sent");
