@@ -1,16 +1,12 @@
-"""Exact values of a text, found without a model: they stand in for messages that aren't sent, and
-tell which values a summary lost."""
+"""Exact values of a text, found without a model: they tell what a summary of it lost."""
 
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from math import log2
+from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
 from chatsite.history.lexical.words import STOP
-from chatsite.history.token_estimate import estimate
 
 AnchorKind = Literal["path", "identifier", "number", "date", "name"]
 
@@ -48,7 +44,6 @@ _TOKEN = re.compile(
 _HUMP = re.compile(r"[^\W\d_A-Z][A-Z]")
 _FILE = re.compile(r"[\w-]{2,}\.[a-z][a-z0-9]{0,4}")
 _NUMBER = re.compile(r"[\d.+/-]+|\d[\d.]*[^\W\d_]{1,3}")
-_ORDINAL = re.compile(r"\d+(?:st|nd|rd|th)")
 _INSIDE = dict.fromkeys(map(ord, "-'\u2019"))
 
 
@@ -64,20 +59,11 @@ def find_anchors(text: str) -> tuple[Anchor, ...]:
     return tuple(dict.fromkeys(Anchor(kind, text[a:b]) for kind, a, b in _spans(text)))
 
 
-def lost_anchors(text: str, draft: str) -> tuple[Anchor, ...]:
-    """The exact values of `text` that don't stand in `draft`, a summary of it."""
+def lost_anchors(text: str, draft: str) -> list[Anchor]:
+    """The exact values of `text` that don't stand in `draft`, a summary of it, nor as a word."""
     kept = {anchor.text for anchor in find_anchors(draft)}
-    return tuple(
-        anchor
-        for anchor in find_anchors(text)
-        if anchor.text not in kept and not _is_named(anchor, draft)
-    )
-
-
-def _is_named(anchor: Anchor, draft: str) -> bool:
-    """Whether a name stands there at all: where it begins a sentence, it is found as none."""
-    alone = rf"(?<!\w){re.escape(anchor.text)}(?!\w)"
-    return anchor.kind == "name" and re.search(alone, draft) is not None
+    kept |= set(re.findall(r"\w+", draft))
+    return [anchor for anchor in find_anchors(text) if anchor.text not in kept]
 
 
 def _spans(text: str) -> Iterator[tuple[AnchorKind, int, int]]:
@@ -109,7 +95,7 @@ def _spans(text: str) -> Iterator[tuple[AnchorKind, int, int]]:
 
 def _kind(word: str) -> AnchorKind | None:
     """None for a word like any other."""
-    if not word or (word.isalpha() and word.islower()) or _ORDINAL.fullmatch(word):
+    if not word or (word.isalpha() and word.islower()):
         return None
     humps = _HUMP.search(word) is not None
     if word[0].isupper() and word[-1].islower() and word.translate(_INSIDE).isalpha() and not humps:
@@ -139,71 +125,3 @@ def _name(text: str, start: int, end: int) -> Iterator[tuple[AnchorKind, int, in
     begins = not before or text[before - 1] in ".!?\n\u2026*#-"
     if len(words) > 1 or (words and not begins):
         yield "name", start, end
-
-
-# ---- the best of them, for a request ------------------------------------------------------------
-HEADING = "Exact values from messages that aren't shown, each after its message's number:"
-# Tokens, with the heading.
-LEAST_TOKENS, MOST_TOKENS = 40, 120
-# Characters that are looked at, of the beginning of each message and in all: 5 ms.
-LOOKED_AT, IN_ALL = 2_000, 40_000
-# A longer value takes the room of three others.
-_LONGEST = 60
-# The worth of a kind, of a value with its key, of a newer message, and what each further value of
-# a message loses. A value loses one each time that the messages which have it double.
-_WORTH: Mapping[AnchorKind, float] = {
-    "identifier": 3.0,
-    "path": 3.0,
-    "name": 2.0,
-    "date": 1.5,
-    "number": 1.5,
-}
-_KEYED, _NEWER, _ANOTHER = 1.5, 1.0, 0.75
-_KEY = re.compile(r"([^\W\d][\w.-]{0,23})[\"'` ]{0,2}[:=]$")
-_IS_KEY = re.compile(r"[\"'`]? ?[:=]")
-
-
-def anchor_lines(sources: Sequence[tuple[int, str]], *, room: int) -> str:
-    """The values that will most likely be asked for, in `room` tokens by estimate: a line for each
-    message, with its number. "" where there is none, or too little room.
-
-    `sources` are sequence numbers with texts, in order. Only they decide: for the same messages
-    the lines are the same.
-    """
-    if room < LEAST_TOKENS:
-        return ""
-    left = min(room, MOST_TOKENS) - estimate(HEADING)
-    chosen: dict[int, list[str]] = {}
-    ranked = sorted(_candidates(sources), reverse=True)
-    for _, seq, said in ranked[:MOST_TOKENS]:
-        cost = estimate(f"; {said}" if seq in chosen else f"\n{seq}: {said}")
-        if cost <= left:
-            left -= cost
-            chosen.setdefault(seq, []).append(said)
-    lines = [f"{seq}: {'; '.join(said)}" for seq, said in sorted(chosen.items())]
-    return "\n".join([HEADING, *lines]) if lines else ""
-
-
-def _candidates(sources: Sequence[tuple[int, str]]) -> Iterator[tuple[float, int, str]]:
-    """Their worth, the message's number, and the value with its key."""
-    newest = sources[-(IN_ALL // LOOKED_AT) :]
-    found = [(seq, _values(text[:LOOKED_AT])) for seq, text in newest]
-    messages = Counter(said for _, values in found for said in values)
-    for place, (seq, values) in enumerate(found, 1):
-        worths = sorted(
-            ((worth - log2(messages[said]), said) for said, worth in values.items()), reverse=True
-        )
-        for rank, (worth, said) in enumerate(worths):
-            yield worth + _NEWER * place / len(found) - _ANOTHER * rank, seq, said
-
-
-def _values(text: str) -> dict[str, float]:
-    """Each value with its key, and its worth; keys are no values."""
-    found: dict[str, float] = {}
-    for kind, start, end in _spans(text):
-        if end - start <= _LONGEST and not _IS_KEY.match(text, end):
-            before = text[max(0, start - 30) : start].rstrip("\"'` ")
-            key = _KEY.search(before) if before[-1:] in (":", "=") else None
-            said = f"{key[1]}: {text[start:end]}" if key else text[start:end]
-            found.setdefault(said, _WORTH[kind] + (_KEYED if key else 0))
-    return found

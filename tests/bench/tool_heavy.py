@@ -15,21 +15,26 @@ from chatsite.history import (
     Decision,
     Entry,
     Evidence,
-    Previous,
     Recall,
-    Transcript,
     decide,
-    resolve,
 )
 from chatsite.history.lexical.index import Index
 from chatsite.history.lexical.ranking import question_in_chat, recall_messages
-from chatsite.history.policies.lexical import LEXICAL
+from chatsite.history.path.giving_way import LEAST_TOKENS
 from chatsite.history.settings.table import ROWS
 from chatsite.messages import Message, ToolCall
 from chatsite.providers.tokens.tokenizers import O200k
 from tests.bench.figures import Options, Row, table
 from tests.bench.sent.bill import Bill, SentRequest
-from tests.bench.sent.senders import HEAD, WINDOW, line_of, previous_of
+from tests.bench.sent.senders import (
+    HEAD,
+    SYSTEM,
+    WINDOW,
+    Plan,
+    PolicySender,
+    line_of,
+    previous_of,
+)
 from tests.bench.sent.talks import counted, tokens
 from tests.bench.tool_talk import Needle, ToolTurn, tool_talk
 
@@ -38,23 +43,16 @@ SEEDS = (1, 2, 3)
 NEWEST = 10
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """Settings as a template has them, at `limit` tokens a request."""
-
-    template: Mapping[str, object]
-    limit: int
-
-
 # Whole results, as long as their turns are sent.
 WHOLE = {"historyLeastFreed": 1_000_000}
 PLANS: Mapping[str, Plan] = {
-    "tokens, as before": Plan({"historyPolicy": "tokens", **WHOLE}, 32_000),
-    "tokens": Plan({"historyPolicy": "tokens"}, 12_000),
-    "tokens, anchors": Plan({"historyPolicy": "tokens", "historyAnchors": "on"}, 12_000),
-    "relevant, as before": Plan({"historyPolicy": "relevant", **WHOLE}, 32_000),
-    "relevant, no anchors": Plan({"historyPolicy": "relevant", "historyAnchors": "off"}, 12_000),
-    "relevant": Plan({"historyPolicy": "relevant"}, 12_000),
+    "tokens, whole results": Plan(template={"historyPolicy": "tokens", **WHOLE}, limit=64_000),
+    "tokens": Plan(template={"historyPolicy": "tokens"}, limit=18_000),
+    "tokens, one kept": Plan(
+        template={"historyPolicy": "tokens", "historyKeepResults": 1}, limit=16_000
+    ),
+    "relevant, whole results": Plan(template={"historyPolicy": "relevant", **WHOLE}, limit=64_000),
+    "relevant": Plan(template={"historyPolicy": "relevant"}, limit=18_000),
 }
 
 
@@ -112,35 +110,30 @@ def _messages(number: int, turn: ToolTurn) -> list[Message]:
 
 
 # ---- sending it ---------------------------------------------------------------------------------
-class ToolSender:
-    """Decides the requests of one conversation, one after the other."""
+class ToolSender(PolicySender):
+    """Decides the requests of one conversation, one after the other, of what storage loads."""
 
     def __init__(self, plan: Plan) -> None:
         names = {row.template for row in ROWS.values()}
-        template = {name: value for name, value in plan.template.items() if name in names}
-        template["historyTokens"] = plan.limit
-        self._settings = resolve(environment={}, url={}, template=template)
-        self._searches = self._settings.active_policy.evidence == LEXICAL.evidence
-        self._limit, self._share = plan.limit, self._settings.give_way_at.value
+        known = {name: value for name, value in (plan.template or {}).items() if name in names}
+        super().__init__(replace(plan, template=known))
         self._index = Index()
-        self._older: list[Entry] = []
-        self._previous: Previous | None = None
 
     def turn(self, entries: Sequence[Entry], figures: Figures) -> None:
-        """Send all requests of a turn: one after each round of results, and the first one."""
+        """Send all requests of a turn: the first one, and one after each round of results."""
         sent: list[Entry] = [entries[0]]
         for entry in entries[1:]:
             if entry.message.role == "assistant":
                 decision = self._decide(sent)
-                previous = previous_of(decision)
-                self._previous = replace(previous, room=decision.limit * self._share // 100)
+                room = decision.limit * self._settings.give_way_at.value // 100
+                self._previous = replace(previous_of(decision), room=room)
                 request = SentRequest(decision.tokens, decision.leading, frozenset())
                 figures.bill.pay(request, in_time=True)
                 figures.talk += _talk(decision)
                 first = len(sent) == 1
                 entry = replace(entry, quoted=decision.quoted) if first else entry
             sent.append(entry)
-        self._older += sent
+        self._follow([*self._older, *sent])
         spoken = [e for e in sent if e.message.role in ("user", "assistant") and e.message.content]
         self._index.extend(map(line_of, spoken))
 
@@ -149,15 +142,28 @@ class ToolSender:
         message = counted(Message.user(needle.question, id="question"), count)
         return self._decide([Entry(message=message, seq=self._older[-1].seq + 1)])
 
+    def _first_within(self, most: int) -> int:
+        """As storage counts: results as if they gave way."""
+        taken = 0
+        for place in range(len(self._older) - 1, 0, -1):
+            message = self._older[place].message
+            count = tokens([message])
+            taken += min(count, LEAST_TOKENS) if message.role == "tool" else count
+            if message.role == "user" and taken > most:
+                return place
+        return 0
+
     def _decide(self, current: Sequence[Entry]) -> Decision:
-        path = (*self._older, *current)
+        assert self._limit is not None
         recall = None
-        if self._searches and tokens(entry.message for entry in path) > self._limit:
+        taken = tokens(entry.message for entry in current)
+        if self._searches and SYSTEM + self._taken[-1] + taken > self._limit:
             question = question_in_chat(current[0].message.content or "")
             hits = recall_messages(self._index, question, before=current[0].seq)
             recall = Recall(hits=hits)
+        loaded = self._loaded(current[0], recall)
         return decide(
-            Transcript(entries=path),
+            replace(loaded, entries=(*loaded.entries, *current[1:])),
             self._settings,
             head=HEAD,
             window=WINDOW,
@@ -192,7 +198,7 @@ async def run(options: Options) -> list[Row]:
     figures = {name: Figures() for name in PLANS}
     for seed in SEEDS[:1] if options.quick else SEEDS:
         await asyncio.to_thread(replay, seed, PLANS, figures)
-    before = figures["tokens, as before"]
+    before = figures["tokens, whole results"]
     head = ("policy, tokens", "units a request", "talk in it", "from the cache", "needles", "told")
     print(table(head, [_line(name, one) for name, one in figures.items()]))
     ours, found = figures["tokens"], figures["relevant"]

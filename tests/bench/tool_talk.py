@@ -7,7 +7,7 @@ what came of it. A needle is a value inside one result; of every third one the a
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
 
@@ -37,7 +37,7 @@ class Found:
     and the sentence with which an answer would speak of it."""
 
     tool: str
-    arguments: dict[str, object]
+    arguments: Mapping[str, object]
     result: str
     ask: str
     question: str

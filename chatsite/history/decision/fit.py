@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from operator import attrgetter
 
-from chatsite.history.evidence import Evidence
+from chatsite.history.evidence import AddedMessage, Evidence
 from chatsite.history.path.added_messages import Quotes
 from chatsite.history.path.cleaner import Cleaner
 from chatsite.history.path.giving_way import RoomForTurns, gave_way_before, give_way
@@ -67,7 +67,8 @@ def fit(
         )
         room = room.with_current(verdict.current.messages)
     fixed = room.fixed + added_tokens
-    if fixed + sum(turn.tokens for turn in verdict.sent) <= room.limit and wanted is None:
+    fits = fixed + sum(turn.tokens for turn in verdict.sent) <= room.limit and wanted is None
+    if fits and not (policy.quotes_stay and any(turn.lines for turn in verdict.sent)):
         return FittedPath(verdict=verdict, not_loaded_reason=reason, quotes=quotes)
     return policy.make_room(
         Overflow(
@@ -101,6 +102,9 @@ def _give_way(
     settings, evidence = given.settings, given.evidence
     summary = evidence.summary if policy.uses_summary else None
     share = room.limit * settings.give_way_at.value // 100
+    if policy.quotes_stay and evidence.previous:
+        items = (item for item in evidence.previous.layout if isinstance(item, AddedMessage))
+        added_tokens += sum(item.tokens for item in items if item.kind == "recalled")
     return give_way(
         verdict,
         RoomForTurns(

@@ -35,14 +35,14 @@ _SUMMARY = "Summary of the earlier part of this conversation:"
 _EARLIER = "Earlier parts of this conversation that may matter for the next message:"
 _BACKGROUND = "Written by a background task since the last answer:"
 _GAP = "[...]"
-_SPEAKERS = {"user": "User", "assistant": "Assistant"}
+_SPEAKERS = {"user": "User", "assistant": "Assistant", "tool": "Result of a tool"}
 # What a quoted message takes besides its text: speaker, day, line breaks, sometimes a gap mark.
 LABEL_TOKENS = 16
 
 
 def can_be_quoted(message: Message) -> bool:
     """Whether it is a person's or the assistant's: a tool's result means nothing by itself."""
-    return message.role in _SPEAKERS and bool((message.content or "").strip())
+    return message.role in ("user", "assistant") and bool((message.content or "").strip())
 
 
 # What the block takes besides its quotes: role markers and two headings, of which one may lack.

@@ -7,14 +7,17 @@ request keeps its beginning and a provider's cache serves it.
 
 from __future__ import annotations
 
-from chatsite.history.lexical.words import terms
-from chatsite.history.path.added_messages import Quotes, can_be_quoted
+from dataclasses import replace
+
+from chatsite.history.lexical.words import is_question, terms
+from chatsite.history.path.added_messages import BLOCK_TOKENS, Quotes, can_be_quoted
 from chatsite.history.path.guard import GuardCut, TurnSize
 from chatsite.history.path.overflow import FittedPath, Overflow, after_guard
 from chatsite.history.path.turn_verdicts import PathVerdict
 from chatsite.history.policies.base import Policy, Tokens
 from chatsite.history.policies.cuts import choose_every_turn
-from chatsite.history.policies.lexical_layout import TAIL, LexicalLayout, lay_out
+from chatsite.history.policies.lexical_layout import TAIL, LexicalLayout, keep_all, lay_out
+from chatsite.history.policies.lexical_passages import PASSAGE, find_passages
 from chatsite.history.reasons import Reason
 from chatsite.wording import later, say
 
@@ -23,7 +26,7 @@ NOT_SEARCHED = later("Older messages were not searched: the newest turns are sen
 
 def cut_and_recall(overflow: Overflow) -> FittedPath:
     """Send the newest turns with what was quoted for them, and quotes for the current message."""
-    layout = lay_out(overflow)
+    layout = keep_all(overflow) or lay_out(overflow)
     recall = overflow.evidence.recall
     asked = overflow.verdict.current.turn.entries[0].message.content or ""
     # For a message without a word to search for, as "Thanks!", nobody knows what is relevant.
@@ -37,8 +40,8 @@ def cut_and_recall(overflow: Overflow) -> FittedPath:
     return FittedPath(
         verdict=verdict,
         not_loaded_reason=reason if cut_above else overflow.not_loaded_reason,
-        cut=layout.cut,
-        quotes=_with_hits(overflow.quotes, layout.new, verdict),
+        cut=layout.cut or None,
+        quotes=_with_hits(overflow.quotes, _with_passages(overflow, layout), verdict),
         earlier_quotes=layout.earlier,
         notes=() if gathered else (NOT_SEARCHED,),
     )
@@ -54,6 +57,26 @@ def _dropped(overflow: Overflow, layout: LexicalLayout) -> GuardCut:
         cut=layout.cut,
         free=overflow.limit - overflow.fixed - taken - quoted,
     )
+
+
+def _with_passages(overflow: Overflow, layout: LexicalLayout) -> Quotes:
+    """The new quotes and, for a question, lines of results that aren't sent, as far as there is
+    room; in later rounds of its turn the same ones are there already."""
+    new, turn = layout.new, overflow.verdict.current.turn
+    asked = turn.entries[0].message.content or ""
+    if turn.quoted or not is_question(asked):
+        return new
+    sent = (*layout.tail, *layout.spared)
+    taken = sum(t.tokens for t in sent) + sum(q.tokens for q in (*layout.earlier, new))
+    found = find_passages(
+        overflow.verdict,
+        asked,
+        sent={turn.first for turn in sent},
+        quoted={entry.seq for quotes in layout.earlier for entry in quotes.entries},
+        room=overflow.limit - overflow.fixed - taken - BLOCK_TOKENS,
+    )
+    whys = {**new.whys, **dict.fromkeys((entry.seq for entry in found), PASSAGE)}
+    return replace(new, entries=(*new.entries, *found), whys=whys)
 
 
 def _with_hits(notes: Quotes, new: Quotes, verdict: PathVerdict) -> Quotes:

@@ -57,6 +57,22 @@ def lay_out(overflow: Overflow) -> LexicalLayout:
     return plan.cut_down()
 
 
+def keep_all(overflow: Overflow) -> LexicalLayout | None:
+    """Every turn, and what was quoted for them where it has room; None where not all turns have."""
+    plan, verdict = _Plan(overflow), overflow.verdict
+    free = overflow.limit - overflow.fixed - _tokens(verdict.sent)
+    if overflow.last_not_loaded is not None or free < 0:
+        return None
+    _, earlier = plan._keep_quotes(plan.loose)
+    return LexicalLayout(
+        cut=overflow.previous_cut or 0,
+        tail=plan.loose,
+        spared=plan.spared,
+        earlier=earlier if _taken(earlier) <= free else (),
+        new=Quotes(before=verdict.current.first),
+    )
+
+
 class _Plan:
     """The room and the candidates of a layout, all from one overflow."""
 

@@ -16,6 +16,7 @@ from chatsite.history.path.added_messages import (
 )
 from chatsite.history.path.transcript import BACKGROUND, Entry
 from chatsite.history.path.turn_verdicts import PathVerdict, TurnVerdict
+from chatsite.history.policies.lexical_passages import passage_of
 from chatsite.history.reasons import NEVER_QUOTED, Reason
 from chatsite.wording import later
 
@@ -34,7 +35,7 @@ class QuotableMessages:
         self, verdict: PathVerdict, sent: Iterable[TurnVerdict], hits: Sequence[Hit]
     ) -> None:
         self.turns = {entry.seq: turn for turn in verdict.older for entry in turn.turn.entries}
-        self.in_place = {entry.seq for turn in sent for entry in turn.entries}
+        self.in_place = {e.seq for turn in sent for e in turn.entries if e.seq not in turn.lines}
         self.hits = hits
         self.units = {hit.seq: self._unit(hit.seq) for hit in hits}
 
@@ -55,7 +56,7 @@ class QuotableMessages:
         entries = [
             entry
             for seq in dict.fromkeys(turn.turn.quoted)
-            if seq not in without and (entry := self._stays(seq)) is not None
+            if seq not in without and (entry := self._stays(seq, turn)) is not None
         ]
         return Quotes(
             before=turn.first,
@@ -64,7 +65,7 @@ class QuotableMessages:
             whys={e.seq: NOTE_STAYS if _is_note(e) else STAYS for e in entries},
         )
 
-    def _stays(self, seq: int) -> Entry | None:
+    def _stays(self, seq: int, asked: TurnVerdict) -> Entry | None:
         """A message that was quoted: None where it is sent in place, or may not be sent now."""
         turn = self.turns.get(seq)
         if turn is None or seq in self.in_place:
@@ -75,6 +76,8 @@ class QuotableMessages:
             return None
         if turn.apart.get(seq) in NEVER_QUOTED and not (note and not entry.excluded):
             return None
+        if entry.message.role == "tool" and not entry.excluded:
+            return passage_of(entry, asked.turn.entries[0].message.content or "")
         return entry if can_be_quoted(entry.message) else None
 
 

@@ -24,6 +24,7 @@ from chatsite.history.path.added_messages import (
 )
 from chatsite.history.path.shortened import as_sent
 from chatsite.history.path.transcript import Entry
+from chatsite.history.policies.lexical_passages import passage_of
 from chatsite.history.room import Head, weakest
 from chatsite.messages import Basis, Message, TokenCount
 from chatsite.wording import later, say
@@ -176,7 +177,10 @@ class _Rebuilding:
         elif item.kind == "recalled":
             sources = [self.entries[seq] for seq in item.sources if seq in self.entries]
             if len(sources) == len(item.sources):
-                return quoted_message(sources, before=int(item.id or 0))
+                before = int(item.id or 0)
+                asked = self.entries[before].message.content if before in self.entries else ""
+                passages = [passage_of(entry, asked or "") for entry in sources]
+                return quoted_message(passages, before=before)
             gone = ", ".join(str(seq) for seq in item.sources if seq not in self.entries)
             self.differences.append(
                 say("Message {seqs}, which was quoted, isn't stored any more.", seqs=gone)
