@@ -38,6 +38,7 @@ from tests.bench import (
     searching,
     servers,
     starts,
+    tool_heavy,
     wire,
 )
 from tests.bench.dialogues import SOURCES
@@ -70,6 +71,7 @@ BENCHES: Mapping[str, Bench] = {
     "ranking": ranking.run,
     "sent": as_sent.run,
     "served": at_server.run,
+    "tool_heavy": tool_heavy.run,
 }
 # What decides on a change of speed: every side in one run.
 VERSIONS = ("relay", "owners", "first_token", "wire", "starts", "pages")

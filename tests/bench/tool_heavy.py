@@ -45,14 +45,13 @@ NEWEST = 10
 
 # Whole results, as long as their turns are sent.
 WHOLE = {"historyLeastFreed": 1_000_000}
+ONE = {"historyKeepResults": 1}
 PLANS: Mapping[str, Plan] = {
-    "tokens, whole results": Plan(template={"historyPolicy": "tokens", **WHOLE}, limit=64_000),
-    "tokens": Plan(template={"historyPolicy": "tokens"}, limit=18_000),
-    "tokens, one kept": Plan(
-        template={"historyPolicy": "tokens", "historyKeepResults": 1}, limit=16_000
-    ),
-    "relevant, whole results": Plan(template={"historyPolicy": "relevant", **WHOLE}, limit=64_000),
-    "relevant": Plan(template={"historyPolicy": "relevant"}, limit=18_000),
+    "tokens, whole results": Plan(template={"historyPolicy": "tokens", **WHOLE}, limit=100_000),
+    "tokens": Plan(template={"historyPolicy": "tokens"}, limit=24_000),
+    "tokens, one kept": Plan(template={"historyPolicy": "tokens", **ONE}, limit=24_000),
+    "relevant": Plan(template={"historyPolicy": "relevant"}, limit=24_000),
+    "relevant, one kept": Plan(template={"historyPolicy": "relevant", **ONE}, limit=24_000),
 }
 
 
