@@ -23,8 +23,7 @@ _MONTH = (
     r"Sept?(?:ember)?|Oct(?:ober)?|Nov(?:ember)?|Dec(?:ember)?)"
 )
 _DAY = r"\d{1,2}(?:st|nd|rd|th)?"
-# From token to token: no quantifier of unbounded length gives back what it took, so that hostile
-# text takes no longer than other text.
+# No quantifier without a bound gives back what it took: hostile text takes no longer.
 _TOKEN = re.compile(
     rf"""
     (?=[\w~/\\.@\#+-]) (?:
@@ -60,10 +59,10 @@ def find_anchors(text: str) -> tuple[Anchor, ...]:
 
 
 def lost_anchors(text: str, draft: str) -> list[Anchor]:
-    """The exact values of `text` that don't stand in `draft`, a summary of it, nor as a word."""
-    kept = {anchor.text for anchor in find_anchors(draft)}
-    kept |= set(re.findall(r"\w+", draft))
-    return [anchor for anchor in find_anchors(text) if anchor.text not in kept]
+    """The exact values of `text` that don't stand in `draft`, a summary of it."""
+    kept, words = set(find_anchors(draft)), set(re.findall(r"\w+", draft))
+    lost = (anchor for anchor in find_anchors(text) if anchor not in kept)
+    return [one for one in lost if one.kind != "name" or one.text not in words]
 
 
 def _spans(text: str) -> Iterator[tuple[AnchorKind, int, int]]:
@@ -78,9 +77,7 @@ def _spans(text: str) -> Iterator[tuple[AnchorKind, int, int]]:
             word = found[0].rstrip(".+-/\\")
             end = start + len(word)
             start = end - len(word := word.lstrip("+-"))
-            if word not in known:
-                known[word] = _kind(word)
-            kind = known[word]
+            kind = known[word] = known[word] if word in known else _kind(word)
         if name and kind == "name" and text[name[1] : start] == " ":
             name = name[0], end
         else:
@@ -107,9 +104,8 @@ def _kind(word: str) -> AnchorKind | None:
     digits = sum(map(str.isdigit, word))
     if digits and _NUMBER.fullmatch(word):
         return "number" if digits > 1 else None
-    if digits and len(word) > 2:
-        return "identifier"
-    if "@" in word[1:-1] or "_" in word.strip("_") or word.count(".") > 1 or humps:
+    marked = "@" in word[1:-1] or "_" in word.strip("_") or word.count(".") > 1 or humps
+    if marked or (digits and len(word) > 2):
         return "identifier"
     return "path" if _FILE.fullmatch(word) else None
 
@@ -122,6 +118,5 @@ def _name(text: str, start: int, end: int) -> Iterator[tuple[AnchorKind, int, in
     before = start
     while before and text[before - 1] in " \t":
         before -= 1
-    begins = not before or text[before - 1] in ".!?\n\u2026*#-"
-    if len(words) > 1 or (words and not begins):
+    if len(words) > 1 or (words and before and text[before - 1] not in ".!?\n\u2026*#-"):
         yield "name", start, end

@@ -20,7 +20,7 @@ from chatsite.history import (
 )
 from chatsite.history.lexical.index import Index
 from chatsite.history.lexical.ranking import question_in_chat, recall_messages
-from chatsite.history.path.giving_way import LEAST_TOKENS
+from chatsite.history.path.giving_way import LEAST_RESULT
 from chatsite.history.settings.table import ROWS
 from chatsite.messages import Message, ToolCall
 from chatsite.providers.tokens.tokenizers import O200k
@@ -147,7 +147,7 @@ class ToolSender(PolicySender):
         for place in range(len(self._older) - 1, 0, -1):
             message = self._older[place].message
             count = tokens([message])
-            taken += min(count, LEAST_TOKENS) if message.role == "tool" else count
+            taken += min(count, LEAST_RESULT) if message.role == "tool" else count
             if message.role == "user" and taken > most:
                 return place
         return 0

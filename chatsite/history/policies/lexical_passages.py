@@ -18,8 +18,7 @@ from chatsite.messages import TokenCount
 from chatsite.wording import later
 
 PASSAGE = later("these lines of the result share rare words with the message")
-# Lines before and after the one that matches best: an object of a usual size in JSON. A longer
-# line counts as several.
+# Lines before and after the best one, an object of a usual size in JSON; a long one is several.
 BEFORE, AFTER = 4, 7
 _LINES = re.compile(r"[^\n]{1,240}\n?|\n")
 # Tokens for the passages that a question may have, and how many they are.
