@@ -163,14 +163,16 @@ class HistoryChosen(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Marked(Record):
-    """A person marked a message: what is marked on it now, its state (which says whether it is left
-    out because its answer failed), and from where on all is remembered."""
+    """A person marked a message: what is marked on it now (as in MessageView), its state (which
+    says whether it is left out because its answer failed), and from where on all is remembered."""
 
     type: ClassVar[str] = "marked"
     message: str
     pinned: bool
     excluded: bool
     bookmarked: bool
+    in_force: str = ""
+    offered: str = ""
     forget_above: int
     state: State
     kept_whole: bool = False

@@ -106,6 +106,8 @@ class MessageView(Record):
     several: answers to the same message, a user message and what it was changed from. `edited`: a
     person has changed its text since it was written. `model` is the label of what wrote an answer,
     "" where that isn't known. `kept_whole`: its result, or the texts of its files, never give way.
+    `in_force` are its instructions that are sent with every request, a line each; `offered` those
+    that could be.
     """
 
     message: Message
@@ -118,6 +120,8 @@ class MessageView(Record):
     excluded: bool = False
     bookmarked: bool = False
     kept_whole: bool = False
+    in_force: str = ""
+    offered: str = ""
     reply: Quote | None = None
     problem: Problem | None = None
     versions: tuple[Version, ...] = ()
@@ -142,6 +146,8 @@ class MessageView(Record):
             "excluded": self.excluded,
             "bookmarked": self.bookmarked,
             "kept_whole": self.kept_whole,
+            "in_force": self.in_force,
+            "offered": self.offered,
             "reply": encode(self.reply),
             "problem": encode(self.problem),
             "calls": encode(message.calls),

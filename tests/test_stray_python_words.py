@@ -82,6 +82,8 @@ EXCEPTED = {
     "history/policies/triage_question.py": MODEL,
     "history/summary_plan.py": MODEL,
     "history/path/added_messages.py": MODEL,
+    "history/path/in_force.py": MODEL,
+    "history/instructions.py": NAMES,
     "kv_cache/books.py::Book.faults": LOG,
     "mail/account.py::_bad_address": ADMIN,
     "process_limits.py": LOG,

@@ -156,7 +156,7 @@ def _add(
         add_to_totals(row, new)
     # They keep their numbers, which marks and quotes refer to.
     row.next_seq = added[-1].seq + 1
-    row.marked += sum(one.pinned or one.excluded for one in added)
+    row.marked += sum(one.is_marked for one in added)
     row.characters += sum(characters_of(message_of(one)) for one in added)
     MESSAGES.insert(added)
     CONVERSATION_TOTALS.update(row)

@@ -15,6 +15,9 @@ ON_PATH = Q(on_path__in=(True,))
 UNANSWERED = ("failed", "interrupted")
 STATES = [(state, state) for state in ("running", "complete", "stopped", "failed", "interrupted")]
 
+# What is loaded whatever the reach of a policy; `is_marked` says it of one message.
+MARKED = Q(pinned=True) | Q(excluded=True) | Q(in_force__gt="")
+
 
 class Conversation(models.Model):
     """Stores a tree of messages, with the totals of its active path, which no query ever counts.
@@ -275,7 +278,7 @@ class Message(models.Model):
             models.Index(
                 fields=["conversation", "on_path", "turn_seq"],
                 name="message_marked",
-                condition=Q(pinned=True) | Q(excluded=True),
+                condition=MARKED,
             ),
             models.Index(
                 fields=["conversation"], name="message_bookmarked", condition=Q(bookmarked=True)
@@ -304,6 +307,10 @@ class Message(models.Model):
 
     def __str__(self) -> str:
         return f"{self.seq} {self.role}"
+
+    @property
+    def is_marked(self) -> bool:
+        return bool(self.pinned or self.excluded or self.in_force)
 
 
 class Summary(models.Model):

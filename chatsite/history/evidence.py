@@ -50,7 +50,8 @@ class StoredRun:
 class AddedMessage(Record):
     """A message of our own. `digest` is the first 16 hex digits of the sha256 of role and text.
 
-    What it was made from: a summary by its `id`; quotes by the sequence numbers of their `sources`;
+    What it was made from: a summary by its `id`; quotes and instructions that a person keeps in
+    force by the sequence numbers of their `sources`;
     a strategy's text has no source, and only its digest is kept. Of an answer that is continued,
     the kind "continue" means two messages: the assistant's, with its source and as `id` the
     number of characters it had, and the user's instruction, which is always the same.

@@ -139,6 +139,7 @@ class RequestRoom:
     system: RequestPart
     prefilled: RequestPart
     tools: RequestPart
+    instructions: RequestPart
     current: RequestPart
     fixed: int
 
@@ -151,16 +152,19 @@ class RequestRoom:
         head: Head,
         system: Sequence[Message],
         current: Sequence[Message],
+        in_force: Sequence[Message] = (),
     ) -> RequestRoom:
-        """`system` are the system messages of the path; those of the head come with it."""
+        """`system` are the system messages of the path; those of the head come with it. `in_force`
+        is our message with what a person keeps in force, if there is one."""
         by_budget = budget is not None and budget <= window.room
         parts = (
             RequestPart.of("system", [*head.system, *system]),
             RequestPart.of("prefilled", head.examples),
             RequestPart("tools", head.tools, "estimated"),
+            RequestPart.of("instructions", in_force),
             RequestPart.of("current", current),
         )
-        instructions, examples, tools, asked = parts
+        instructions, examples, tools, kept, asked = parts
         return cls(
             window=window,
             limit=budget if budget is not None and by_budget else window.room,
@@ -168,6 +172,7 @@ class RequestRoom:
             system=instructions,
             prefilled=examples,
             tools=tools,
+            instructions=kept,
             current=asked,
             fixed=sum([part.tokens for part in parts]),
         )
@@ -195,7 +200,7 @@ class RequestRoom:
     def refusal(self) -> PromptTooLarge:
         """Name the largest part, in two sentences: for who tried to send it, and, beside the
         numbers, for who is still writing."""
-        parts = (self.system, self.prefilled, self.tools, self.current)
+        parts = (self.system, self.prefilled, self.tools, self.instructions, self.current)
         largest = max(parts, key=lambda part: part.tokens)
         bound, part, advice = self._bound(), say(_NAMES[largest.name]), say(_ADVICE[largest.name])
         return PromptTooLarge(
@@ -235,7 +240,7 @@ class RequestRoom:
         before = [part for part in added if part.tokens]
         after = [RequestPart.of("recalled", recalled)] if recalled else []
         sent = RequestPart.of("history", history)
-        tools = [self.tools] if self.tools.tokens else []
+        tools = [part for part in (self.tools, self.instructions) if part.tokens]
         used = (self.system, self.prefilled, *tools, *before, sent, *after, self.current)
         return (*used, *rest_of(self.window, used))
 
@@ -261,11 +266,13 @@ _NAMES: dict[RequestPartName, str] = {
     "system": later("the agent's instructions"),
     "prefilled": later("the agent's example turns"),
     "tools": later("the descriptions of the agent's tools"),
+    "instructions": later("the instructions that you keep in force"),
     "current": later("the message itself"),
 }
 _ADVICE: dict[RequestPartName, str] = {
     "system": later("Shorten the agent's personality or choose a model with a larger window."),
     "prefilled": later("Shorten the agent's example turns or choose a model with a larger window."),
     "tools": later("Give the agent fewer tools or choose a model with a larger window."),
+    "instructions": later("End some of them in the panel or at their messages."),
     "current": later("Shorten the message and what is attached to it, or send it in parts."),
 }

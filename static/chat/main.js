@@ -54,6 +54,8 @@ const MARKED = {
     say("Bookmark removed."),
     say("Bookmarked. All bookmarks are listed beside the search."),
   ],
+  in_force: [say("No longer in force."), say("In force. It is sent with every message here.")],
+  no_offer: [say("Offered again."), say("Not offered again.")],
   forget_above: [
     say("Everything above is remembered again."),
     say("Everything above is forgotten."),
@@ -103,6 +105,7 @@ const panel = new Late(async () => {
     toMessage: (seq) => transcript.scrollToMessage(seq),
     bringBack,
     keepWhole: keep,
+    endInstruction: (id) => mark(id, "in_force", false),
     draft: () => session.draftFields,
     apply: (changes) => chip.choose(changes),
   });

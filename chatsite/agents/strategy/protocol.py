@@ -14,7 +14,8 @@ from typing import Any
 from chatsite.agents.template import Template
 from chatsite.history import Head, Transcript, Window
 from chatsite.history.evidence import TEXT_ROLES, StrategySlot
-from chatsite.history.path.marks import selectable_entries
+from chatsite.history.path.in_force import instructions_message
+from chatsite.history.path.marks import kept_in_force, selectable_entries
 from chatsite.history.path.transcript import split_turns
 from chatsite.history.room import RequestRoom
 from chatsite.messages import UNSOUND, Attachment, Message, TokenCount, ToolCall
@@ -59,12 +60,14 @@ class StrategyInput:
         current = [entry.message for entry in split_turns(stored)[-1].entries]
         replied = current[0].reply_to
         before = selectable_entries(transcript, reply_to=frozenset({replied} if replied else ()))
+        kept = kept_in_force(transcript.entries)
         room = RequestRoom.of(
             window,
             budget=budget,
             head=head,
             system=[entry.message for entry in before if entry.message.role == "system"],
             current=current,
+            in_force=[instructions_message(kept)] if kept else (),
         )
         return cls(
             history=tuple((entry.seq, entry.message) for entry in before),

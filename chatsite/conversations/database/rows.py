@@ -7,6 +7,7 @@ from typing import Any
 
 from chatsite.conversations import models
 from chatsite.history import Entry
+from chatsite.history.instructions import standing_instructions
 from chatsite.messages import Attachment, Message, TokenCount, ToolCall
 from chatsite.views import ConversationView, MessageView, Problem, Quote, Version
 
@@ -79,12 +80,24 @@ def view_of(
         excluded=row.excluded,
         bookmarked=row.bookmarked,
         kept_whole=bool(row.kept_whole),
+        in_force=row.in_force or "",
+        offered=offered_instructions(row),
         reply=reply,
         problem=_problem(row, turn) if turn is not None and turn.problem else None,
         versions=versions,
         edited=row.edited is not None,
         model=model,
     )
+
+
+def offered_instructions(row: models.Message, *, anew: bool = False) -> str:
+    """The standing instructions, a line each, that the page offers to keep; "" for none, and where
+    the person has answered the offer, unless it is made `anew`. Only the owner's own words, written
+    in the page, make one."""
+    own = row.role == "user" and row.source == "web" and not row.speaker
+    if not own or (row.in_force is not None and not anew):
+        return ""
+    return "\n".join(standing_instructions(row.content or ""))
 
 
 def _problem(row: models.Message, turn: models.Turn) -> Problem | None:

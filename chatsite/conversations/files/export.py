@@ -25,6 +25,7 @@ from chatsite.conversations.files.export_format import (
 )
 from chatsite.conversations.records import WholePath
 from chatsite.history import Entry, History, show_receipt
+from chatsite.history.instructions import still_said
 from chatsite.history.settings.table import ROWS
 from chatsite.kv_cache.books import LOADED, UNLOADED
 from chatsite.messages import Attachment, Message, ToolCall
@@ -42,7 +43,7 @@ class ImportedPart:
     No message is in the cache; unloaded ones stay unloaded. `pinned`, `excluded` (disjoint),
     `bookmarked`, `kept_whole` and `unanswered` (questions whose answer failed) are ids. `quoted`
     holds, by the id of a message, the places in the file, from 0, of those that were quoted before
-    its question.
+    its question; `in_force` its instructions in force, as far as its text has them.
     """
 
     messages: Sequence[Message]
@@ -52,6 +53,7 @@ class ImportedPart:
     kept_whole: Collection[str] = ()
     unanswered: Collection[str] = ()
     quoted: Mapping[str, Sequence[int]] = field(default_factory=dict)
+    in_force: Mapping[str, str] = field(default_factory=dict)
 
 
 def write_export(whole: WholePath, *, cleanup: str = "") -> bytes:
@@ -131,6 +133,7 @@ def _to_saved(
         bookmarked=bookmarked,
         kept_whole=entry.kept_whole,
         unanswered=entry.unanswered,
+        in_force=entry.in_force,
         quoted=[places[seq] for seq in entry.quoted if seq in places],
         kv=book,
     )
@@ -159,6 +162,11 @@ def import_part(saved: Sequence[SavedMessage]) -> ImportedPart:
         kept_whole=frozenset(message.id for message, item in pairs if item.kept_whole),
         unanswered=frozenset(message.id for message, item in pairs if item.unanswered),
         quoted={message.id: item.quoted for message, item in pairs if item.quoted},
+        in_force={
+            message.id: kept
+            for message, item in pairs
+            if item.role == "user" and (kept := still_said(item.in_force, item.content or ""))
+        },
     )
 
 

@@ -132,6 +132,7 @@ class SavedMessage(BaseModel):
     bookmarked: bool = False
     kept_whole: bool = False
     unanswered: bool = False
+    in_force: Text = ""
     quoted: Annotated[list[Annotated[int, Field(ge=0)]], Field(max_length=MAX_QUOTED)] = []
     kv: SavedBook = SavedBook()
 

@@ -128,12 +128,12 @@ def add_imported(*, conversation: str, part: ImportedPart) -> None:
     for one in rows:
         id = str(one.id)
         one.pinned, one.excluded = id in part.pinned, id in part.excluded
-        one.bookmarked = id in part.bookmarked
+        one.bookmarked, one.in_force = id in part.bookmarked, part.in_force.get(id)
         one.kept_whole = id in part.kept_whole or None
         one.state = UNANSWERED[0] if id in part.unanswered else one.state
         # The first message has seq 1, and none is left out.
         one.quoted = [place + 1 for place in part.quoted.get(id, ())]
-    row.marked += sum(one.pinned or one.excluded for one in rows)
+    row.marked += sum(one.is_marked for one in rows)
     row.characters += sum(map(characters_of, part.messages))
     MESSAGES.insert(rows)
     CONVERSATION_TOTALS.update(row)

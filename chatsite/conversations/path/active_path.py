@@ -11,7 +11,7 @@ from django.db.models import Count, Max, Q, QuerySet, Sum
 from chatsite.conversations.database.columns import key, new_row
 from chatsite.conversations.database.rows import message_columns
 from chatsite.conversations.database.statements import LAST_ON_PATH, MESSAGE_PLACES, TOTALS
-from chatsite.conversations.models import ON_PATH, Conversation, Message, Turn
+from chatsite.conversations.models import MARKED, ON_PATH, Conversation, Message, Turn
 from chatsite.history import BACKGROUND, estimate_message
 from chatsite.kv_cache.books import LOADED
 from chatsite.messages import Message as DomainMessage
@@ -187,7 +187,7 @@ def _totals(messages: QuerySet[Message]) -> dict[str, int | None]:
         path_users=Count("id", filter=Q(role="user")),
         path_background=Count("id", filter=Q(role="user", source__in=BACKGROUND)),
         path_tokens=Sum("tokens", filter=ended),
-        marked=Count("id", filter=Q(pinned=True) | Q(excluded=True)),
+        marked=Count("id", filter=MARKED),
         background=Max("seq", filter=Q(source__in=BACKGROUND)),
     )
 

@@ -7,8 +7,6 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
 
-from django.db.models import Q
-
 from chatsite.conversations.database.columns import fetch, key, placeholders
 from chatsite.conversations.database.rows import entry_of
 from chatsite.conversations.database.statements import (
@@ -19,7 +17,7 @@ from chatsite.conversations.database.statements import (
     NEWEST_SIZES,
     NTH_LAST_USER,
 )
-from chatsite.conversations.models import UNANSWERED, Conversation, Message
+from chatsite.conversations.models import MARKED, UNANSWERED, Conversation, Message
 from chatsite.conversations.owners import Owner
 from chatsite.conversations.ownership import free_or_owned, messages_on_path, totals_of_owned
 from chatsite.conversations.path.entry_cache import EntryCache
@@ -178,7 +176,7 @@ def _marked_turns(row: Conversation, cut: int, reply_to: str | None) -> set[int]
     to, and the turn at the marker, which shows that a pinned turn is above the marker."""
     found: set[int] = set()
     if row.marked:
-        marked = messages_on_path(row).filter(Q(pinned=True) | Q(excluded=True), turn_seq__lt=cut)
+        marked = messages_on_path(row).filter(MARKED, turn_seq__lt=cut)
         found.update(marked.values_list("turn_seq", flat=True))
     if row.forget_above:
         found.update(

@@ -1,5 +1,5 @@
-"""Marks on single messages: pin, exclude, bookmark, keep whole, forget what is above, send an
-unanswered one along.
+"""Marks on single messages: pin, exclude, bookmark, keep whole, keep instructions in force, forget
+what is above, send an unanswered one along.
 
 Each is one transaction and can be undone. A mark takes effect from the next message on, also when
 it is set while an answer is written.
@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from chatsite.conversations.database.locks import hold
-from chatsite.conversations.database.rows import is_unanswered
+from chatsite.conversations.database.rows import is_unanswered, offered_instructions
 from chatsite.conversations.models import UNANSWERED, Conversation, Message
 from chatsite.conversations.owners import Owner
 from chatsite.conversations.ownership import (
@@ -112,6 +112,26 @@ def keep_whole(
 
 
 @writing
+def keep_in_force_message(*, owner: Owner, message: str, on: bool) -> MarkChange:
+    """Send the message's standing instructions with every request, or no longer: then they are
+    offered again. Refused where it has none."""
+    hold(message=message)
+    row, marked = _markable(owner, message)
+    said = offered_instructions(marked, anew=True)
+    if on and not said:
+        raise Refused(say("This message has no standing instruction that could be kept."))
+    return _mark(row, marked, in_force=said if on else None)
+
+
+@writing
+def dismiss_offer_of_message(*, owner: Owner, message: str, on: bool) -> MarkChange:
+    """Don't offer to keep the message's instructions, which also ends them; or offer it again."""
+    hold(message=message)
+    row, marked = _markable(owner, message)
+    return _mark(row, marked, in_force="" if on else None)
+
+
+@writing
 def forget_above_message(*, owner: Owner, message: str, on: bool) -> MarkChange:
     """Set the marker above the message's turn, or remove it from there.
 
@@ -139,13 +159,14 @@ def _markable(owner: Owner, id: str) -> tuple[Conversation, Message]:
     return found.conversation, found
 
 
-def _mark(row: Conversation, message: Message, *, pinned: bool, excluded: bool) -> MarkChange:
-    before, was_excluded = message.pinned or message.excluded, message.excluded
-    message.pinned, message.excluded = pinned, excluded
-    message.save(update_fields=["pinned", "excluded"])
-    row.marked += (pinned or excluded) - before
+def _mark(row: Conversation, message: Message, **marks: bool | str | None) -> MarkChange:
+    before, was_excluded = message.is_marked, message.excluded
+    for name, value in marks.items():
+        setattr(message, name, value)
+    message.save(update_fields=[*marks])
+    row.marked += message.is_marked - before
     row.save(update_fields=["marked"])
-    if excluded == was_excluded:
+    if message.excluded == was_excluded:
         return _change(row, message)
     mark_stale(row, message.seq)
     return _change(row, message, summary=summary_state_of(row).view)
@@ -159,6 +180,8 @@ def _change(
         pinned=message.pinned,
         excluded=message.excluded,
         bookmarked=message.bookmarked,
+        in_force=message.in_force or "",
+        offered=offered_instructions(message),
         forget_above=row.forget_above,
         state=message.state,  # type: ignore[arg-type]
         kept_whole=bool(message.kept_whole),

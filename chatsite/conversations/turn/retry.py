@@ -36,6 +36,7 @@ from chatsite.conversations.turn.begin import (
 from chatsite.conversations.versions.versions import newest_answered
 from chatsite.errors import NotFound, Refused
 from chatsite.history import BACKGROUND
+from chatsite.history.instructions import still_said
 from chatsite.messages import Message as DomainMessage
 from chatsite.storage import writing
 from chatsite.wording import later, say
@@ -73,6 +74,8 @@ def begin_edit(new: NewTurn, *, message: str, user: DomainMessage) -> StartedTur
         begins=above is None,
     )
     rows.append(place_answer(row, turn, new.answer, rows[0]))
+    rows[0].in_force = still_said(former.in_force, user.content or "")
+    row.marked += rows[0].is_marked
     turn.save(force_insert=True)
     MESSAGES.insert(rows)
     if titled:

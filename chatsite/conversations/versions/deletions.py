@@ -79,7 +79,7 @@ def delete_message(*, owner: Owner, message: str) -> TextChange:
     first = deleted[0]
     for one in deleted:
         subtract_from_totals(row, one)
-        row.marked -= one.pinned or one.excluded
+        row.marked -= one.is_marked
     hidden = Message.objects.filter(id__in=[one.id for one in deleted])
     hidden.update(on_path=False, deleted=timezone.now())
     row.hidden += len(deleted)
@@ -194,7 +194,7 @@ def restore_message(*, owner: Owner, message: str) -> TextChange:
         returned.update(on_path=True)
         for one in back:
             add_to_totals(row, one)
-            row.marked += one.pinned or one.excluded
+            row.marked += one.is_marked
     else:
         below_seq = put_on_path(row, first)
     if marker:

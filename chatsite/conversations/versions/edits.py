@@ -32,6 +32,7 @@ from chatsite.conversations.versions.versions import GONE, require_idle
 from chatsite.encoding import Record
 from chatsite.errors import BadCommand, NotFound, Refused
 from chatsite.events import MessagesChanged
+from chatsite.history.instructions import still_said
 from chatsite.kv_cache.books import LOADED, UNLOADED
 from chatsite.messages import TokenCount
 from chatsite.storage import reading, writing
@@ -78,6 +79,9 @@ def edit_message(
         _keep_version(row, stored)
     row.characters = max(row.characters - characters_of(message_of(stored)), 0)
     stored.content, stored.reasoning, stored.edited = text, None, timezone.now()
+    row.marked -= stored.is_marked
+    stored.in_force = still_said(stored.in_force, text)
+    row.marked += stored.is_marked
     # The provider's metadata and the cells of the engine's cache belong to the old text.
     stored.metadata = ""
     stored.kv_size, stored.kv_start_position = -1, -1
@@ -110,6 +114,7 @@ def _keep_version(row: Conversation, stored: Message) -> None:
     former.seq, former.on_path, former.words_row = row.next_seq, False, None
     former.kv_size, former.kv_start_position, former.kv_status = -1, -1, LOADED
     former.pinned = former.excluded = former.bookmarked = False
+    former.in_force = None
     former.save(force_insert=True)
     row.next_seq += 1
     row.characters += characters_of(message_of(former))

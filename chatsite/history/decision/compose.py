@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from chatsite.history.evidence import AddedMessage, LayoutItem, Previous, StoredRun
 from chatsite.history.path.added_messages import Quotes
+from chatsite.history.path.in_force import instructions_message
 from chatsite.history.path.overflow import FittedPath
 from chatsite.history.path.shortened import as_sent
 from chatsite.history.path.transcript import Entry, Transcript
@@ -43,12 +44,15 @@ def compose(
     transcript: Transcript,
     *,
     instructions: Sequence[Entry],
+    in_force: Sequence[Entry],
     texts: Sequence[StrategyText],
 ) -> ComposedRequest:
-    """Head, instructions, then from what changes least to what changes most: a prompt's
-    beginning that stays the same costs a tenth where the provider keeps it."""
+    """Head, instructions (also those that a person keeps in force), then from what changes least to
+    what changes most: a prompt's beginning that stays the same costs a tenth where the provider
+    keeps it."""
     places, sent = _Places(transcript), fitted.verdict.sent
-    first = [places.section(instructions), _added(texts, "system")]
+    own = _added(texts, "system")
+    first = [places.section(instructions), _in_force(in_force), own]
     before, after = _added(texts, "before"), _added(texts, "after")
     quoted = _quoted(fitted.quotes)
     rest = [
@@ -65,7 +69,7 @@ def compose(
         request=(*head.system, *_messages(first), *head.examples, *_messages(rest)),
         layout=tuple(item for section in (*first, *rest) for item in section.items),
         history=tuple(entry.message for turn in sent for entry in turn.entries),
-        texts=(*first[1].messages, *before.messages, *after.messages),
+        texts=(*own.messages, *before.messages, *after.messages),
         quoted=(*_messages(map(_quoted, fitted.earlier_quotes)), *quoted.messages),
     )
 
@@ -93,6 +97,13 @@ def _messages(sections: Iterable[_Section]) -> Iterator[Message]:
 def _added(texts: Sequence[StrategyText], place: TextPlace) -> _Section:
     messages = tuple(text.message for text in texts if text.place == place)
     return _Section(messages, tuple(AddedMessage.of(message, "text") for message in messages))
+
+
+def _in_force(kept: Sequence[Entry]) -> _Section:
+    if not kept:
+        return _Section((), ())
+    message, sources = instructions_message(kept), [entry.seq for entry in kept]
+    return _Section((message,), (AddedMessage.of(message, "instructions", sources=sources),))
 
 
 def _summary(fitted: FittedPath) -> _Section:

@@ -20,7 +20,8 @@ from chatsite.history.evidence import NO_EVIDENCE, Evidence
 from chatsite.history.path.added_messages import Quotes, quote_notes
 from chatsite.history.path.cleaner import Cleaner
 from chatsite.history.path.giving_way import smallest_current
-from chatsite.history.path.marks import Path, PathContext, remembered_from
+from chatsite.history.path.in_force import instructions_message
+from chatsite.history.path.marks import Path, PathContext, kept_in_force, remembered_from
 from chatsite.history.path.overflow import FittedPath
 from chatsite.history.path.transcript import (
     Entry,
@@ -78,11 +79,13 @@ def decide(
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Prepared:
     """What holds under every policy. `instructions` are the system messages inside the path that
-    are sent, `system_reasons` the reasons for all of them by sequence number."""
+    are sent, `system_reasons` the reasons for all of them by sequence number; `in_force` have the
+    sentences that a person keeps in force."""
 
     context: PathContext
     system_reasons: Mapping[int, Reason]
     instructions: tuple[Entry, ...]
+    in_force: tuple[Entry, ...]
     room: RequestRoom
 
 
@@ -91,6 +94,7 @@ def _prepare(given: DecisionInput) -> _Prepared:
     marker = remembered_from(given.transcript.entries)
     reasons = judge_system(path.system, marker)
     instructions = tuple(entry for entry in path.system if reasons[entry.seq] in SENT)
+    in_force = kept_in_force(given.transcript.entries) if given.settings.enabled.value else ()
     current = judge_current(path.current)
     room = RequestRoom.of(
         given.window,
@@ -98,6 +102,7 @@ def _prepare(given: DecisionInput) -> _Prepared:
         head=given.head,
         system=[entry.message for entry in instructions],
         current=current.messages,
+        in_force=[instructions_message(in_force)] if in_force else (),
     )
     if room.exceeded:
         room = room.with_current(smallest_current(current, terms).messages)
@@ -113,6 +118,7 @@ def _prepare(given: DecisionInput) -> _Prepared:
         ),
         system_reasons=reasons,
         instructions=instructions,
+        in_force=in_force,
         room=room,
     )
 
@@ -145,6 +151,7 @@ def _run_policy(given: DecisionInput, prepared: _Prepared, *, policy: Policy) ->
             given.head,
             given.transcript,
             instructions=prepared.instructions,
+            in_force=prepared.in_force,
             texts=choice.texts,
         ),
         notes=choice.notes,

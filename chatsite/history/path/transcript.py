@@ -170,6 +170,7 @@ def _stands_out(turn: PathTurn, replied: str | None) -> bool:
         entry.pinned
         or entry.excluded
         or entry.forgets_above
+        or entry.in_force
         or (replied is not None and entry.message.id == replied)
         for entry in turn.entries
     )

@@ -22,6 +22,7 @@ from chatsite.history.path.added_messages import (
     summary_message,
     unfinished_message,
 )
+from chatsite.history.path.in_force import instructions_message
 from chatsite.history.path.shortened import as_sent
 from chatsite.history.path.transcript import Entry
 from chatsite.history.policies.lexical_passages import passage_of
@@ -187,6 +188,9 @@ class _Rebuilding:
             )
         elif item.kind == "continue":
             return self._continued(item)
+        elif item.kind == "instructions":
+            sources = [self.entries[seq] for seq in item.sources if seq in self.entries]
+            return instructions_message([one for one in sources if one.in_force])
         else:
             self.differences.append(
                 say(
@@ -213,6 +217,7 @@ OTHER_TEXT = later("A text reads differently now.")
 _DIFFERENT = {
     "summary": later("The summary reads differently now."),
     "recalled": later("What was quoted reads differently now."),
+    "instructions": later("Other instructions are in force now."),
     "continue": later("The answer that was continued reads differently now."),
 }
 

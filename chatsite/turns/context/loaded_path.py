@@ -67,7 +67,7 @@ def _wanted_above(above: Sequence[Entry], *, reply_to: str | None) -> set[int]:
 
 
 def _stands_out(entry: Entry, reply_to: str | None) -> bool:
-    marked = entry.pinned or entry.excluded or entry.forgets_above
+    marked = entry.pinned or entry.excluded or entry.forgets_above or bool(entry.in_force)
     return marked or (reply_to is not None and entry.message.id == reply_to)
 
 

@@ -11,8 +11,10 @@ from chatsite.conversations.copies import copy_path, read_for_copy
 from chatsite.conversations.path.forgetting_trace import questions_since, trace_message
 from chatsite.conversations.path.marks import (
     bookmark_message,
+    dismiss_offer_of_message,
     exclude_message,
     forget_above_message,
+    keep_in_force_message,
     keep_whole,
     leave_unanswered_message,
     pin_message,
@@ -39,6 +41,8 @@ MARKS = {
     "pinned": pin_message,
     "excluded": exclude_message,
     "bookmarked": bookmark_message,
+    "in_force": keep_in_force_message,
+    "no_offer": dismiss_offer_of_message,
     "forget_above": forget_above_message,
     "unanswered": leave_unanswered_message,
 }

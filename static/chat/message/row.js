@@ -8,6 +8,7 @@ import { contextStatus } from "../state/items.js";
 import { say } from "../words/say.js";
 import { attachmentList } from "./attachments.js";
 import { describeEnding, Ending } from "./ending.js";
+import { InstructionLine } from "./instruction-line.js";
 import { MarkLine } from "./mark-line.js";
 import { quoteLink } from "./quote.js";
 import { AnswerStep } from "./step.js";
@@ -57,6 +58,7 @@ export class MessageRow {
       },
       gave: { label: say("Send it whole"), act: ({ gone = [] }) => actions.keepWhole(gone, true) },
     });
+    this.instructions = new InstructionLine(actions.mark);
     this.note = h("p", { class: "file-note", hidden: true });
     this.warning = h("p", { class: "ending", hidden: true });
     this.ending = new Ending({
@@ -78,6 +80,7 @@ export class MessageRow {
       this.body,
       this.note,
       this.mark.element,
+      this.instructions.element,
       this.warning,
       this.ending.element,
       this.acts.element,
@@ -130,7 +133,9 @@ export class MessageRow {
   }
 
   /** @param {Item} item */
-  #drawUser({ content, attachments, note }) {
+  #drawUser(item) {
+    const { content, attachments, note } = item;
+    this.instructions.update(item);
     if (!this.text) {
       this.text = document.createTextNode("");
       setChildren(this.body, this.text, attachments.length > 0 && attachmentList(attachments));

@@ -9,6 +9,7 @@ import { tokensTooMany } from "../state/state.js";
 import { say } from "../words/say.js";
 import { CacheSection } from "./cache.js";
 import { ComparisonSection } from "./comparison.js";
+import { instructionsSection } from "./instructions.js";
 import { requestSection } from "./request.js";
 import { roundsSection } from "./rounds.js";
 import { factsSection, notesSection, partsSection, reportedSection } from "./sections.js";
@@ -34,6 +35,7 @@ const SECTIONS = [
   "facts",
   "settings",
   "parts",
+  "instructions",
   "chosen",
   "verdicts",
   "compare",
@@ -47,6 +49,7 @@ export class Panel {
   /**
    * @param {Page} page
    * @param {{close: () => void, toMessage: (seq: number) => void,
+   *   endInstruction: (id: string) => void,
    *   draft: () => DraftFields,
    *   apply: (changes: ChoiceChanges) => void,
    *   keepWhole: (seqs: number[], on: boolean) => void,
@@ -193,6 +196,11 @@ export class Panel {
     this.#section(
       "parts",
       decision && partsSection(decision, { next, before, here: isHere(next, state, decision) }),
+    );
+    const { toMessage, endInstruction: end } = this.actions;
+    this.#section(
+      "instructions",
+      decision && instructionsSection(decision, state.messages, { next, toMessage, end }),
     );
     this.#section(
       "chosen",

@@ -19,6 +19,7 @@ const PARTS = {
   system: say("system"),
   prefilled: say("prefilled"),
   tools: say("tools"),
+  instructions: say("instructions in force"),
   strategy: say("from the agent's strategy"),
   summary: say("summary"),
   history: say("history"),

@@ -26,6 +26,9 @@ const MEANINGS = {
     "Example exchanges of the agent. They are sent with every request and aren't part of the chat.",
   ),
   tools: say("The descriptions of the tools that the model may call."),
+  instructions: say(
+    "Instructions of yours that you keep in force. They are sent with every message, until you end them.",
+  ),
   summary: say("A running summary that is sent instead of the messages that it covers."),
   history: say("Earlier messages of this chat that are sent in their place."),
   current: say("The message that the model answers; before it is sent, what you are typing."),

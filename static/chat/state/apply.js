@@ -157,20 +157,12 @@ function runningTurn(turn) {
  * @param {MarkedEvent} event
  * @returns {State}
  */
-function marked(
-  state,
-  {
-    message: id,
-    pinned,
-    excluded,
-    bookmarked,
-    kept_whole,
-    forget_above: forgetAbove,
-    state: writing,
-  },
-) {
+function marked(state, event) {
+  const { message: id, forget_above: forgetAbove, state: writing } = event;
+  const { pinned, excluded, bookmarked, kept_whole, in_force, offered } = event;
+  const marks = { pinned, excluded, bookmarked, kept_whole, in_force, offered };
   const messages = state.messages.map((one) =>
-    one.id === id ? { ...one, pinned, excluded, bookmarked, kept_whole, state: writing } : one,
+    one.id === id ? { ...one, ...marks, state: writing } : one,
   );
   return { ...state, messages, forgetAbove };
 }

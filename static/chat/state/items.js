@@ -12,6 +12,7 @@ import { say, sayCount } from "../words/say.js";
 
 /**
  * One message as the transcript shows it. `content` is the whole text; `writing`: more of it arrives;
+ * `inForce`: its instructions that are sent with every request; `offered`: those that could be;
  * `hint`: the provider is asked again; `reading`: the model still reads the prompt; `coming` names the
  * tools whose calls are being written; `idle`: the calls before this message still run; `note`: how its
  * files were put into the last request; `model` wrote it, where several models wrote the chat; `forgets`: the messages above its turn are forgotten; `first`:
@@ -21,7 +22,7 @@ import { say, sayCount } from "../words/say.js";
  *   calls: CallView[], coming: string[], hint: Waiting|null, reading: Reading|null, attachments: Attachment[],
  *   note: string, versions: Version[], edited: boolean, model: string, seq: number|null, created: string, state: string, finish: string,
  *   turn: string|null, writing: boolean, idle: boolean, waiting: boolean, problem: Problem|null,
- *   failed: boolean, pinned: boolean, excluded: boolean, bookmarked: boolean, kept: boolean, background: boolean, reply: Quote|null,
+ *   failed: boolean, pinned: boolean, excluded: boolean, bookmarked: boolean, kept: boolean, inForce: string, offered: string, background: boolean, reply: Quote|null,
  *   forgets: boolean, first: boolean, greets: boolean, start: number, unloaded: boolean}} Item
  */
 
@@ -58,6 +59,8 @@ const PLAIN = {
   excluded: false,
   bookmarked: false,
   kept: false,
+  inForce: "",
+  offered: "",
   background: false,
   reply: null,
   forgets: false,
@@ -274,6 +277,8 @@ function storedItems(state, name) {
     excluded: message.excluded,
     bookmarked: message.bookmarked,
     kept: message.kept_whole,
+    inForce: message.in_force ?? "",
+    offered: message.offered ?? "",
     model: mixed ? message.model : "",
     background: isBackground(message),
     reply: message.reply ?? null,

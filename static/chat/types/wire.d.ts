@@ -130,6 +130,9 @@ export interface Message {
     excluded: boolean;
     bookmarked: boolean;
     kept_whole: boolean;
+    /** Its instructions that are sent with every request, a line each; `offered`: those that could be. */
+    in_force?: string;
+    offered?: string;
     reply: Quote | null;
     problem: Problem | null;
     calls: Call[];
@@ -343,7 +346,7 @@ export interface Decision {
     leading: number;
     /** How many results and files are one line, and the tokens that this freed. Receipts of before lack it. */
     gave_way?: [number, number];
-    layout?: { kind: string }[];
+    layout?: { kind: string; sources?: number[] }[];
     notes?: string[];
     reports?: Record<string, Report>;
     /** Sentences on what becomes of each file. */
@@ -471,6 +474,8 @@ export interface MarkedEvent {
     pinned: boolean;
     excluded: boolean;
     bookmarked: boolean;
+    in_force?: string;
+    offered?: string;
     forget_above: number;
     state: WritingState;
     kept_whole: boolean;
@@ -553,7 +558,8 @@ export type ServerEvent =
     | EngineReply;
 
 /** What a person can mark on a message. */
-export type MarkName = "pinned" | "excluded" | "bookmarked" | "forget_above" | "unanswered";
+export type MarkName =
+    "pinned" | "excluded" | "bookmarked" | "in_force" | "no_offer" | "forget_above" | "unanswered";
 
 /** Why a message is or isn't sent, and what can be done about that. */
 export interface Explanation {

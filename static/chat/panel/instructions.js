@@ -1,0 +1,41 @@
+/** The section of the panel with the instructions that are sent with every request. */
+
+import { h } from "../elements/dom.js";
+import { formatNumber } from "../state/format.js";
+import { say } from "../words/say.js";
+
+/** @import { Decision, Message } from "../types/wire.js" */
+/** @import { Section } from "./panel.js" */
+
+/**
+ * Null where none is. One whose message isn't loaded is named by its number alone.
+ * @param {Decision} decision
+ * @param {Message[]} messages those that are loaded
+ * @param {{next: boolean, toMessage: (seq: number) => void, end: (id: string) => void}} view
+ *   `next`: it is the next request, in which one can be ended
+ * @returns {Section|null}
+ */
+export function instructionsSection(decision, messages, { next, toMessage, end }) {
+  const item = decision.layout?.find(({ kind }) => kind === "instructions");
+  if (!item) return null;
+  const kept = (item.sources ?? []).map((seq) => {
+    const { id = "", in_force: said = "" } = messages.find((one) => one.seq === seq) ?? {};
+    return { seq, id, said };
+  });
+  /** @type {(label: string, click: () => void) => HTMLElement} */
+  const button = (label, click) =>
+    h("button", { type: "button", class: "link", on: { click } }, label);
+  /** @param {typeof kept[number]} one */
+  const line = ({ seq, id, said }) =>
+    h(
+      "p",
+      { class: "quiet standing" },
+      said && `“${said.replaceAll("\n", " ")}” · `,
+      button(say("message {number}", { number: formatNumber(seq) }), () => toMessage(seq)),
+      next && said && [" · ", button(say("End it"), () => end(id))],
+    );
+  return {
+    data: [kept, next],
+    draw: () => [h("h3", {}, say("Instructions in force")), ...kept.map(line)],
+  };
+}
