@@ -21,6 +21,7 @@ from chatsite.errors import NotFound
 from chatsite.history import AddedMessage, RunningSummary, StoredRun, Transcript, show_receipt
 from chatsite.history.policies.summary import SUMMARY
 from chatsite.history.policies.table import needed_evidence
+from chatsite.history.receipts.difference import SentRequest
 from chatsite.history.receipts.replay import StoredRequest, layout_of
 from chatsite.storage import reading
 from chatsite.wording import say
@@ -140,20 +141,50 @@ def _summary_then(
 
 
 def _receipt_before(turn: Turn, asked: Message, chain: set[uuid.UUID]) -> Mapping[str, Any] | None:
-    """The receipt of the previous attempt at this message, or else of the turn above."""
-    found: Mapping[str, Any] | None
+    before = _turn_before(turn, asked, chain)
+    return before.receipt if before else None
+
+
+def _turn_before(turn: Turn, asked: Message, chain: set[uuid.UUID]) -> Turn | None:
+    """The previous attempt at this message, or else the turn above, with a receipt."""
     tries = Turn.objects.filter(Q(asked=asked) | Q(id=asked.turn_id), number__lt=turn.number)
     for tried in tries.filter(receipt__isnull=False).order_by("-number")[:1]:
-        found = tried.receipt
-        return found
+        return tried
     before = Message.objects.filter(
         conversation=asked.conversation_id, seq__lt=asked.seq, turn__receipt__isnull=False
     )
     for id, above in before.order_by("-seq").values_list("id", "turn_id").iterator(chunk_size=100):
         if id in chain:
-            found = Turn.objects.get(id=above).receipt
-            return found
+            return Turn.objects.get(id=above)
     return None
+
+
+@reading
+def requests_to_compare(
+    *, owner: Owner, turn: str, receipt: Mapping[str, Any]
+) -> tuple[SentRequest | None, SentRequest] | None:
+    """The request before the turn's, None where it isn't stored any more, and the turn's own by its
+    `receipt`; None for a conversation's first. Raises NotFound."""
+    row = owned_turn(owner, turn)
+    asked, lowest = user_message_of(row), _last_message(row, 0)
+    chain = _ids_above(lowest) if lowest else set()
+    before = _turn_before(row, asked, chain) if asked else None
+    if before is None and row.number == 1:
+        return None
+    rows = Message.objects.filter(conversation=row.conversation_id).order_by("seq")
+    path = [one for one in rows.values_list("id", "seq", "tokens", "deleted") if one[0] in chain]
+
+    def sent(by: Turn, receipt: Mapping[str, Any]) -> SentRequest:
+        # Of several rounds the last one, which the receipt describes, was asked near the end.
+        at = (receipt.get("rounds") and by.ended) or by.started
+        return SentRequest(
+            receipt=receipt,
+            sizes={seq: size for _, seq, size, gone in path if not gone or gone > by.started},
+            at=at.timestamp(),
+            server=str(by.server or ""),
+        )
+
+    return sent(before, before.receipt) if before else None, sent(row, receipt)
 
 
 def _last_message(turn: Turn, named: int) -> Message | None:

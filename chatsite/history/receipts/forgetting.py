@@ -92,7 +92,7 @@ class _PastVerdict:
 
 def was_sent(receipt: StoredReceipt, seq: int) -> bool | None:
     """Whether the message was sent by a decision; None where the decision has no verdict on it."""
-    found = _verdict(receipt, seq)
+    found = verdict_on(receipt, seq)
     return None if found is None else bool(found["sent"])
 
 
@@ -243,7 +243,7 @@ def _unknown(problem: str) -> tuple[str, ...]:
 def _past_verdict(
     receipt: StoredReceipt | None, seq: int, asked: TrailMessage | None
 ) -> _PastVerdict | None:
-    if receipt is None or (verdict := _verdict(receipt, seq)) is None:
+    if receipt is None or (verdict := verdict_on(receipt, seq)) is None:
         return None
     reason = str(verdict["reason"])
     return _PastVerdict(
@@ -255,10 +255,12 @@ def _past_verdict(
     )
 
 
-def _verdict(receipt: StoredReceipt, seq: int) -> Mapping[str, Any] | None:
-    """The narrowest run that holds it: marked turns are inside the run of what wasn't loaded."""
-    found = [one for one in receipt.get("verdicts", ()) if 0 < one["first"] <= seq <= one["last"]]
-    return min(found, key=lambda one: one["last"] - one["first"], default=None)
+def verdict_on(receipt: StoredReceipt, seq: int) -> Mapping[str, Any] | None:
+    """The narrowest run that holds it: marked turns are inside the run of what wasn't loaded. As
+    stored, a run of one message has no last one."""
+    ranges = [(one.get("first", 0), one) for one in receipt.get("verdicts", ())]
+    found = [(first, one) for first, one in ranges if 0 < first <= seq <= one.get("last", first)]
+    return min(found, key=lambda pair: pair[1].get("last", pair[0]) - pair[0], default=(0, None))[1]
 
 
 def _source(receipt: StoredReceipt, reason: str) -> str:

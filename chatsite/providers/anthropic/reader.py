@@ -195,4 +195,5 @@ def _usage(counts: Mapping[str, int]) -> Usage:
     cached, written = (counts.get(name) for name in _CACHE)
     fresh = counts.get("input_tokens")
     prompt = None if fresh is None else fresh + (cached or 0) + (written or 0)
-    return Usage(prompt=prompt, cached=cached, completion=counts.get("output_tokens"))
+    completion = counts.get("output_tokens")
+    return Usage(prompt=prompt, cached=cached, completion=completion, written=written)

@@ -180,8 +180,7 @@ def _mark_cache(
 
     Cached tokens cost a quarter more when written and a tenth when read, within five minutes of
     their last use: a beginning that is sent twice has paid. A mark itself is free, and has no
-    effect behind too few tokens: 512 for Opus, Fable and Mythos 5, 1,024 for Opus 4.8 and Sonnet
-    4.5 to 5.5, 2,048 for Opus 4.7, 4,096 for Opus 4.5, 4.6 and Haiku.
+    effect behind too few tokens (`least_cached` in models.toml).
     https://platform.claude.com/docs/en/build-with-claude/prompt-caching
 
     The places: after the instructions, which all conversations of an agent share; after the

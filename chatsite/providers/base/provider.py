@@ -22,6 +22,9 @@ PUBLISHED = "November 2026"
 # https://platform.openai.com/docs/guides/prompt-caching
 LEAST_CACHED = 1_024
 CACHE_STEP = 128
+# What is written into the cache costs a quarter more than other input at Anthropic, and at OpenAI
+# from GPT-5.6 on; others report no writes.
+CACHE_WRITE = 1.25
 _MILLION = 1_000_000
 
 
@@ -36,11 +39,15 @@ class Price:
     cached: float | None
     output: float
 
-    def cost(self, *, prompt: int, cached: int = 0, answer: int = 0) -> float:
-        """Dollars for so many tokens; `cached` are part of `prompt`."""
+    def cost(self, *, prompt: int, cached: int = 0, written: int = 0, answer: int = 0) -> float:
+        """Dollars for so many tokens; `cached` and `written`, into the cache, are of `prompt`."""
         reused = self.input if self.cached is None else self.cached
-        full = (prompt - cached) * self.input + cached * reused + answer * self.output
-        return full / _MILLION
+        fresh = prompt - cached + written * (CACHE_WRITE - 1)
+        return (fresh * self.input + cached * reused + answer * self.output) / _MILLION
+
+    def premium(self, *, written: bool) -> float:
+        """Dollars that a token costs more where it isn't read from the cache, but `written`."""
+        return self.cost(prompt=1, written=int(written)) - self.cost(prompt=1, cached=1)
 
 
 def reusable(leading: int) -> int:
@@ -179,11 +186,13 @@ class WrittenCall:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Usage:
-    """Tokens as the provider reported them, None where it didn't; `cached` are part of `prompt`."""
+    """Tokens as the provider reported them, None where it didn't. Of `prompt`, `cached` were read
+    from its cache and `written` into it."""
 
     prompt: int | None = None
     cached: int | None = None
     completion: int | None = None
+    written: int | None = None
 
 
 FinishReason = Literal["stop", "length", "content_filter", "tool_calls"]

@@ -15,7 +15,9 @@ from pathlib import Path
 from typing import cast, get_args
 
 from chatsite.checked_file import Node
-from chatsite.providers.base.provider import Medium, Price
+from chatsite.history.receipts.cache_miss import CacheRules
+from chatsite.providers.base.provider import CACHE_STEP, Medium, Price
+from chatsite.providers.known.servers import BUILT_IN
 
 _MOST_TOKENS = 100_000_000
 
@@ -27,7 +29,8 @@ class ModelFacts:
     A `reasoning` model thinks, and refuses temperature and top_p; a model that only `thinks`
     unasked takes both. `o200k`: its tokens are counted with that tokenizer. `longest`: tokens of
     the longest reply, None where that isn't known. `effort_with_tools`: the only
-    `reasoning_effort` that is accepted together with tools, "" where any is.
+    `reasoning_effort` that is accepted together with tools, "" where any is. The beginning of a
+    prompt of `least_cached` tokens is kept for the minutes `kept`, see `CacheRules`.
     """
 
     window: int
@@ -39,6 +42,8 @@ class ModelFacts:
     longest: int | None = None
     price: Price | None = None
     effort_with_tools: str = ""
+    least_cached: int = 0
+    kept: tuple[int, int] | None = None
     assumed: bool = False
 
 
@@ -67,6 +72,8 @@ def read_facts(given: Node, base: ModelFacts) -> ModelFacts:
         thinks=given.optional("thinks", Node.flag, base.thinks),
         o200k=given.optional("o200k", Node.flag, base.o200k),
         effort_with_tools=given.optional("effort_with_tools", Node.text, base.effort_with_tools),
+        least_cached=given.optional("least_cached", _tokens, base.least_cached),
+        kept=given.optional("kept", _minutes, base.kept),
     )
 
 
@@ -77,6 +84,10 @@ def require_known(given: Node, allowed: Sequence[str]) -> None:
 
 def _tokens(node: Node) -> int:
     return node.whole(1, _MOST_TOKENS)
+
+
+def _minutes(node: Node) -> tuple[int, int]:
+    return node["surely"].whole(1, 10_000), node["longest"].whole(1, 10_000)
 
 
 def _media(given: Node) -> frozenset[Medium]:
@@ -157,6 +168,17 @@ class ModelTable:
             return own
         reported = self.reported(server, model)
         return known_facts(server, model) if reported is None else _known(server, model, reported)
+
+    def cache_rules(self, server: str, model: str, *, pays_writes: bool) -> CacheRules:
+        """`pays_writes`: the server counts what it writes into its cache."""
+        facts = self.facts(server, model) or ModelFacts(window=0)
+        return CacheRules(
+            least=facts.least_cached,
+            step=CACHE_STEP if server == "openai" else 1,
+            kept=(60 * facts.kept[0], 60 * facts.kept[1]) if facts.kept else None,
+            local=server in BUILT_IN,
+            premium=facts.price.premium(written=pays_writes) if facts.price else None,
+        )
 
 
 def claude_name(model: str) -> str:

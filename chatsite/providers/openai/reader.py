@@ -139,11 +139,17 @@ class ChatReader(AnswerReader):
 
 
 def read_usage(usage: Mapping[str, Any]) -> Usage:
-    """Token counts, None where the server leaves them out."""
+    """Token counts, None where the server leaves them out. Gemini counts its thinking, which is
+    paid for as the answer is, only in the total."""
     details = usage.get("prompt_tokens_details") or {}
     cached = details.get("cached_tokens")
+    names = ("prompt_tokens", "completion_tokens", "total_tokens")
+    prompt, completion, total = (token_count(usage.get(name)) for name in names)
+    if prompt is not None and completion is not None and total is not None:
+        completion = max(completion, total - prompt)
     return Usage(
-        prompt=token_count(usage.get("prompt_tokens")),
+        prompt=prompt,
         cached=token_count(usage.get("prompt_cache_hit_tokens") if cached is None else cached),
-        completion=token_count(usage.get("completion_tokens")),
+        completion=completion,
+        written=token_count(details.get("cache_write_tokens")),
     )

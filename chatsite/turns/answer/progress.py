@@ -49,12 +49,13 @@ class TurnServices:
 
 @dataclass(slots=True)
 class Round:
-    """One request of the turn. `sent` is its prompt in tokens by our count; `calls` are the names
-    of the tools that were asked for; `retried` says why it was asked twice; `cache` is what the
-    engine on this machine made of its KV cache."""
+    """One request of the turn. `sent` is its prompt in tokens by our count, `leading` as in its
+    decision; `calls` are the names of the tools that were asked for; `retried` says why it was
+    asked twice; `cache` is what the engine on this machine made of its KV cache."""
 
     number: int
     sent: int
+    leading: int = 0
     usage: Usage = Usage()
     calls: tuple[str, ...] = ()
     first_token_ms: int | None = None
@@ -65,6 +66,7 @@ class Round:
         return {
             "round": self.number,
             "sent_tokens": self.sent,
+            "leading": self.leading,
             "reported": encode_fields(self.usage),
             "calls": list(self.calls),
             "first_token_ms": self.first_token_ms,
@@ -204,7 +206,10 @@ class TurnProgress:
             return None
         cost = sum(
             price.cost(
-                prompt=usage.prompt or 0, cached=usage.cached or 0, answer=usage.completion or 0
+                prompt=usage.prompt or 0,
+                cached=usage.cached or 0,
+                written=usage.written or 0,
+                answer=usage.completion or 0,
             )
             for usage in usages
         )

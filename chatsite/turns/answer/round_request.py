@@ -76,7 +76,7 @@ async def decide_round(
         conversation, turns = turn.context.conversation, decided.decision.unloads
         changed = await mark_turns(conversation=conversation, turns=turns)
         turn.feed.publish(CacheChanged(status=changed))
-    turn.rounds.append(Round(number, decided.decision.tokens))
+    turn.rounds.append(Round(number, decided.decision.tokens, decided.decision.leading))
     rendered = await services.decider.counter(turn.context).as_sent(decided.decision.request)
     return RoundRequest(decided, rendered)
 

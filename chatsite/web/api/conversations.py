@@ -24,10 +24,11 @@ from chatsite.conversations.path.queries import (
 )
 from chatsite.conversations.search.text_search import bookmarked_messages, search_text
 from chatsite.conversations.search.word_index import index_words, words_waiting
-from chatsite.conversations.turn.receipts import request_parts
+from chatsite.conversations.turn.receipts import request_parts, requests_to_compare
 from chatsite.errors import BadCommand, NotFound
 from chatsite.events import Cleared, Deleted, Renamed
 from chatsite.history import show_receipt
+from chatsite.history.receipts.cache_miss import report_cache
 from chatsite.turns.answer.sent_requests import rebuild_request
 from chatsite.turns.context.file_forms import StoredFiles
 from chatsite.web.api.history import cleanup_strategy
@@ -180,14 +181,22 @@ def _as_file(content: bytes, kind: str, name: str) -> HttpResponse:
 
 @takes("GET")
 async def receipt(request: HttpRequest, id: UUID) -> HttpResponse:
+    """Gives an answer's receipt; `since`: what changed since the request before, if there was one.
+    """
     site = site_of(request)
     if not site.may_debug(staff=await is_staff(request)):
         raise NotFound(say("There is no such answer."))
-    _, stored = await read_for(request, lambda owner: receipt_of(owner=owner, turn=str(id)))
+    owner, stored = await read_for(request, lambda owner: receipt_of(owner=owner, turn=str(id)))
     found = site.turns.running.receipt_of(str(id)) or stored
     if found is None:
         raise NotFound(say("This answer has no receipt."))
-    return JsonResponse(show_receipt(found))
+    pair = await requests_to_compare(owner=owner, turn=str(id), receipt=found)
+    who, told = found.get("provider") or {}, found.get("reported") or {}
+    rules = site.models.table.cache_rules(
+        who.get("kind", ""), who.get("model", ""), pays_writes="written" in told
+    )
+    since = {"since": report_cache(*pair, rules).to_dict()} if pair else {}
+    return JsonResponse(show_receipt(found) | since)
 
 
 @takes("GET")
