@@ -97,7 +97,8 @@ async def test_an_answer_arrives_with_its_usage(
     chunks, end = await ask(provider, f"[[text=Grüße 東京 🍎;cached=5{crumbs}]]")
     assert said(chunks) == "Grüße 東京 🍎"
     words = 5 + len(str(fake.requests[-1]["messages"]).split())
-    assert end == Finished(reason="stop", usage=Usage(prompt=words, cached=5, completion=3, written=words - 10))
+    usage = Usage(prompt=words, cached=5, completion=3, written=words - 10)
+    assert end == Finished(reason="stop", usage=usage)
 
 
 async def test_thinking_and_calls_are_streamed(provider: AnthropicProvider) -> None:

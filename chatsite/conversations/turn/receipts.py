@@ -184,7 +184,7 @@ def requests_to_compare(
             server=str(by.server or ""),
         )
 
-    return sent(before, before.receipt) if before else None, sent(row, receipt)
+    return sent(before, before.receipt or {}) if before else None, sent(row, receipt)
 
 
 def _last_message(turn: Turn, named: int) -> Message | None:

@@ -15,6 +15,7 @@ import { roundsSection } from "./rounds.js";
 import { factsSection, notesSection, partsSection, reportedSection } from "./sections.js";
 import { selectionSection } from "./selection.js";
 import { settingsSection } from "./settings.js";
+import { sinceSection } from "./since.js";
 import { verdictsSection } from "./verdicts.js";
 
 /**
@@ -32,6 +33,7 @@ import { verdictsSection } from "./verdicts.js";
 
 const SECTIONS = [
   "notes",
+  "since",
   "facts",
   "settings",
   "parts",
@@ -191,6 +193,7 @@ export class Panel {
     const before = next ? Boolean(state.receipt) : (decision?.number ?? 1) > 1;
     this.copying.hidden = !decision;
     this.#section("notes", decision && notesSection(decision));
+    this.#section("since", decision && !next && sinceSection(decision));
     this.#section("facts", decision && factsSection(decision, state));
     this.#section("settings", decision && settingsSection(decision, this.page.policies.settings));
     this.#section(
@@ -260,7 +263,7 @@ export class Panel {
   /** The record itself, as `tests/commands/replay_receipt.py` reads it. */
   #copy() {
     if (!this.state) return;
-    const { offers, ...record } = this.#shown(this.state) ?? { offers: null };
+    const { offers, since, ...record } = this.#shown(this.state) ?? { offers: null };
     void copy(`${JSON.stringify(record, null, 2)}\n`, this.copying);
   }
 

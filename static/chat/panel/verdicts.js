@@ -105,7 +105,7 @@ function describeFate({ sent, quoted, before, reason }, current, over) {
 
 /**
  * "1–3, 6–111": messages in between have a row of their own.
- * @param {Verdict} verdict
+ * @param {Pick<Verdict, "first"|"last"|"spans">} place
  */
 export const describePlace = ({ first, last, spans = [[first, last]] }) =>
   first <= 0

@@ -324,6 +324,46 @@ export interface Receipt {
     files?: string[];
 }
 
+/** Neighbours in a request that fared alike; 0 for what isn't a stored message. */
+export interface Segment {
+    change: "stayed" | "moved" | "edited" | "cut" | "came" | "went";
+    kind: string;
+    first: number;
+    last: number;
+    messages: number;
+    tokens: number;
+}
+
+/** What completes the sentence of a cause. */
+export interface CauseValues {
+    /** The last message of the same beginning. */
+    after?: number;
+    seq?: number;
+    last?: number;
+    came?: boolean;
+    mark?: string;
+    on?: boolean;
+    how?: string;
+    names?: string[];
+    seconds?: number;
+    least?: number;
+    longest?: number;
+}
+
+/** What changed since the request before: `CacheReport` in `chatsite/history/receipts/cache_miss.py`. */
+export interface Since {
+    cause: string;
+    values: CauseValues;
+    segments: Segment[];
+    prompt: number;
+    available: number;
+    predicted: number;
+    reported: number | null;
+    premium: number | null;
+    next_cut: number | null;
+    exact: boolean;
+}
+
 /** What a request holds and why: of the next message, or as the receipt of an answered turn is shown. */
 export interface Decision {
     settings: Settings;
@@ -364,6 +404,7 @@ export interface Decision {
     rounds?: Round[];
     provider?: { kind?: string; label?: string; model: string } | null;
     server_cut?: { sentence: string } | null;
+    since?: Since;
 }
 
 // ---- Events: `chatsite/events.py` ----
