@@ -111,7 +111,7 @@ def past_turn(*, owner: Owner, turn: str) -> PastTurn:
         agent=conversation.agent,
         transcript=Transcript(entries=tuple(entry_of(m, forget_above=above) for m in rows)),
         next_seq=asked.seq + 1,
-        receipt=_receipt_before(row, asked, chain),
+        receipt=before.receipt if (before := _turn_before(row, asked, chain)) else None,
     )
     return PastTurn(
         conversation=str(conversation.id),
@@ -138,11 +138,6 @@ def _summary_then(
     places = {message.id for message in path[:-1]}
     versions = made.order_by("-version")
     return next((summary_of(row) for row in versions if row.last_id in places), None)
-
-
-def _receipt_before(turn: Turn, asked: Message, chain: set[uuid.UUID]) -> Mapping[str, Any] | None:
-    before = _turn_before(turn, asked, chain)
-    return before.receipt if before else None
 
 
 def _turn_before(turn: Turn, asked: Message, chain: set[uuid.UUID]) -> Turn | None:

@@ -61,18 +61,17 @@ class CacheReport(Record):
     `predicted` tokens of an answer's prompts were the beginning of the request before; `reported`
     came from the cache, None where nobody said. Of the `available` that both requests had, `missed`
     didn't: `cause` says why, "" where nothing was missed, and `values` complete its sentence. Each
-    cost `premium` dollars. The policy moves its cut in `next_cut` messages: about, unless `exact`.
+    cost `premium` dollars. For `next_cut` and `exact` see the function of that name.
     """
 
     cause: str
     values: Mapping[str, Any]
     segments: tuple[Mapping[str, Any], ...] = ()
-    prompt: int = 0
     available: int = 0
     predicted: int = 0
     reported: int | None = None
     premium: float | None = None
-    next_cut: int | None = None
+    next_cut: int = 0
     exact: bool = False
 
     @property
@@ -99,7 +98,7 @@ def _count(difference: Difference, receipt: Stored, rules: CacheRules) -> CacheR
     its round says how far."""
     leading = sum(piece.tokens for change, piece in difference if change == "stayed")
     both = sum(piece.tokens for change, piece in difference if change in ("stayed", "moved"))
-    prompt = available = predicted = 0
+    available = predicted = 0
     cached: list[int | None] = []
     once = {"sent_tokens": receipt["prompt_tokens"], "reported": receipt.get("reported")}
     for one in receipt.get("rounds") or [once]:
@@ -107,17 +106,15 @@ def _count(difference: Difference, receipt: Stored, rules: CacheRules) -> CacheR
         if cached:
             leading = one.get("leading", both) + part_of(receipt, "tools")
         scale = (told.get("prompt") or sent) / max(1, sent)
-        prompt += round(sent * scale)
         available += rules.reusable(both * scale)
         predicted += rules.reusable(min(leading, sent) * scale)
         cached.append(told.get("cached"))
         both = sent
-    ahead, exact = next_cut(receipt) or (None, False)
+    ahead, exact = next_cut(receipt)
     return CacheReport(
         cause="",
         values={},
         segments=tuple(segments_of(difference)),
-        prompt=prompt,
         available=available,
         predicted=predicted,
         reported=None if None in cached else sum(one or 0 for one in cached),
@@ -136,7 +133,8 @@ def _cause(
     rules: CacheRules,
 ) -> tuple[str, dict[str, Any]]:
     """Where the cache lost more than the change explains, that has another cause."""
-    told, seconds = max(rules.step, report.prompt // _TOLD), round(now.at - before.at)
+    told = max(rules.step, now.receipt["prompt_tokens"] // _TOLD)
+    seconds = round(now.at - before.at)
     if rules.least and not report.available:
         return "too_small", {"least": rules.least}
     if report.missed <= told:
@@ -180,14 +178,14 @@ def _change(
     return ("settings", {**values, "names": names}) if names else ("cut", values)
 
 
-def next_cut(receipt: Stored) -> tuple[int, bool] | None:
-    """In how many messages the policy moves its cut, and whether that is exact; None where it
-    chooses anew for each. A limit is reached after as many messages as there is room for exchanges
-    like those that were sent."""
+def next_cut(receipt: Stored) -> tuple[int, bool]:
+    """In how many messages the policy moves its cut, and whether that is exact; 0 where it chooses
+    anew for each. A limit is reached after as many messages as there is room for exchanges like
+    those that were sent."""
     settings = read_settings(receipt["settings"])
     policy, sent = settings.active_policy, (receipt.get("exchanges") or [0, 0])[1]
     if policy.evidence or policy.only_current or not sent:
-        return None
+        return 0, False
     limit = receipt.get("limit") or receipt["window"] - receipt["reply"]
     free, talk = limit - receipt["prompt_tokens"], part_of(receipt, "history", "current")
     by_room = max(0, free) * sent // max(1, talk) + 1

@@ -73,7 +73,9 @@ def read_facts(given: Node, base: ModelFacts) -> ModelFacts:
         o200k=given.optional("o200k", Node.flag, base.o200k),
         effort_with_tools=given.optional("effort_with_tools", Node.text, base.effort_with_tools),
         least_cached=given.optional("least_cached", _tokens, base.least_cached),
-        kept=given.optional("kept", _minutes, base.kept),
+        kept=given.optional(
+            "kept", lambda of: (_tokens(of["surely"]), _tokens(of["longest"])), base.kept
+        ),
     )
 
 
@@ -84,10 +86,6 @@ def require_known(given: Node, allowed: Sequence[str]) -> None:
 
 def _tokens(node: Node) -> int:
     return node.whole(1, _MOST_TOKENS)
-
-
-def _minutes(node: Node) -> tuple[int, int]:
-    return node["surely"].whole(1, 10_000), node["longest"].whole(1, 10_000)
 
 
 def _media(given: Node) -> frozenset[Medium]:

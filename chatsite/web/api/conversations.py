@@ -181,7 +181,7 @@ def _as_file(content: bytes, kind: str, name: str) -> HttpResponse:
 
 @takes("GET")
 async def receipt(request: HttpRequest, id: UUID) -> HttpResponse:
-    """Gives an answer's receipt; `since`: what changed since the request before, if there was one."""
+    """Gives an answer's receipt; `since` is what changed since the request before it."""
     site = site_of(request)
     if not site.may_debug(staff=await is_staff(request)):
         raise NotFound(say("There is no such answer."))

@@ -90,12 +90,8 @@ function key({ segments }) {
  * @param {Since} since
  */
 function sentences(since) {
-  const { cause, available, predicted, reported, premium, next_cut, exact } = since;
-  const next = next_cut ?? 0;
+  const { cause, available, predicted, reported, premium, next_cut: next, exact } = since;
   const missed = Math.max(0, available - (reported ?? predicted));
-  const about = exact
-    ? say("The policy moves its cut in {next} messages.", { next })
-    : say("The policy moves its cut in about {next} messages.", { next });
   return [
     describeCause(since),
     cause &&
@@ -106,7 +102,11 @@ function sentences(since) {
         price: formatDollars(missed * premium),
       }),
     next === 1 && say("The policy moves its cut with the next message."),
-    next > 1 && next <= FORESEEN && about,
+    next > 1 && exact && say("The policy moves its cut in {next} messages.", { next }),
+    next > 1 &&
+      !exact &&
+      next <= FORESEEN &&
+      say("The policy moves its cut in about {next} messages.", { next }),
   ].filter(Boolean);
 }
 

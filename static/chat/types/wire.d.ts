@@ -355,12 +355,11 @@ export interface Since {
     cause: string;
     values: CauseValues;
     segments: Segment[];
-    prompt: number;
     available: number;
     predicted: number;
     reported: number | null;
     premium: number | null;
-    next_cut: number | null;
+    next_cut: number;
     exact: boolean;
 }
 
