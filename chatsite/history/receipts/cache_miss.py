@@ -162,12 +162,12 @@ def _change(
     values = {"seq": piece.seq, "last": run["last"], "came": change == "came"}
     if not piece.seq:
         return _BY_KIND.get(piece.kind, piece.kind), values
-    if change == "cut":
-        return "gave_way", {**values, "came": not piece.cut}
     was, reason = (verdict_on(sent.receipt, piece.seq) for sent in (before, now))
     here = piece.seq in before.sizes and piece.seq in now.sizes
     if change == "edited" or not (was and reason and here):
         return "edited", {**values, "how": change}
+    if change == "cut" and "excluded" not in (was["reason"], reason["reason"]):
+        return "gave_way", {**values, "came": not piece.cut}
     if cause := _BY_REASON.get(reason["reason"]):
         return cause, {**values, "mark": reason["reason"], "on": True}
     # What held before is a cause only where it was taken away.

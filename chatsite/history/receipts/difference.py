@@ -51,6 +51,8 @@ class Piece(NamedTuple):
         return "edited" if self.text and before.text and self.text != before.text else None
 
 
+# About what a line takes that stands for something else; a cut text has a token for four letters.
+_LINE = 30
 Difference = tuple[tuple[Change, Piece], ...]
 
 
@@ -124,8 +126,10 @@ def _pieces(sent: SentRequest) -> list[Piece]:
 def _after_head(sent: SentRequest) -> Iterable[Piece]:
     for item in read_layout(sent.receipt["layout"]):
         if isinstance(item, StoredRun):
+            most = _LINE if item.shortened < 0 else item.shortened // 4 or 10**9
             for seq in (seq for seq in sent.sizes if item.first <= seq <= item.last):
-                yield Piece("history", (seq,), sent.sizes[seq], "", seq, item.shortened)
+                size = min(most, sent.sizes[seq])
+                yield Piece("history", (seq,), size, "", seq, item.shortened)
         else:
             # Of quotes the id is the message they stand before; a strategy's texts have none.
             which = {"recalled": item.id, "text": item.digest}.get(item.kind, item.role)

@@ -28,7 +28,7 @@ from chatsite.history import (
 from chatsite.history.path.added_messages import summary_message
 from chatsite.history.receipts.cache_miss import CacheReport, CacheRules, report_cache
 from chatsite.history.receipts.difference import SentRequest
-from chatsite.messages import Message, TokenCount
+from chatsite.messages import Message, TokenCount, ToolCall
 from chatsite.turns.answer.sent_requests import request_fingerprint
 from conformance_kit.cases import with_tokens
 from tests.conformance.built_in.variants import cleaner
@@ -90,11 +90,17 @@ class Talk:
     def words(self, count: int) -> str:
         return " ".join(self.random.choice(WORDS) for _ in range(count))
 
-    def ask(self, words: int = 0, *, reply_to: str | None = None, answer: int = 0) -> CacheReport:
-        """One turn; the report on its request."""
+    def ask(
+        self, words: int = 0, *, reply_to: str | None = None, answer: int = 0, result: int = 0
+    ) -> CacheReport:
+        """One turn; the report on its request. A tool's `result` has so many words."""
         question = Message.user(self.words(words or self.random.randint(60, 160)), id=self._id())
         self._store(replace(question, reply_to=reply_to))
         report = self._send()
+        if result:
+            call = ToolCall(id=f"c{self.next_seq}", name="clock", arguments={})
+            self._store(replace(Message.assistant("", id=self._id()), calls=(call,)))
+            self._store(Message.tool(self.words(result), call_id=call.id, id=self._id()))
         said = self.words(answer or self.random.randint(80, 240))
         self._store(Message.assistant(said, id=self._id()))
         self.clock += self.random.uniform(20, 120)
@@ -369,14 +375,27 @@ def cleaned_up(random: Random) -> CacheReport:
     raise AssertionError("nothing was unloaded")
 
 
-def long_answer(random: Random) -> CacheReport:
-    talk = _talk(random, random.randint(5, 8), template={"historyPolicy": "all"})
-    talk.template = {"historyPolicy": "all", "historyLongestAnswer": 3_000}
+def _with_results(random: Random, **template: object) -> Talk:
+    talk = Talk(random=random, window=Window(7_000, 1_000), personality="Hi. " * 400)
+    talk.template = {"historyPolicy": "all", **template}
+    return talk
+
+
+def gave_way(random: Random) -> CacheReport:
+    talk = _with_results(random, historyKeepResults=1)
+    for _ in range(30):
+        report = talk.ask(result=random.randint(150, 300))
+        if talk.decision and talk.decision.gave_way[0]:
+            return report
+    raise AssertionError("no result gave way")
+
+
+def left_out_result(random: Random) -> CacheReport:
+    talk = _with_results(random)
     for _ in range(4):
-        talk.ask(answer=60)
-    talk.ask(answer=900)
-    talk.ask(answer=60)
-    return talk.ask(answer=60)
+        talk.ask(result=200)
+    talk.change(2, excluded=True)
+    return talk.ask()
 
 
 def too_small(random: Random) -> CacheReport:
@@ -419,6 +438,8 @@ PROVOKED: Sequence[tuple[str, Provocation]] = (
     ("provider", lost_by_the_provider),
     ("summary", new_summary),
     ("cleanup", cleaned_up),
+    ("gave_way", gave_way),
+    ("mark", left_out_result),
     ("too_small", too_small),
     ("server", other_server),
     ("slot", other_slot),

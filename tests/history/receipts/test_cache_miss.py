@@ -19,7 +19,7 @@ from chatsite.providers.openai.reader import read_usage
 from tests.examples import REPEATABLE
 from tests.history.receipts.provoked import ANTHROPIC, OPENAI, PROVOKED, Talk
 
-# Nine seeds for each of the 24 provocations.
+# Nine seeds for each of the 26 provocations.
 SEEDS = range(9)
 POLICIES: tuple[dict[str, Any], ...] = (
     {"historyPolicy": "all"},
