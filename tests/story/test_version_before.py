@@ -105,7 +105,10 @@ async def test_the_old_receipts_and_versions_are_there(server: Server) -> None:
         turns = [view["turn"] for view in answers if view["turn"]]
         receipts = [await ada.ask("GET", f"/turns/{turn}/receipt") for turn in turns[:3]]
         assert all(receipt["facts"]["policy"] == "lastN" for receipt in receipts)
-        assert expected()["receipt"] == await ada.ask("GET", f"/turns/{turns[-1]}/receipt")
+        last = await ada.ask("GET", f"/turns/{turns[-1]}/receipt")
+        # Of receipts in the older form the cause of a miss isn't known.
+        assert last.pop("since")["cause"] == "unreadable"
+        assert expected()["receipt"] == last
         for turn in turns[:3]:
             rebuilt = await ada.ask("POST", f"/turns/{turn}/compare", {"query": ""})
             assert rebuilt
@@ -125,6 +128,7 @@ async def test_every_old_receipt_is_shown_as_it_was_stored(server: Server) -> No
         await ada.sign_in(*ADA)
         for turn, receipt in rows:
             shown = await ada.ask("GET", f"/turns/{uuid.UUID(turn)}/receipt")
+            shown.pop("since", None)
             assert shown == json.loads(receipt)
             assert all(verdict["sentence"] for verdict in shown["verdicts"])
         first = expected()["messages"][0]["id"]

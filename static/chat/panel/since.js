@@ -14,12 +14,24 @@ import { describePlace } from "./verdicts.js";
 
 // Nobody plans further ahead, in messages.
 const FORESEEN = 100;
-/** @type {[string, string, string[]][]} what is drawn alike: its class, its name, and the changes */
+/** @type {[string, string[], string, string][]} a class; the changes, a name and its meaning */
 const FATES = [
-  ["stayed", say("the same beginning"), ["stayed"]],
-  ["anew", say("the same, read anew"), ["moved"]],
-  ["came", say("new or changed"), ["came", "edited", "cut"]],
-  ["went", say("no longer sent"), ["went"]],
+  [
+    "stayed",
+    ["stayed"],
+    say("the same beginning"),
+    say("Both requests begin with these tokens, so the provider may have them in its cache."),
+  ],
+  [
+    "anew",
+    ["moved"],
+    say("the same, read anew"),
+    say(
+      "Both requests have these tokens, but something before them changed: no cache serves them.",
+    ),
+  ],
+  ["came", ["came", "edited", "cut"], say("new or changed"), say("Only this request has them.")],
+  ["went", ["went"], say("no longer sent"), say("Only the request before had them.")],
 ];
 
 /**
@@ -53,7 +65,7 @@ function bar({ cause, segments }) {
     "div",
     { class: "bar since", "aria-hidden": "true" },
     drawn.flatMap(({ change, tokens }, index) => {
-      const [fate] = FATES.find(([, , changes]) => changes.includes(change)) ?? ["came"];
+      const [fate] = FATES.find(([, changes]) => changes.includes(change)) ?? ["came"];
       const piece = h("i", { class: `fate-${fate}` });
       piece.style.flexGrow = String(tokens / total);
       return cause && index === parted
@@ -68,7 +80,7 @@ function key({ segments }) {
   return h(
     "ul",
     { class: "key" },
-    FATES.flatMap(([fate, words, changes]) => {
+    FATES.flatMap(([fate, changes, words, meaning]) => {
       const found = segments.filter(({ change }) => changes.includes(change));
       const tokens = found.reduce((sum, one) => sum + one.tokens, 0);
       if (!tokens) return [];
@@ -77,7 +89,8 @@ function key({ segments }) {
         "li",
         {},
         h("i", { class: `fate-${fate}` }),
-        `${words} ${formatNumber(tokens)}`,
+        term(`fate-${fate}`, words, meaning),
+        ` ${formatNumber(tokens)}`,
         stored.length > 0 &&
           h("small", {}, ` (${stored.map((one) => describePlace(one)).join(", ")})`),
       );
