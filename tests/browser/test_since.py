@@ -24,6 +24,13 @@ def since(chat: Chat) -> Locator:
     return chat.panel.locator("[data-section=since]")
 
 
+def since_last(chat: Chat) -> Locator:
+    """The same by the panel's own switch."""
+    chat.panel.get_by_role("button", name="Next message").click()
+    chat.panel.get_by_role("button", name="Last answer").click()
+    return chat.panel.locator("[data-section=since]")
+
+
 def test_a_first_answer_has_no_request_before(visit: Visit) -> None:
     chat = visit().open("/chat?debug=true")
     chat.turns(ASK)
@@ -59,6 +66,14 @@ def test_a_cut_is_drawn_to_scale_with_the_place_where_the_cache_was_lost(visit: 
     assert violations_in_every_look(chat.page) == []
 
 
+def ask_again(chat: Chat, *, users: int) -> None:
+    """Sends, and waits for the answer to the newest of so many messages."""
+    chat.write(LOST)
+    expect(chat.users).to_have_count(users)
+    expect(chat.page.locator("#col article").last).to_contain_text("w19")
+    expect(chat.writing).to_have_count(0)
+
+
 def test_a_changed_text_and_a_deleted_message_are_named(visit: Visit) -> None:
     chat = visit().open("/chat?historyPolicy=all&debug=true")
     chat.turns(*[ASK] * 4)
@@ -67,9 +82,11 @@ def test_a_changed_text_and_a_deleted_message_are_named(visit: Visit) -> None:
     changed.get_by_role("textbox").fill("The survey was right.")
     changed.get_by_role("button", name="Save").click()
     expect(changed.get_by_role("heading")).to_contain_text("edited by you")
-    chat.turns(LOST)
-    expect(since(chat)).to_contain_text("after message 4 was read anew: the text of message 5 was")
+    ask_again(chat, users=5)
+    expect(since_last(chat)).to_contain_text(
+        "after message 4 was read anew: the text of message 5 was"
+    )
     choose(chat.users.nth(2), "Delete")
     expect(chat.users).to_have_count(4)
-    chat.turns(LOST)
-    expect(since(chat)).to_contain_text("after message 5 was read anew: message 6 was deleted")
+    ask_again(chat, users=5)
+    expect(since_last(chat)).to_contain_text("after message 5 was read anew: message 6 was deleted")
