@@ -60,14 +60,14 @@ WEIGHT = 0.6
 FREE = 80
 
 
-def worth(score: float, cost: int) -> float:
+def worth(score: float, cost: int, weight: float = WEIGHT) -> float:
     """Reduce `score` by the price of `cost`, the tokens that the quote would take.
 
     Room is scarce: whoever fills it by score alone spends it on a few long answers, and finds less
     with 1,000 tokens than with 500. Filling a sack by likelihood a token is the order by score less
     the logarithm of the cost, because a score is about the logarithm of a likelihood.
     """
-    return score - WEIGHT * log2(max(cost, FREE) / FREE)
+    return score - weight * log2(max(cost, FREE) / FREE)
 
 
 # How far a passage's words count for its neighbours, and how much at each distance (measured, see

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from chatsite.history.evidence import AddedMessage
+from chatsite.history.lexical.index import WEIGHT
 from chatsite.history.lexical.words import asks_only, is_question
 from chatsite.history.path.added_messages import Quotes
 from chatsite.history.path.guard import FLOOR
@@ -18,22 +19,31 @@ from chatsite.history.path.turn_verdicts import TurnVerdict
 from chatsite.history.policies.lexical_quotes import QuotableMessages, quote_hits
 from chatsite.history.room import known_tokens
 
-# Percent of the room for older turns and quotes that the newest turns may take.
+# Percent of the room for older turns and quotes of which a cut leaves the newest turns the
+# low-water mark. Afterwards these grow into whatever is free: a cut at a fixed share of the room
+# would only make room that nobody asks for, and cost BEAM's requests 8 % more.
 TAIL = 50
 # New quotes for a message that is nothing but a question: where no share is set, SHARE percent of
 # the room, but not more tokens than ENOUGH where these are LEAST percent of it. Recall grows with
 # the tokens of quotes and hardly with their share: at 4,000 tokens 60 % finds 7 points more than
-# 25 %, from 16,000 on a fifth is enough (docs/benchmarks.md).
-SHARE, ENOUGH, LEAST = 60, 2_400, 20
-# A question of up to SHORT tokens has all of that. A longer one brings more of what its answer
-# needs, and has less by the square: people who go on with their work ask in 40 tokens, people who
-# look for something that was said before in 15 to 25.
-SHORT = 18
-# A message that says something before it asks has one part in so many, and one that asks nothing
-# fewer still: what they need is mostly in the newest turns, and each new quote pushes older turns
-# out sooner. Where no share is set they have these tokens at least: under a small budget a part
-# holds no message.
+# 25 %, from 16,000 on a fifth is enough (docs/benchmarks.md). These may push out older turns and
+# quotes. Of the room that is free anyway such a question takes FREE tokens.
+SHARE, ENOUGH, LEAST, FREE = 60, 2_400, 20, 6_500
+# A question of up to SHORT tokens has all of that, and a longer one less by the square: nine of ten
+# of BEAM's questions about what was said before are no longer.
+SHORT = 32
+# A message that says something before it asks, or goes on with what was talked about, has one part
+# in so many, and one that asks nothing fewer still: what they need is mostly in the newest turns,
+# and each new quote pushes older turns out sooner. Where no share is set they have these tokens at
+# least: under a small budget a part holds no message.
 ALSO_ASKS, ASKS_NOTHING = (6, 400), (24, 200)
+# The same of a message of up to REMARK tokens, and of a longer one in proportion, TIMES as many at
+# most: LoCoMo's have 35 tokens and need little, RealMem's have 50 to 110 and need more.
+REMARK, TIMES = 45, 2
+# The weight of a quote's price for a plain question. It asks for facts, which are short; who goes
+# on with long work needs the long answers too, and has the index's own weight. At 4,000 tokens
+# BEAM's facts gain two to three points by this, and LoCoMo nothing.
+FACTS = 1.5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,14 +101,15 @@ class _Plan:
         fits = len(self.spared) == len(marked)
         loose = [turn for turn in sent if not turn.kept_for and turn.first > last]
         self.loose = loose if fits else []
-        # Tokens that the newest turns may take, all the room where nothing was searched for; and
-        # those that a cut leaves of them.
-        self.most_tail = self.room * TAIL // 100 if overflow.evidence.recall else self.room
-        self.low_tail = self.most_tail * overflow.low_water // 100
+        # Tokens that a cut leaves of the newest turns: of all the room where nothing was searched.
+        most_tail = self.room * TAIL // 100 if overflow.evidence.recall else self.room
+        self.low_tail = most_tail * overflow.low_water // 100
         self.asked = overflow.verdict.current.turn.entries[0].message
         # Quotes for a question may push out older turns and quotes.
         self.forces = is_question(self.asked.content or "")
-        self.most_new = self._most_new()
+        # Nothing but a question: these get most, and may take what is free anyway.
+        self.plain = asks_only(self.asked.content or "")
+        self.most_new, self.most_free = self._most_new()
 
     # ---- turns ---------------------------------------------------------------------------------
     def newest(self, most: int) -> list[TurnVerdict]:
@@ -123,8 +134,6 @@ class _Plan:
         below = sum(turn.first >= cut for turn in self.overflow.verdict.sent)
         if below > len(tail) + sum(turn.first >= cut for turn in self.spared):
             return None  # A marked turn has no room, so there is no tail.
-        if len(tail) > len(floor) and _tokens(tail) > self.most_tail:
-            return None
         one_more = self.loose[len(self.loose) - len(tail) - 1 : len(self.loose) - len(tail)]
         if one_more and _tokens((*one_more, *tail)) <= self.low_tail:
             return None  # The room has grown since: a new cut leaves more.
@@ -134,6 +143,7 @@ class _Plan:
         new = self._quote_hits(quotable, earlier, self.room if self.forces else free)
         if free < 0 or new.tokens > free:
             return None
+        new = self._quote_hits(quotable, earlier, free, most=self.most_free)
         return LexicalLayout(cut=cut, tail=tail, spared=self.spared, earlier=earlier, new=new)
 
     def cut_down(self) -> LexicalLayout:
@@ -151,25 +161,29 @@ class _Plan:
             if wanted.tokens <= free - _taken(earlier):
                 break
             earlier = earlier[1:]
-        new = self._quote_hits(quotable, earlier, free - _taken(earlier))
+        free -= _taken(earlier)
+        new = self._quote_hits(quotable, earlier, free, most=self.most_free)
         cut = tail[0].first if tail else self.overflow.verdict.current.first
         return LexicalLayout(cut=cut, tail=tail, spared=self.spared, earlier=earlier, new=new)
 
     # ---- quotes --------------------------------------------------------------------------------
-    def _most_new(self) -> int:
-        """Tokens that new quotes may take: a share for what only asks, less for the others."""
+    def _most_new(self) -> tuple[int, int]:
+        """Tokens that new quotes may take, and those with what is free anyway."""
         share = self.overflow.recall_share
+        tokens = known_tokens(self.asked).count
         part, least = ALSO_ASKS if self.forces else ASKS_NOTHING
         if share is None:
             most = max(self.room * LEAST // 100, min(self.room * SHARE // 100, ENOUGH))
-            few = max(most // part, min(most, least))
+            longer = min(max(tokens / REMARK, 1), TIMES)
+            few = max(most // part, min(most, int(least * longer)))
         else:
             most = self.room * share // 100
             few = most // part
-        if not asks_only(self.asked.content or ""):
-            return few
-        tokens = known_tokens(self.asked).count
-        return max(few, int(most * (SHORT / max(tokens, SHORT)) ** 2))
+        if not self.plain:
+            return few, few
+        shorter = (SHORT / max(tokens, SHORT)) ** 2
+        new = max(few, int(most * shorter))
+        return new, new if share is not None else max(new, int(FREE * shorter))
 
     def _keep_quotes(
         self, tail: Sequence[TurnVerdict]
@@ -198,7 +212,12 @@ class _Plan:
         return any(item.kind == "recalled" and item.id == f"{first}" for item in items)
 
     def _quote_hits(
-        self, quotable: QuotableMessages, earlier: Sequence[Quotes], room: int
+        self,
+        quotable: QuotableMessages,
+        earlier: Sequence[Quotes],
+        room: int,
+        *,
+        most: int | None = None,
     ) -> Quotes:
         """Quote for the current message; the same messages as in an earlier round of its turn."""
         quoted = {entry.seq for quotes in earlier for entry in quotes.entries}
@@ -206,13 +225,19 @@ class _Plan:
         current = self.overflow.verdict.current
         if current.turn.quoted:
             again = quotable.earlier(current, without=quoted)
-            return again if again.tokens <= room else Quotes(before=current.first)
+            while (
+                again.entries and again.tokens > room
+            ):  # A tool's result takes room of the oldest of them.
+                quoted.add(again.entries[0].seq)
+                again = quotable.earlier(current, without=quoted)
+            return again
         return quote_hits(
             quotable,
             before=current.first,
             quoted=quoted,
             room=room,
-            most=self.most_new,
+            most=self.most_new if most is None else most,
+            weight=FACTS if self.plain else WEIGHT,
             reason=self.overflow.reason,
         )
 

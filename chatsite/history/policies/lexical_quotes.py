@@ -92,10 +92,11 @@ def quote_hits(
     quoted: AbstractSet[int],
     room: int,
     most: int,
+    weight: float,
     reason: Reason,
 ) -> Quotes:
     """Quote the hits of the most worth for their price before a message, each with the message it
-    answers, within `room` and `most` tokens.
+    answers, within `room` and `most` tokens. `weight` is that of the price.
 
     What is `quoted` already is not quoted again. A hit that doesn't fit is skipped, and the next
     is tried; `reason` is that of a hit which exceeds the room itself.
@@ -109,7 +110,7 @@ def quote_hits(
     whys: dict[int, str] = {}
     left_out: dict[int, tuple[Reason, str]] = {}
     used = BLOCK_TOKENS
-    order = _by_worth(quotable.hits, units)
+    order = _by_worth(quotable.hits, units, weight)
     # Twice: once the message that it answers is quoted for another hit, a hit takes less.
     for hit in (*order, *order):
         if hit.seq in entries:
@@ -136,10 +137,12 @@ def quote_hits(
     )
 
 
-def _by_worth(hits: Iterable[Hit], units: Mapping[int, Sequence[Entry]]) -> list[Hit]:
+def _by_worth(
+    hits: Iterable[Hit], units: Mapping[int, Sequence[Entry]], weight: float
+) -> list[Hit]:
     """Sort the hits that add something by their worth for their price."""
     worths = [
-        (worth(hit.score, sum(map(quote_tokens, units[hit.seq]))), hit)
+        (worth(hit.score, sum(map(quote_tokens, units[hit.seq])), weight), hit)
         for hit in hits
         if any(entry.seq == hit.seq for entry in units.get(hit.seq, ()))
     ]
