@@ -19,6 +19,7 @@ from chatsite.history.lexical.ranking import (
 )
 from chatsite.history.lexical.scoring import SPREAD
 from chatsite.history.lexical.words import (
+    asks_only,
     asks_when,
     author_meant,
     is_question,
@@ -110,6 +111,28 @@ class TestCues:
         assert asks_when("When did we sail?") and asks_when("What day was it?")
         assert tells_time("We sailed last Friday") and tells_time("in 2024")
         assert not tells_time("We sailed far")
+
+    @pytest.mark.parametrize(
+        "text",
+        ["Where did Ana live?", "And now?", "Have I ever sailed?", "Can you remind me of it?"],
+    )
+    def test_a_plain_question_asks_for_something_that_was_said(self, text: str) -> None:
+        assert asks_only(text)
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "I've set it to 5, what is next?",
+            "Hmm, which one is easier?",
+            "How can I make it shorter?",
+            "Can you shorten it?",
+            "Do you think that’s enough?",
+            "It broke. Why?",
+            "It broke.",
+        ],
+    )
+    def test_a_message_that_goes_on_with_work_is_no_plain_question(self, text: str) -> None:
+        assert not asks_only(text)
 
     def test_questions_are_recognised_in_any_script(self) -> None:
         assert is_question("Really?") and is_question("本当？") and is_question("حقا؟")
