@@ -5,6 +5,7 @@ The file of an import holds no times, so the server finds no sessions and no day
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -92,9 +93,14 @@ async def _import(person: Person, dialogue: Dialogue) -> str:
     url = f"{person.url}/conversations/import"
     async with person.http.post(url, data=form, headers=person.headers()) as answer:
         text = await answer.text()
-    if answer.status != 200:
+    if answer.status not in (200, 202):
         raise RuntimeError(f"{dialogue.name} wasn't imported: {answer.status} {text[:500]}")
     found: Mapping[str, Any] = json.loads(text)
+    while not found.get("conversation"):  # A busy machine takes longer than an answer may.
+        await asyncio.sleep(0.2)
+        found = (await person.ask("GET", "/conversations/import/progress"))["import"]
+        if found["problem"]:
+            raise RuntimeError(f"{dialogue.name} wasn't imported: {found['problem']}")
     return str(found["conversation"]["id"])
 
 
