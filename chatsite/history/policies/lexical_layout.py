@@ -143,7 +143,7 @@ class _Plan:
         new = self._quote_hits(quotable, earlier, self.room if self.forces else free)
         if free < 0 or new.tokens > free:
             return None
-        new = self._quote_hits(quotable, earlier, free, most=self.most_free)
+        new = self._quote_hits(quotable, earlier, free, most=self._most_of(free))
         return LexicalLayout(cut=cut, tail=tail, spared=self.spared, earlier=earlier, new=new)
 
     def cut_down(self) -> LexicalLayout:
@@ -162,7 +162,7 @@ class _Plan:
                 break
             earlier = earlier[1:]
         free -= _taken(earlier)
-        new = self._quote_hits(quotable, earlier, free, most=self.most_free)
+        new = self._quote_hits(quotable, earlier, free, most=self._most_of(free))
         cut = tail[0].first if tail else self.overflow.verdict.current.first
         return LexicalLayout(cut=cut, tail=tail, spared=self.spared, earlier=earlier, new=new)
 
@@ -184,6 +184,11 @@ class _Plan:
         shorter = (SHORT / max(tokens, SHORT)) ** 2
         new = max(few, int(most * shorter))
         return new, new if share is not None else max(new, int(FREE * shorter))
+
+    def _most_of(self, free: int) -> int:
+        """Tokens of new quotes where so many are free. A tenth of the room is left for the next
+        message, which would have to cut at once, and this one's quotes would go."""
+        return max(self.most_new, min(self.most_free, free - self.room // 10))
 
     def _keep_quotes(
         self, tail: Sequence[TurnVerdict]
