@@ -28,7 +28,7 @@ TAIL = 50
 # the tokens of quotes and hardly with their share: at 4,000 tokens 60 % finds 7 points more than
 # 25 %, from 16,000 on a fifth is enough (docs/benchmarks.md). These may push out older turns and
 # quotes. Of the room that is free anyway such a question takes FREE tokens.
-SHARE, ENOUGH, LEAST, FREE = 60, 2_400, 20, 6_500
+SHARE, ENOUGH, LEAST, FREE = 65, 2_400, 20, 6_500
 # A question of up to SHORT tokens has all of that, and a longer one less by the square: nine of ten
 # of BEAM's questions about what was said before are no longer.
 SHORT = 32
@@ -186,9 +186,9 @@ class _Plan:
         return new, new if share is not None else max(new, int(FREE * shorter))
 
     def _most_of(self, free: int) -> int:
-        """Tokens of new quotes where so many are free. A tenth of the room is left for the next
+        """Tokens of new quotes where so many are free. A sixteenth of the room is left for the next
         message, which would have to cut at once, and this one's quotes would go."""
-        return max(self.most_new, min(self.most_free, free - self.room // 10))
+        return max(self.most_new, min(self.most_free, free - self.room // 16))
 
     def _keep_quotes(
         self, tail: Sequence[TurnVerdict]
