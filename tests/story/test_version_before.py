@@ -49,9 +49,11 @@ def expected() -> dict[str, Any]:
 
 
 def told(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Of versions that version told the ids alone, and of no answer which model wrote it."""
+    """Of versions that version told the ids alone, of no answer which model wrote it, and of no
+    message what is kept of it."""
     found = [one | {"versions": [each["id"] for each in one["versions"]]} for one in messages]
-    return [{name: one[name] for name in one if name != "model"} for one in found]
+    later = {"model", "kept_whole", "in_force", "offered"}
+    return [{name: one[name] for name in one if name not in later} for one in found]
 
 
 def without_counts(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
