@@ -143,7 +143,8 @@ class _Plan:
         new = self._quote_hits(quotable, earlier, self.room if self.forces else free)
         if free < 0 or new.tokens > free:
             return None
-        new = self._quote_hits(quotable, earlier, free, most=self._most_of(free))
+        if (most := self._most_of(free)) > self.most_new:
+            new = self._quote_hits(quotable, earlier, free, most=most)
         return LexicalLayout(cut=cut, tail=tail, spared=self.spared, earlier=earlier, new=new)
 
     def cut_down(self) -> LexicalLayout:
