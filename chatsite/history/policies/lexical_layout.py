@@ -137,11 +137,16 @@ class _Plan:
         one_more = self.loose[len(self.loose) - len(tail) - 1 : len(self.loose) - len(tail)]
         if one_more and _tokens((*one_more, *tail)) <= self.low_tail:
             return None  # The room has grown since: a new cut leaves more.
+        free = self.room - _tokens(tail)
+        if free < 0:
+            return None
         quotable, earlier = self._keep_quotes(tail)
-        free = self.room - _tokens(tail) - _taken(earlier)
+        free -= _taken(earlier)
+        if free < 0:
+            return None
         # With all the room where the message may push older things out: then it has to fit.
         new = self._quote_hits(quotable, earlier, self.room if self.forces else free)
-        if free < 0 or new.tokens > free:
+        if new.tokens > free:
             return None
         if (most := self._most_of(free)) > self.most_new:
             new = self._quote_hits(quotable, earlier, free, most=most)
