@@ -119,8 +119,8 @@ _WHEN = re.compile(
     re.IGNORECASE,
 )
 # People who go on with their work say something before they ask ("I've set it up, how ..."), or ask
-# for advice or help. Nine of ten plain questions of BEAM's chats do the one or the other, and one
-# of twelve questions of BEAM and LoCoMo about what was said before.
+# for advice or help. Of the messages in BEAM's chats that are one question 93 % do the one or the
+# other, and 2 of 1,648 questions of BEAM and LoCoMo about what was said before.
 _GOES_ON = re.compile(
     r"^\W*(?:i|i'm|i've|i'd|my|we|we're|we've|hm+|oh|ok|okay|yeah|cool|thanks)\b"
     r"|\b(?:how|what) (?:can|do|should|could|would) (?:i|we)\b"
