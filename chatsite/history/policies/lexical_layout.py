@@ -236,9 +236,8 @@ class _Plan:
         current = self.overflow.verdict.current
         if current.turn.quoted:
             again = quotable.earlier(current, without=quoted)
-            while (
-                again.entries and again.tokens > room
-            ):  # A tool's result takes room of the oldest of them.
+            # What a tool brought meanwhile takes the room of the oldest of them.
+            while again.entries and again.tokens > room:
                 quoted.add(again.entries[0].seq)
                 again = quotable.earlier(current, without=quoted)
             return again
