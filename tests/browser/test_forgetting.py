@@ -62,4 +62,4 @@ def test_a_fact_lost_after_sixty_turns_is_explained_and_found_again(
     fate = chat.panel.locator(".fate li", has=page.locator(".place", has_text="8"))
     expect(fate.filter(has_text="sent as a quote").filter(has_text="berth")).to_have_count(1)
     expect(chat.panel.locator("[data-section=chosen]")).to_contain_text("gate")
-    expect(chat.panel.locator(".key")).to_contain_text("quotes")
+    expect(chat.panel.locator("[data-section=parts] .key")).to_contain_text("quotes")

@@ -19,6 +19,7 @@ CHANGING = {
     "conversation": ("PATCH", "DELETE"),
     "restore": ("POST",),
     "clear": ("POST",),
+    "kept-whole": ("POST",),
     "cache-cleanup": ("POST",),
     "cache-bring-back": ("POST",),
     "message": ("PATCH", "DELETE"),

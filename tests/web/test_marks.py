@@ -42,6 +42,9 @@ async def test_every_open_page_gets_a_new_mark_and_a_fresh_page_shows_it(server:
             "bookmarked": False,
             "forget_above": 0,
             "state": "complete",
+            "kept_whole": False,
+            "in_force": "",
+            "offered": "",
         }
         for each in (page, other):
             assert await each.until("marked") == told

@@ -27,12 +27,12 @@ from chatsite.history.settings.stored_settings import read_settings
 _BY_REASON = {
     **dict.fromkeys(("excluded", "above_marker", "pinned", "replied_to"), "mark"),
     **dict.fromkeys(("relevant", "not_relevant", "followed", "unanswered"), "chosen"),
-    **dict.fromkeys(("strategy", "not_chosen", "low_priority"), "strategy"),
+    **dict.fromkeys(("strategy", "not_chosen", "low_priority"), "own_code"),
     "summarised": "summary",
     "unloaded": "cleanup",
     "too_long": "gave_way",
 }
-_BY_KIND = {"system": "instructions", "instructions": "mark", "text": "strategy"}
+_BY_KIND = {"system": "instructions", "instructions": "mark", "text": "own_code"}
 # Less of a prompt than a twentieth isn't told: counts of two tokenizers differ by as much.
 _TOLD = 20
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 
+from chatsite.encoding import encode_fields
 from chatsite.kv_cache.books import CacheUse
 from chatsite.messages import Basis, Message, TokenCount
 from chatsite.providers.base.files import NO_FILES, Files
@@ -193,6 +194,15 @@ class Usage:
     cached: int | None = None
     completion: int | None = None
     written: int | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """For a receipt; few providers report what they wrote."""
+        found = encode_fields(self)
+        return (
+            found
+            if self.written is not None
+            else {n: v for n, v in found.items() if n != "written"}
+        )
 
 
 FinishReason = Literal["stop", "length", "content_filter", "tool_calls"]

@@ -67,7 +67,7 @@ class Round:
             "round": self.number,
             "sent_tokens": self.sent,
             "leading": self.leading,
-            "reported": encode_fields(self.usage),
+            "reported": self.usage.to_dict(),
             "calls": list(self.calls),
             "first_token_ms": self.first_token_ms,
             "retried": self.retried,

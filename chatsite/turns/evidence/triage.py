@@ -7,7 +7,6 @@ import time
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from chatsite.encoding import encode_fields
 from chatsite.errors import ProviderError
 from chatsite.history import Evidence
 from chatsite.history.evidence import TriageChoice
@@ -176,7 +175,7 @@ def _evidence(outcome: TriageOutcome, *, candidates: int, notes: tuple[str, ...]
         "asked": outcome.milliseconds is not None,
         "candidates": candidates,
         "chosen": None if chosen is None else len(chosen),
-        **encode_fields(outcome.usage),
+        **outcome.usage.to_dict(),
         "estimated_prompt": outcome.estimated,
         "milliseconds": outcome.milliseconds,
     }

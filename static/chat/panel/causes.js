@@ -49,7 +49,7 @@ const WHY = {
   summary: () => say("the running summary changed"),
   recalled: () => say("other quotes stand among the older messages"),
   anchors: () => say("what is named of older messages changed"),
-  strategy: () => say("the agent's strategy chose otherwise"),
+  own_code: () => say("the agent's strategy chose otherwise"),
   chosen: ({ came }) =>
     came ? say("{place} was chosen for this message") : say("{place} was no longer chosen"),
   cleanup: ({ on }) => (on ? say("a cleanup unloaded {place}") : say("{place} was brought back")),
