@@ -121,8 +121,9 @@ def test_the_panel_measures_by_the_token_budget_where_it_is_the_limit(visit: Vis
     total = chat.panel.locator("[data-section=parts] h3 small").inner_text()
     used = re.match(r"(\d+) of 1,000 tokens", total)
     assert used
-    expect(chat.panel.locator(".key")).to_contain_text(f"free {1000 - int(used[1])}")
-    expect(chat.panel.locator(".key")).not_to_contain_text("reply")
+    key = chat.panel.locator("[data-section=parts] .key")
+    expect(key).to_contain_text(f"free {1000 - int(used[1])}")
+    expect(key).not_to_contain_text("reply")
     # The bar is to the scale of its caption.
     widths = chat.panel.locator(".bar i").evaluate_all(
         "(all) => all.map((one) => [one.className, one.getBoundingClientRect().width])"

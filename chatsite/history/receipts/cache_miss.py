@@ -173,7 +173,7 @@ def _change(
     # What held before is a cause only where it was taken away.
     if (cause := _BY_REASON.get(was["reason"], "")) in ("mark", "cleanup"):
         return cause, {**values, "mark": was["reason"], "on": False}
-    one, other = (read_settings(sent.receipt["settings"]).all for sent in (before, now))
+    one, other = (read_settings(sent.receipt.get("settings", {})).all for sent in (before, now))
     names = [name for name in one if one[name].value != other[name].value]
     return ("settings", {**values, "names": names}) if names else ("cut", values)
 
@@ -182,7 +182,7 @@ def next_cut(receipt: Stored) -> tuple[int, bool]:
     """In how many messages the policy moves its cut, and whether that is exact; 0 where it chooses
     anew for each. A limit is reached after as many messages as there is room for exchanges like
     those that were sent."""
-    settings = read_settings(receipt["settings"])
+    settings = read_settings(receipt.get("settings", {}))
     policy, sent = settings.active_policy, (receipt.get("exchanges") or [0, 0])[1]
     if policy.evidence or policy.only_current or not sent:
         return 0, False

@@ -76,6 +76,13 @@ def test_a_request_that_only_grew_lost_nothing() -> None:
     assert all(one.predicted == one.reported == one.available for one in reports[1:])
 
 
+def test_where_nobody_set_anything_receipts_are_compared_too() -> None:
+    talk = Talk(random=Random(1), template={})
+    reports = [talk.ask() for _ in range(25)]
+    assert talk.last and "settings" not in talk.last.receipt
+    assert {report.cause for report in reports[1:]} == {"", "cut"}
+
+
 def test_an_edit_is_found_by_its_mark_and_named() -> None:
     talk = Talk(random=Random(1))
     for _ in range(6):
