@@ -121,5 +121,6 @@ def test_the_messages_above_are_forgotten_and_remembered_again(
     line.get_by_role("button", name="Remember again").click()
     expect(line).to_be_hidden()
     choose(chat.users.nth(2), "Send again")
+    expect(chat.users.nth(2).get_by_role("heading")).not_to_contain_text("left out")
     chat.say("And then?")
     assert sent_texts(fake) == [FACT, "Hello.", "And in winter?", "And now?", "And then?"]

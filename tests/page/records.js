@@ -17,6 +17,8 @@ export function message(id, seq, changes = {}) {
     excluded: false,
     bookmarked: false,
     kept_whole: false,
+    in_force: "",
+    offered: "",
     reply: null,
     problem: null,
     calls: [],
