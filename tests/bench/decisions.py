@@ -5,9 +5,7 @@ from __future__ import annotations
 import statistics
 import time
 import uuid
-from collections.abc import Callable
-from dataclasses import dataclass, replace
-from types import SimpleNamespace
+from dataclasses import dataclass
 from typing import Any
 
 from chatsite.history import Decision, Entry, Head, Transcript, Window, decide, resolve
@@ -31,25 +29,6 @@ async def run(options: Options) -> list[Row]:
 
 
 # ---- with storage ------------------------------------------------------------------------------
-@dataclass(slots=True)
-class QueryCounter:
-    """Wraps `loading.load_path` and counts its database queries."""
-
-    queries: int = 0
-
-    def load(self, **kwargs: Any) -> Any:
-        from django.db import connection
-
-        from chatsite.conversations.path import loading
-
-        def count(execute: Callable[..., Any], *args: Any) -> Any:
-            self.queries += 1
-            return execute(*args)
-
-        with connection.execute_wrapper(count):
-            return loading.load_path.here(**kwargs)
-
-
 @dataclass(frozen=True, slots=True)
 class Case:
     """One conversation with a question on which a decision is to be made."""
@@ -57,28 +36,43 @@ class Case:
     decider: Any
     context: Any
 
-    async def decide(self, decider: Any) -> Decision:
+    async def decide(self) -> Decision:
         from chatsite.conversations.path.loading import load_path
 
-        context = self.context
-        loaded = await load_path(
-            owner=context.owner, conversation=context.conversation, reach=context.reach
-        )
-        round_decision = await decider.decide_round(context, loaded)
+        loaded = await load_path(**self.path)
+        round_decision = await self.decider.decide_round(self.context, loaded)
         found: Decision = round_decision.decision
         return found
 
     async def micros(self) -> float:
         began = time.perf_counter()
-        await self.decide(self.decider)
+        await self.decide()
         return (time.perf_counter() - began) * 1e6
 
+    @property
+    def path(self) -> dict[str, Any]:
+        """What is read for it."""
+        context = self.context
+        return {
+            "owner": context.owner,
+            "conversation": context.conversation,
+            "reach": context.reach,
+        }
+
     async def queries(self) -> int:
-        counter = QueryCounter()
-        paths: Any = SimpleNamespace(load_path=counter.load)
-        storage = replace(self.decider.storage, paths=paths)
-        await self.decide(replace(self.decider, storage=storage))
-        return counter.queries
+        """How many queries read the path."""
+        from django.db import connection
+        from django.test.utils import CaptureQueriesContext
+
+        from chatsite.conversations.path.loading import load_path
+        from chatsite.storage import reading
+
+        def counted() -> int:
+            with CaptureQueriesContext(connection) as queries:
+                load_path.here(**self.path)
+            return len(queries)
+
+        return await reading(counted)()
 
 
 async def _stored(options: Options) -> Row:
@@ -94,7 +88,7 @@ async def _stored(options: Options) -> Row:
         for _ in range(times):
             base.append(await short.micros())
             ours.append(await long.micros())
-        queries = (await short.queries(), await long.queries())
+        queries = await short.queries(), await long.queries()
     finally:
         storage.close()
     _print(times, base, ours, queries)
@@ -144,7 +138,7 @@ async def _case(count: int) -> Case:
         return await begin_turn(new, user=counted_message("user"), greeting=())
 
     turn = await ask()
-    decision = await case.decide(case.decider)
+    decision = await case.decide()
     answer = counted_message("assistant")
     await end_turn(
         turn=turn.turn,
