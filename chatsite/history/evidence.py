@@ -17,7 +17,7 @@ from typing import Any, Literal, get_args
 from chatsite.encoding import Record
 from chatsite.messages import Message, Role, TokenCount
 
-AddedKind = Literal["summary", "recalled", "text", "continue", "instructions", "anchors"]
+AddedKind = Literal["summary", "recalled", "text", "continue", "instructions"]
 ADDED_KINDS: tuple[AddedKind, ...] = get_args(AddedKind)
 # In place of a number of characters: a line of ours stands for the message's result or the texts of
 # its files, because they gave way, or because the person left the result out.

@@ -99,7 +99,6 @@ RequestPartName = Literal[
     "instructions",
     "strategy",
     "summary",
-    "anchors",
     "history",
     "recalled",
     "current",

@@ -48,7 +48,6 @@ const WHY = {
     came ? say("{place} is sent whole again") : say("{place} gave way to newer messages"),
   summary: () => say("the running summary changed"),
   recalled: () => say("other quotes stand among the older messages"),
-  anchors: () => say("what is named of older messages changed"),
   own_code: () => say("the agent's strategy chose otherwise"),
   chosen: ({ came }) =>
     came ? say("{place} was chosen for this message") : say("{place} was no longer chosen"),
