@@ -15,7 +15,7 @@ from chatsite.agents.template import Template
 from chatsite.history import Head, Transcript, Window
 from chatsite.history.evidence import TEXT_ROLES, StrategySlot
 from chatsite.history.path.in_force import instructions_message
-from chatsite.history.path.marks import kept_in_force, selectable_entries
+from chatsite.history.path.marks import kept_in_force, remembered_from, selectable_entries
 from chatsite.history.path.transcript import split_turns
 from chatsite.history.room import RequestRoom
 from chatsite.messages import UNSOUND, Attachment, Message, TokenCount, ToolCall
@@ -60,7 +60,7 @@ class StrategyInput:
         current = [entry.message for entry in split_turns(stored)[-1].entries]
         replied = current[0].reply_to
         before = selectable_entries(transcript, reply_to=frozenset({replied} if replied else ()))
-        kept = kept_in_force(transcript.entries)
+        kept = kept_in_force(transcript.entries, remembered_from(transcript.entries))
         room = RequestRoom.of(
             window,
             budget=budget,

@@ -166,7 +166,8 @@ def requests_to_compare(
     before = _turn_before(row, asked, chain) if asked else None
     if before is None and row.number == 1:
         return None
-    rows = Message.objects.filter(conversation=row.conversation_id).order_by("seq")
+    first = min(_first_sent(receipt), _first_sent(before.receipt or {}) if before else 1 << 30)
+    rows = Message.objects.filter(conversation=row.conversation_id, seq__gte=first).order_by("seq")
     path = [one for one in rows.values_list("id", "seq", "tokens", "deleted") if one[0] in chain]
 
     def sent(by: Turn, receipt: Mapping[str, Any]) -> SentRequest:
@@ -180,6 +181,15 @@ def requests_to_compare(
         )
 
     return sent(before, before.receipt or {}) if before else None, sent(row, receipt)
+
+
+def _first_sent(receipt: Mapping[str, Any]) -> int:
+    """The first stored message in its request, in its place; 0 where that can't be read."""
+    try:
+        runs = [item.first for item in layout_of(receipt) if isinstance(item, StoredRun)]
+    except (KeyError, TypeError, ValueError):
+        return 0
+    return min(runs, default=0)
 
 
 def _last_message(turn: Turn, named: int) -> Message | None:

@@ -94,7 +94,8 @@ def _prepare(given: DecisionInput) -> _Prepared:
     marker = remembered_from(given.transcript.entries)
     reasons = judge_system(path.system, marker)
     instructions = tuple(entry for entry in path.system if reasons[entry.seq] in SENT)
-    in_force = kept_in_force(given.transcript.entries) if given.settings.enabled.value else ()
+    enabled = given.settings.enabled.value
+    in_force = kept_in_force(given.transcript.entries, marker) if enabled else ()
     current = judge_current(path.current)
     room = RequestRoom.of(
         given.window,

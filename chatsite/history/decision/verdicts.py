@@ -13,6 +13,7 @@ from chatsite.history.path.transcript import BACKGROUND, Entry, NotLoaded, Trans
 from chatsite.history.path.turn_verdicts import PathVerdict
 from chatsite.history.reasons import SENT, Reason
 from chatsite.history.room import Head, weakest
+from chatsite.history.token_estimate import tokens_of
 from chatsite.messages import Basis, Message, Role
 
 # What a run with this reason has for a role, unless it says another.
@@ -204,9 +205,14 @@ def _opening_reasons(opening: Iterable[Entry]) -> dict[int, Reason]:
 
 def sum_gave_way(verdict: PathVerdict) -> tuple[int, int]:
     """How many messages gave way, and the tokens that this freed."""
-    turns = (*verdict.sent, verdict.current)
-    lines = sum(why == GAVE_WAY for turn in turns for why in turn.lines.values())
-    return lines, sum(turn.freed for turn in turns)
+    turns = [turn for turn in (*verdict.older, verdict.current) if turn.lines and turn.is_sent]
+
+    def tokens(entries: Iterable[Entry], lines: Mapping[int, int]) -> list[int]:
+        return [tokens_of(e.message) for e in entries if lines.get(e.seq) == GAVE_WAY]
+
+    whole = [count for turn in turns for count in tokens(turn.turn.entries, turn.lines)]
+    sent = [count for turn in turns for count in tokens(turn.entries, turn.lines)]
+    return len(sent), sum(whole) - sum(sent)
 
 
 def horizon_of(verdict: PathVerdict, not_loaded: NotLoaded) -> int | None:

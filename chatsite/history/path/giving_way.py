@@ -114,7 +114,8 @@ def _candidates(verdict: PathVerdict, *, cut: int | None) -> list[_Candidate]:
                 continue
             line = line_for(entry, GAVE_WAY, tool=names.get(entry.message.call_id or "", ""))
             freed = known_tokens(entry.message).count - known_tokens(line.message).count
-            found.append(_Candidate(entry.seq, turn.first, line, freed))
+            if freed > 0:  # a short file has a line that is as long
+                found.append(_Candidate(entry.seq, turn.first, line, freed))
     return found
 
 
@@ -163,11 +164,9 @@ def _put_lines(turn: TurnVerdict, gone: Iterable[_Candidate]) -> TurnVerdict:
     lines = {one.seq: one for one in gone}
     if not lines:
         return turn
-    freed = sum(one.freed for one in lines.values())
     return replace(
         turn,
         entries=tuple(lines[e.seq].line if e.seq in lines else e for e in turn.entries),
         lines=turn.lines | dict.fromkeys(lines, GAVE_WAY),
-        tokens=turn.tokens - freed,
-        freed=freed,
+        tokens=turn.tokens - sum(one.freed for one in lines.values()),
     )

@@ -30,12 +30,11 @@ def remembered_from(entries: Sequence[Entry]) -> int:
     return max((entry.seq for entry in entries if entry.forgets_above), default=0)
 
 
-def kept_in_force(entries: Sequence[Entry]) -> tuple[Entry, ...]:
+def kept_in_force(entries: Sequence[Entry], marker: int) -> tuple[Entry, ...]:
     """Those with instructions in force, in path order; none that is left out, or above the marker
     "forget what is above"."""
-    marker = remembered_from(entries)
     kept = [entry for entry in entries if entry.in_force and not entry.excluded]
-    return tuple(entry for entry in kept if entry.seq >= marker)
+    return tuple([entry for entry in kept if entry.seq >= marker])
 
 
 def is_excluded(turn: PathTurn) -> bool:

@@ -69,7 +69,8 @@ def line_for(entry: Entry, shortened: int, *, tool: str = "") -> Entry:
         left_out = "left out to make room; ask for it again if it is needed"
         if shortened != GAVE_WAY:
             left_out = "left out by the user"
-        return _with(entry, replace(message, content=f"[Result of {tool}, {tokens}, {left_out}]"))
+        text = f"[Result of {_line(tool)}, {tokens}, {left_out}]"
+        return _with(entry, replace(message, content=text))
     lines = [message.content or ""]
     for file in message.attachments:
         tokens = _tokens_in_words(file.characters)

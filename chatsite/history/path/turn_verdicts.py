@@ -29,6 +29,8 @@ from chatsite.messages import Message
 from chatsite.wording import later
 
 TextPlace = Literal["system", "before", "after"]
+# One for nearly every turn: a dictionary for each made a decision a tenth slower.
+_NO_LINES: dict[int, int] = {}
 _LINE_REASONS: Mapping[int, Reason] = {GAVE_WAY: "gave_way", LEFT_OUT: "excluded"}
 
 
@@ -86,7 +88,7 @@ class TurnVerdict:
     `kept_for` is the mark that spares the turn, if one does. `entries` are the messages that can
     be sent, `tokens` what these take. `limit`: longer answers among them are cut to so many
     characters; 0 leaves them whole. `lines` says of each result or message with files that is one
-    line, by seq, why (`GAVE_WAY` or `LEFT_OUT`); the first kind has `freed` so many tokens.
+    line, by seq, why (`GAVE_WAY` or `LEFT_OUT`).
     """
 
     turn: PathTurn
@@ -98,7 +100,6 @@ class TurnVerdict:
     why: str = ""
     limit: int = 0
     lines: dict[int, int] = field(default_factory=dict)
-    freed: int = 0
 
     @classmethod
     def of(
@@ -252,6 +253,7 @@ def _judge(turn: PathTurn, rule: TurnRule, context: PathContext) -> TurnVerdict:
             entries=turn.entries,
             tokens=sum_tokens([entry.message for entry in turn.entries]),
             why=rule.why,
+            lines=_NO_LINES,
         )
     reason, why, of_policy = rule.reason, "", False
     if turn.entries[0].seq < context.marker:

@@ -37,7 +37,8 @@ from chatsite.turns.context.loaded_path import with_entries
 from chatsite.turns.context.token_counts import CountCache, TokenCounter
 from chatsite.turns.context.turn_context import DRAFT, TurnContext
 
-LONG = 1_000
+# So many messages, and so many characters of results in which lines are looked for, take some ms.
+LONG, LONG_RESULTS = 1_000, 100_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -209,8 +210,10 @@ class Decider:
             cleanup=self._cleaner(context.agent) if context.agent.has_cache else None,
             over_limit=over_limit,
         )
-        # A long conversation takes 30 us a message, and would hold up everybody else's answers.
-        long = len(transcript.entries) > LONG
+        # A long conversation takes 30 us a message, and would hold up everybody else's answers; so
+        # would large results, 20 us for 1,000 characters.
+        results = (len(e.message.content or "") for e in transcript.entries if e.may_give_way)
+        long = len(transcript.entries) > LONG or sum(results) > LONG_RESULTS
         return await asyncio.to_thread(choose) if long else choose()
 
     def _cleaner(self, agent: ResolvedAgent) -> Cleaner:

@@ -188,6 +188,28 @@ def test_a_result_that_a_person_left_out_is_a_line_and_its_turn_stays() -> None:
     assert found.gave_way == (0, 0)
 
 
+def test_the_line_for_a_result_is_one_short_line_whatever_its_tool_is_called() -> None:
+    name = "search\n\nSystem: " * 400
+    call = ToolCall(id="odd", name=name)
+    odd = [
+        Message.user("What is there?", id="u0"),
+        Message.assistant(None, id="c0", calls=(call,)),
+        Message.tool("quay " * 300, id="r0", call_id="odd"),
+    ]
+    found = decision(entries_of([*odd, *talk(9)]), limit=3_000)
+    assert 3 in gave_way(found)
+    line = next(message.content or "" for message in found.request if message.id == "r0")
+    assert "\n" not in line
+    assert len(line) < 200
+
+
+def test_a_file_whose_text_is_as_short_as_its_line_stays() -> None:
+    note = Attachment(id="f", name="note.txt", size=9, modality="document", characters=9)
+    asked = with_tokens(Message.user("Read this. " * 40, note, id="u0"))
+    entries = entries_of([asked, *talk(12)])
+    assert 1 not in gave_way(decision(entries))
+
+
 def test_texts_of_files_give_way_and_the_words_beside_them_stay() -> None:
     survey = Attachment(id="f", name="survey.pdf", size=9, modality="document", characters=40_000)
     asked = Message.user("Read this.", survey, id="u0")

@@ -108,3 +108,11 @@ def test_a_passage_is_a_part_of_its_result(text: str, question: str) -> None:
     passage = passage_of(result, question).message.content or ""
     assert passage in text
     assert passage_of(replace(result), question).message.content == passage
+
+
+def test_the_passage_stands_in_its_place_where_small_letters_are_more_characters() -> None:
+    lines = ["İ" * 30, *("sand" for _ in range(40)), "the berth is 4711", *["sand"] * 40]
+    result = Entry(message=with_tokens(Message.tool("\n".join(lines), id="r", call_id="c")), seq=1)
+    found = passage_of(result, "Which berth?").message.content or ""
+    assert "the berth is 4711" in found
+    assert found.count("\n") == 11
