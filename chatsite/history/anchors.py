@@ -1,0 +1,122 @@
+"""Exact values of a text, found without a model: they tell what a summary of it lost."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Literal, NamedTuple
+
+from chatsite.history.lexical.words import STOP
+
+AnchorKind = Literal["path", "identifier", "number", "date", "name"]
+
+
+class Anchor(NamedTuple):
+    """An exact value; `text` is as it was written."""
+
+    kind: AnchorKind
+    text: str
+
+
+_MONTH = (
+    r"(?:Jan(?:uary)?|Feb(?:ruary)?|Mar(?:ch)?|Apr(?:il)?|May|June?|July?|Aug(?:ust)?|"
+    r"Sept?(?:ember)?|Oct(?:ober)?|Nov(?:ember)?|Dec(?:ember)?)"
+)
+_DAY = r"\d{1,2}(?:st|nd|rd|th)?"
+# No quantifier without a bound gives back what it took: hostile text takes no longer.
+_TOKEN = re.compile(
+    rf"""
+    (?=[\w~/\\.@\#+-]) (?:
+      (?P<date> (?=[\dJFMASOND]) (?:
+          \d{{4}}-\d\d-\d\d (?:T\d\d:\d\d[\d:.]*+(?:Z|[+-]\d\d:?\d\d)?)? (?!\w)
+        | \d{{1,2}}[./]\d{{1,2}}[./]\d{{4}} (?!\w)
+        | \d{{1,2}}:\d\d(?::\d\d(?:[.,]\d++)?)? (?!\w)
+        | {_DAY}\.?[ ]{_MONTH}\b(?:[ ]\d{{4}}\b)?
+        | {_MONTH}\.?[ ]{{1,2}}(?:\d{{4}}|{_DAY}(?:,?[ ]\d{{4}})?)\b ))
+    | (?P<number> (?<!,)\d{{1,3}}(?:,\d{{3}})++(?:\.\d++)? (?!\w|,\d) )
+    | [a-z]++(?=[ "\n,=)])
+    | (?P<path> [a-zA-Z][\w+.-]*+://[^\s"'`<>()\[\]{{}}]*+ | [A-Za-z]:\\[^\s"'`<>()|]++ )
+    | (?P<word> [\w~/\\.@\#+-]++ (?:['\u2019][^\W\d_]{{2,}}+)? ) )
+    """,
+    re.VERBOSE,
+)
+_HUMP = re.compile(r"[^\W\d_A-Z][A-Z]")
+_FILE = re.compile(r"[\w-]{2,}\.[a-z][a-z0-9]{0,4}")
+_NUMBER = re.compile(r"[\d.+/-]+|\d[\d.]*[^\W\d_]{1,3}")
+_INSIDE = dict.fromkeys(map(ord, "-'\u2019"))
+
+
+def find_anchors(text: str) -> tuple[Anchor, ...]:
+    """Each exact value once, in the order in which they come. 120 us for 1,000 characters.
+
+    - paths: addresses, names of files, and what has slashes and looks like a path
+    - identifiers: words with digits, underscores or capitals inside; mail addresses; dotted names
+    - dates and times in figures, or with an English month
+    - numbers of two digits or more, with a unit that is written to them
+    - names: capitalised words in a row; one alone only where no sentence begins with it
+    """
+    return tuple(dict.fromkeys(Anchor(kind, text[a:b]) for kind, a, b in _spans(text)))
+
+
+def lost_anchors(text: str, draft: str) -> list[Anchor]:
+    """The exact values of `text` that don't stand in `draft`, a summary of it."""
+    kept, words = set(find_anchors(draft)), set(re.findall(r"\w+", draft))
+    lost = (anchor for anchor in find_anchors(text) if anchor not in kept)
+    return [one for one in lost if one.kind != "name" or one.text not in words]
+
+
+def _spans(text: str) -> Iterator[tuple[AnchorKind, int, int]]:
+    """Kind, beginning and end of each; neighbouring words of a name are one."""
+    known: dict[str, AnchorKind | None] = {}
+    name: tuple[int, int] | None = None
+    for found in _TOKEN.finditer(text):
+        kind, start, end = found.lastgroup, *found.span()
+        if kind == "path":
+            end = start + len(found[0].rstrip(".,;:!?"))
+        elif kind == "word":
+            word = found[0].rstrip(".+-/\\")
+            end = start + len(word)
+            start = end - len(word := word.lstrip("+-"))
+            kind = known[word] = known[word] if word in known else _kind(word)
+        if name and kind == "name" and text[name[1] : start] == " ":
+            name = name[0], end
+        else:
+            if name:
+                yield from _name(text, *name)
+            name = (start, end) if kind == "name" else None
+            if kind and not name:
+                yield kind, start, end  # type: ignore[misc]
+    if name:
+        yield from _name(text, *name)
+
+
+def _kind(word: str) -> AnchorKind | None:
+    """None for a word like any other."""
+    if not word or (word.isalpha() and word.islower()):
+        return None
+    humps = _HUMP.search(word) is not None
+    if word[0].isupper() and word[-1].islower() and word.translate(_INSIDE).isalpha() and not humps:
+        return "name"
+    if "/" in word or "\\" in word:
+        # Between words a slash is often none of a path: "and/or".
+        path = word[0] in "/~" or word.count("/") > 1 or re.search(r"[\d._\\]", word)
+        return "path" if path and any(map(str.isalnum, word)) else None
+    digits = sum(map(str.isdigit, word))
+    if digits and _NUMBER.fullmatch(word):
+        return "number" if digits > 1 else None
+    marked = "@" in word[1:-1] or "_" in word.strip("_") or word.count(".") > 1 or humps
+    if marked or (digits and len(word) > 2):
+        return "identifier"
+    return "path" if _FILE.fullmatch(word) else None
+
+
+def _name(text: str, start: int, end: int) -> Iterator[tuple[AnchorKind, int, int]]:
+    """The name without "The" and the like before it; none where a sentence merely begins."""
+    words = text[start:end].split(" ")
+    while words and words[0].lower() in STOP:
+        start += len(words.pop(0)) + 1
+    before = start
+    while before and text[before - 1] in " \t":
+        before -= 1
+    if len(words) > 1 or (words and before and text[before - 1] not in ".!?\n\u2026*#-"):
+        yield "name", start, end
