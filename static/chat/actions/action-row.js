@@ -218,7 +218,7 @@ function facts(several) {
   const mixed = new Set(item.versions.map(({ model }) => model)).size > 1;
   return h(
     "span",
-    { class: mixed ? "version-facts mixed" : "version-facts", "aria-hidden": "true" },
+    { class: `version-facts cut ${mixed ? "mixed" : ""}`, "aria-hidden": "true" },
     describeVersion({ ...shown, at: "" }),
   );
 }

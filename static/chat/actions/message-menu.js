@@ -85,7 +85,7 @@ export class MessageMenu {
         index > 0 &&
           h(
             "h3",
-            { class: "act-part" },
+            { class: "act-part cut" },
             about.item.calls.map(describeCall).join(", ") || about.item.content,
           ),
         ...actions.map((action) =>

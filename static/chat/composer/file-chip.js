@@ -17,7 +17,7 @@ export class FileChip {
    */
   constructor(piece, { remove, again }) {
     this.piece = piece;
-    this.name = h("b", { class: "piece-name" });
+    this.name = h("b", { class: "piece-name cut" });
     this.facts = h("span", { class: "piece-facts" });
     this.bar = h("progress", { max: "100", value: "0", hidden: true });
     this.again = h(

@@ -72,7 +72,7 @@ export class ReplyBar {
       icon("reply", 14),
       h(
         "p",
-        {},
+        { class: "cut" },
         h(
           "span",
           { class: "quiet" },

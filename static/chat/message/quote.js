@@ -29,6 +29,6 @@ export function quoteLink(quote, go) {
       on: { click: () => go(quote.seq) },
     },
     icon("reply", 13),
-    h("span", {}, shorten(quote.text, 120)),
+    h("span", { class: "cut" }, shorten(quote.text, 120)),
   );
 }

@@ -123,17 +123,17 @@ const isSame = (one, other) =>
 function line(call) {
   const { state, name } = call;
   if (state === "running")
-    return h("span", { class: "call-words" }, say("Using"), " ", h("code", {}, name), "…");
+    return h("span", { class: "call-words cut" }, say("Using"), " ", h("code", {}, name), "…");
   return [
     state !== "done" && icon("warn", 13),
     h(
       "span",
-      { class: "call-words" },
+      { class: "call-words cut" },
       state === "never" ? say("Asked for") : say("Used"),
       " ",
       h("code", {}, describeCall(call)),
     ),
-    h("span", { class: "call-result" }, `→ ${describeResult(call)}`),
+    h("span", { class: "call-result cut" }, `→ ${describeResult(call)}`),
     call.excluded && h("span", { class: "m-label" }, say("left out")),
   ];
 }

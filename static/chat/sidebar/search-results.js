@@ -96,18 +96,18 @@ export class SearchResults {
     const place =
       seq === null
         ? [
-            h("span", { class: "hit-title found" }, found),
+            h("span", { class: "hit-title cut found" }, found),
             h("span", { class: "hit-place" }, formatTime(at)),
           ]
         : [
-            h("span", { class: "hit-title" }, name),
+            h("span", { class: "hit-title cut" }, name),
             h("span", { class: "hit-place" }, `${this.#author(hit)} · ${formatTime(at)}`),
             h("span", { class: "hit-text", dir: "auto" }, found),
           ];
     const link = h(
       "a",
       {
-        class: "conv hit",
+        class: "conv cut hit",
         href:
           seq === null
             ? chatAddress(this.page, { conversation })

@@ -245,7 +245,7 @@ export class Sidebar {
     return h(
       "a",
       {
-        class: "conv",
+        class: "conv cut",
         href: chatAddress(this.page, { conversation: id }),
         title,
         "aria-current": id === this.current ? "page" : null,
