@@ -5,7 +5,7 @@
 
 import { againMenu } from "../branches/again-menu.js";
 import { describeVersion, versionSteps } from "../branches/version-steps.js";
-import { h, setChildren } from "../elements/dom.js";
+import { h, pressable, setChildren } from "../elements/dom.js";
 import { icon } from "../elements/icons.js";
 import { shorten } from "../state/format.js";
 import { describeCall } from "../state/tool-calls.js";
@@ -139,16 +139,9 @@ export class ActionRow {
     const label = action.label(about);
     const drawing = action.drawing?.(about) ?? "more";
     const sign = h("span", { class: "act-sign" }, icon(drawing, 15));
-    return h(
-      "button",
-      {
-        type: "button",
-        class: "act",
-        "data-act": action.name,
-        "aria-label": label,
-        title: label,
-        on: { click: () => this.#act(action, sign) },
-      },
+    return pressable(
+      { class: "act", "data-act": action.name, "aria-label": label, title: label },
+      () => this.#act(action, sign),
       sign,
       action.words?.(about) && h("span", { class: "act-words" }, label),
     );

@@ -1,6 +1,6 @@
 /** The menu at the end of a message's row: what is done rarely, for each of an answer's messages. */
 
-import { h, setChildren } from "../elements/dom.js";
+import { h, pressable, setChildren } from "../elements/dom.js";
 import { icon } from "../elements/icons.js";
 import { walkMenu } from "../elements/menu-keys.js";
 import { Popover } from "../elements/popover.js";
@@ -28,8 +28,6 @@ export class MessageMenu {
         type: "button",
         class: "act act-more",
         "data-act": "more",
-        "aria-haspopup": "dialog",
-        "aria-expanded": "false",
         "aria-label": say("More actions for “{message}”", { message: title }),
         title: say("More"),
       },
@@ -89,14 +87,10 @@ export class MessageMenu {
             about.item.calls.map(describeCall).join(", ") || about.item.content,
           ),
         ...actions.map((action) =>
-          h(
-            "button",
-            {
-              type: "button",
-              "data-first": index === 0 && action === actions[0],
-              // What is done may draw the row anew, so the focus goes back first.
-              on: { click: () => (this.popover.close(), void action.act(about, this.doing)) },
-            },
+          pressable(
+            { "data-first": index === 0 && action === actions[0] },
+            // What is done may draw the row anew, so the focus goes back first.
+            () => (this.popover.close(), void action.act(about, this.doing)),
             action.label(about),
           ),
         ),

@@ -1,6 +1,6 @@
 /** "Answer otherwise": the models and the memories with which an answer can be tried again, in a small menu. */
 
-import { h, setChildren, setText } from "../elements/dom.js";
+import { h, pressable, setChildren, setText } from "../elements/dom.js";
 import { icon } from "../elements/icons.js";
 import { walkMenu } from "../elements/menu-keys.js";
 import { Popover } from "../elements/popover.js";
@@ -28,8 +28,6 @@ export function againMenu(address, take, memories) {
     {
       type: "button",
       "data-act": "again-with",
-      "aria-haspopup": "dialog",
-      "aria-expanded": "false",
       "aria-label": say("Answer with another model or memory"),
       title: say("Answer with another model or memory"),
     },
@@ -88,14 +86,9 @@ export function againMenu(address, take, memories) {
       { class: "menu again-group" },
       h("h3", {}, say("With another memory")),
       rows.map((row) =>
-        h(
-          "button",
-          {
-            type: "button",
-            disabled: !row.allowed || row.in_force,
-            "data-policy": row.key,
-            on: { click: () => (popover.close(), take(undefined, row.changes)) },
-          },
+        pressable(
+          { disabled: !row.allowed || row.in_force, "data-policy": row.key },
+          () => (popover.close(), take(undefined, row.changes)),
           h("b", {}, capitalize(row.in_words)),
           h("small", {}, describeMemory(row)),
         ),
@@ -105,13 +98,9 @@ export function againMenu(address, take, memories) {
 
   /** @param {Model} model */
   function one(model) {
-    return h(
-      "button",
-      {
-        type: "button",
-        disabled: Boolean(model.why_not),
-        on: { click: () => (popover.close(), take(model.name)) },
-      },
+    return pressable(
+      { disabled: Boolean(model.why_not) },
+      () => (popover.close(), take(model.name)),
       h("b", {}, model.label),
       h("small", {}, model.why_not || describeModel(model)),
     );

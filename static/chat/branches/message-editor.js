@@ -1,6 +1,6 @@
 /** A message's text in a box of its own, in the message's place. */
 
-import { h, setChildren, setText } from "../elements/dom.js";
+import { h, pressable, setChildren, setText } from "../elements/dom.js";
 import { icon } from "../elements/icons.js";
 import { say } from "../words/say.js";
 
@@ -107,11 +107,7 @@ export class MessageEditor {
    * @param {string} [kind]
    */
   #button(label, title, act, kind = "") {
-    return h(
-      "button",
-      { type: "button", class: `editor-button ${kind}`, title, on: { click: act } },
-      label,
-    );
+    return pressable({ class: `editor-button ${kind}`, title }, act, label);
   }
 
   #changed() {
@@ -135,13 +131,9 @@ export class MessageEditor {
           { class: "editor-file" },
           h("span", {}, file.name),
           this.editing.send &&
-            h(
-              "button",
-              {
-                type: "button",
-                "aria-label": say("Take {name} off the message", { name: file.name }),
-                on: { click: () => this.#remove(file) },
-              },
+            pressable(
+              { "aria-label": say("Take {name} off the message", { name: file.name }) },
+              () => this.#remove(file),
               icon("close", 12),
             ),
         ),

@@ -1,6 +1,6 @@
 /** The versions of a message: "‹ 2 / 3 ›" with what tells them apart, and all of them in a small menu. */
 
-import { h, setText } from "../elements/dom.js";
+import { h, pressable, setText } from "../elements/dom.js";
 import { icon } from "../elements/icons.js";
 import { walkMenu } from "../elements/menu-keys.js";
 import { Popover } from "../elements/popover.js";
@@ -47,16 +47,14 @@ export function versionSteps(versions, at, { show, compare, text }) {
    * @param {number} to
    */
   const step = (act, label, drawing, to) =>
-    h(
-      "button",
+    pressable(
       {
-        type: "button",
         "data-act": act,
         "aria-label": label,
         disabled: !versions[to],
         title: versions[to] ? `${label}: ${describeVersion(versions[to])}` : label,
-        on: { click: () => show(versions[to].id) },
       },
+      () => show(versions[to].id),
       icon(drawing, 12),
     );
   const place = [say("{at} / {count}", { at: at + 1, count: versions.length }), icon("down", 10)];
@@ -66,8 +64,6 @@ export function versionSteps(versions, at, { show, compare, text }) {
       type: "button",
       class: "versions-all",
       "data-act": "versions",
-      "aria-haspopup": "dialog",
-      "aria-expanded": "false",
       "aria-label": say("Version {at} of {count}: {about}. Show all", {
         at: at + 1,
         count: versions.length,
@@ -117,28 +113,21 @@ export function versionSteps(versions, at, { show, compare, text }) {
     return h(
       "div",
       { class: "version-row" },
-      h(
-        "button",
-        {
-          type: "button",
-          "data-first": shown,
-          "aria-current": shown && "true",
-          on: { click: () => (popover.close(), shown || show(versions[index].id)) },
-        },
+      pressable(
+        { "data-first": shown, "aria-current": shown && "true" },
+        () => (popover.close(), shown || show(versions[index].id)),
         h("b", {}, say("Version {number}", { number })),
         h("small", { class: "version-text" }),
         h("small", {}, describeVersion(versions[index])),
       ),
       !shown &&
-        h(
-          "button",
+        pressable(
           {
-            type: "button",
             class: "version-compare",
             "aria-label": say("Compare with version {number}", { number }),
             title: say("This version and the one that is shown, side by side"),
-            on: { click: () => (popover.close(), compare(versions, at, index)) },
           },
+          () => (popover.close(), compare(versions, at, index)),
           say("Compare"),
         ),
     );

@@ -1,6 +1,6 @@
 /** One file of the draft: its name and size, the progress of its upload, its actions. */
 
-import { h, setChildren, setText } from "../elements/dom.js";
+import { h, pressable, setChildren, setText, textButton } from "../elements/dom.js";
 import { icon } from "../elements/icons.js";
 import { formatBytes } from "../state/format.js";
 import { say } from "../words/say.js";
@@ -20,16 +20,8 @@ export class FileChip {
     this.name = h("b", { class: "piece-name cut" });
     this.facts = h("span", { class: "piece-facts" });
     this.bar = h("progress", { max: "100", value: "0", hidden: true });
-    this.again = h(
-      "button",
-      { type: "button", class: "link", hidden: true, on: { click: again } },
-      say("Try again"),
-    );
-    this.remove = h(
-      "button",
-      { type: "button", class: "icon", on: { click: remove } },
-      icon("close", 13),
-    );
+    this.again = textButton(say("Try again"), again, { hidden: true });
+    this.remove = pressable({ class: "icon" }, remove, icon("close", 13));
     this.face = h("span", { class: "piece-face", "aria-hidden": "true" });
     this.element = h(
       "li",

@@ -1,7 +1,7 @@
 /** The files of the draft, above the message box: being uploaded, uploaded, or failed. */
 
 import { announce } from "../elements/announce.js";
-import { byId, h, setChildren } from "../elements/dom.js";
+import { byId, h, setChildren, textButton } from "../elements/dom.js";
 import { isPicture } from "../message/attachments.js";
 import { fileAddress } from "../net/address.js";
 import { loadFiles, storeFiles } from "../net/drafts.js";
@@ -37,11 +37,7 @@ export class FileTray {
     this.note = h("p", { class: "tray-note", hidden: true });
     this.forms = h("p", { class: "tray-note quiet", hidden: true });
     this.formsSaid = "";
-    this.choose = h(
-      "button",
-      { type: "button", class: "link", on: { click: () => byId("model-open").click() } },
-      say("Choose a model that can"),
-    );
+    this.choose = textButton(say("Choose a model that can"), () => byId("model-open").click());
     byId("draft").before(this.list, this.note, this.forms);
   }
 

@@ -1,6 +1,6 @@
 /** Replying to one message: the bar above the message box. */
 
-import { byId, h, setChildren } from "../elements/dom.js";
+import { byId, h, pressable, setChildren } from "../elements/dom.js";
 import { icon } from "../elements/icons.js";
 import { describeQuoted } from "../message/quote.js";
 import { loadReply, storeReply } from "../net/drafts.js";
@@ -56,15 +56,13 @@ export class ReplyBar {
     this.quote = quote;
     this.bar.hidden = !quote;
     if (!quote) return setChildren(this.bar);
-    const cancel = h(
-      "button",
+    const cancel = pressable(
       {
-        type: "button",
         class: "icon",
         "aria-label": say("Don't reply to it"),
         title: say("Don't reply to it (Esc)"),
-        on: { click: () => (this.cancel(), byId("draft").focus()) },
       },
+      () => (this.cancel(), byId("draft").focus()),
       icon("close", 14),
     );
     setChildren(

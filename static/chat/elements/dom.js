@@ -30,6 +30,24 @@ export function h(tag, props = {}, ...children) {
 }
 
 /**
+ * A button, and what it does when it is pressed.
+ * @param {Props} props
+ * @param {(event: MouseEvent) => unknown} act
+ * @param {...(Child|Child[])} children
+ */
+export const pressable = (props, act, ...children) =>
+  h("button", { type: "button", ...props, on: { click: act } }, ...children);
+
+/**
+ * A button that looks like a link.
+ * @param {string} words
+ * @param {() => unknown} act
+ * @param {Props} [props]
+ */
+export const textButton = (words, act, props = {}) =>
+  pressable({ class: "link", ...props }, act, words);
+
+/**
  * @param {ParentNode} element
  * @param {(Child|Child[])[]} children
  */

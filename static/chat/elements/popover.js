@@ -31,6 +31,8 @@ export class Popover {
       hidden: true,
       popover: free && "manual",
     });
+    button.setAttribute("aria-haspopup", "dialog");
+    button.setAttribute("aria-expanded", "false");
     button.after(this.box);
     button.addEventListener("click", () => this.toggle());
     this.box.addEventListener("focusout", (event) => {

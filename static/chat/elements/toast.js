@@ -1,6 +1,6 @@
 /** Toasts: sentences that disappear by themselves. */
 
-import { byId, h } from "./dom.js";
+import { byId, h, textButton } from "./dom.js";
 
 /**
  * Shows a sentence for some seconds, with one action.
@@ -19,7 +19,7 @@ export function toast(text, { label = "", act, seconds = 8, about = "" } = {}) {
       if (held) byId("draft").focus();
       act();
     };
-    element.append(h("button", { type: "button", class: "link", on: { click: press } }, label));
+    element.append(textButton(label, press));
   }
   byId("toasts").append(element);
   let timer = 0;

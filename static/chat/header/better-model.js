@@ -1,7 +1,7 @@
 /** "Use a better model": the ways from the small model to a real one. There is no field for keys: they stay on the server. */
 
 import { copy } from "../elements/clipboard.js";
-import { byId, h, setChildren } from "../elements/dom.js";
+import { byId, h, pressable, setChildren } from "../elements/dom.js";
 import { icon } from "../elements/icons.js";
 import { describeModel } from "../state/model-facts.js";
 import { say } from "../words/say.js";
@@ -117,8 +117,7 @@ const way = (title, ...children) => h("li", {}, h("h3", {}, title), children);
 
 /** @param {string} text */
 function command(text) {
-  const button = h("button", { type: "button", class: "plain-button" }, say("Copy"));
-  button.addEventListener("click", () => copy(text, button));
+  const button = pressable({ class: "plain-button" }, () => copy(text, button), say("Copy"));
   return h("div", { class: "better-command" }, h("code", { tabindex: "0" }, text), button);
 }
 
@@ -171,20 +170,18 @@ function describeOffer({ locked, groups, looking }, select) {
     h(
       "ul",
       { class: "better-models" },
-      usable
-        .slice(0, MANY)
-        .map((model) =>
-          h(
-            "li",
-            {},
-            h(
-              "button",
-              { type: "button", class: "plain-button", on: { click: () => select(model) } },
-              say("Use {model}", { model: model.label }),
-            ),
-            h("span", { class: "quiet" }, describeModel(model)),
+      usable.slice(0, MANY).map((model) =>
+        h(
+          "li",
+          {},
+          pressable(
+            { class: "plain-button" },
+            () => select(model),
+            say("Use {model}", { model: model.label }),
           ),
+          h("span", { class: "quiet" }, describeModel(model)),
         ),
+      ),
     ),
     usable.length > MANY &&
       h(

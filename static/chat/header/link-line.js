@@ -1,6 +1,6 @@
 /** One line under the header on what the link asked for and didn't get. What the link got needs no words. */
 
-import { byId, h, setChildren } from "../elements/dom.js";
+import { byId, h, pressable, setChildren } from "../elements/dom.js";
 import { icon } from "../elements/icons.js";
 import { shorten } from "../state/format.js";
 import { say } from "../words/say.js";
@@ -39,12 +39,11 @@ export class LinkLine {
         say("Your link asked for {names}. That isn't known here and changes nothing.", { names }),
       );
     }
-    const close = h(
-      "button",
-      { type: "button", class: "icon", "aria-label": say("Dismiss") },
+    const close = pressable(
+      { class: "icon", "aria-label": say("Dismiss") },
+      () => (this.line.hidden = true),
       icon("close", 14),
     );
-    close.addEventListener("click", () => (this.line.hidden = true));
     setChildren(this.line, icon("warn", 14), this.words, close);
   }
 

@@ -1,7 +1,7 @@
 /** The picker of models: the name of the one that answers, and the choice of another. */
 
 import { announce } from "../elements/announce.js";
-import { byId, h, setChildren, setText } from "../elements/dom.js";
+import { byId, h, setChildren, setText, textButton } from "../elements/dom.js";
 import { icon } from "../elements/icons.js";
 import { Popover } from "../elements/popover.js";
 import { toast } from "../elements/toast.js";
@@ -140,15 +140,9 @@ export class ModelPicker {
       this.body,
       this.note,
       this.demonstration &&
-        h(
-          "button",
-          {
-            type: "button",
-            class: "link models-better",
-            on: { click: () => (this.popover.close(), this.openBetter()) },
-          },
-          say("Use a better model"),
-        ),
+        textButton(say("Use a better model"), () => (this.popover.close(), this.openBetter()), {
+          class: "link models-better",
+        }),
     );
     if (this.offer) this.#draw();
     void this.loadOffer();

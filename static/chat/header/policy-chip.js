@@ -1,6 +1,6 @@
 /** The policy of the next message in words, and the choice of another, which is kept with the conversation. */
 
-import { byId, h, setChildren, setText } from "../elements/dom.js";
+import { byId, h, pressable, setChildren, setText, textButton } from "../elements/dom.js";
 import { icon } from "../elements/icons.js";
 import { Popover } from "../elements/popover.js";
 import { copy } from "../elements/clipboard.js";
@@ -104,14 +104,10 @@ export class PolicyChip {
     this.picked = null;
     this.back = this.#footButton(say("Reset to the agent's default"), () => this.choice.reset());
     this.own = this.#footButton(say("Use this chat's own choice"), () => this.choice.dropLink());
-    const link = h(
-      "button",
-      { type: "button", class: "link", hidden: shut },
+    const link = textButton(
       say("Copy link with these settings"),
-    );
-    link.addEventListener(
-      "click",
-      () => void copy(linkWith(this.decision?.offers?.link ?? {}), link),
+      () => copy(linkWith(this.decision?.offers?.link ?? {}), link),
+      { hidden: shut },
     );
     this.foot = h("div", { class: "pop-foot" }, link, this.own, this.back);
     setChildren(
@@ -201,11 +197,7 @@ export class PolicyChip {
      * @param {string} label
      */
     const button = (by, label) =>
-      h(
-        "button",
-        { type: "button", disabled: shut, "aria-label": label, on: { click: () => step(by) } },
-        by > 0 ? "+" : "−",
-      );
+      pressable({ disabled: shut, "aria-label": label }, () => step(by), by > 0 ? "+" : "−");
     return h(
       "span",
       { class: "stepper" },
@@ -249,12 +241,11 @@ export class PolicyChip {
    * @param {() => void} act
    */
   #footButton(words, act) {
-    const press = () => {
+    return textButton(words, () => {
       this.wrong = "";
       this.popover.box.focus();
       act();
-    };
-    return h("button", { type: "button", class: "link", on: { click: press } }, words);
+    });
   }
 
   /** Follows the decision, but leaves the field that is being typed in alone. */

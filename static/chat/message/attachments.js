@@ -1,6 +1,6 @@
 /** Files in messages: pictures as small pictures that open in full, everything else as a line. */
 
-import { byId, h, setChildren } from "../elements/dom.js";
+import { byId, h, pressable, setChildren } from "../elements/dom.js";
 import { fileAddress } from "../net/address.js";
 import { formatBytes, formatNumber } from "../state/format.js";
 import { say } from "../words/say.js";
@@ -55,17 +55,11 @@ function picture(attachment) {
     loading: "lazy",
     decoding: "async",
   });
-  const button = h(
-    "button",
-    {
-      type: "button",
-      class: "thumb",
-      "aria-haspopup": "dialog",
-      title: say("Show {name}", { name }),
-    },
+  const button = pressable(
+    { class: "thumb", "aria-haspopup": "dialog", title: say("Show {name}", { name }) },
+    () => show(attachment),
     image,
   );
-  button.addEventListener("click", () => show(attachment));
   // A picture that can't be drawn can still be downloaded.
   image.addEventListener("error", () => button.replaceWith(line(attachment)));
   return button;

@@ -1,7 +1,7 @@
 /** The box under a message or an answer that failed or was cut short: what happened, what was kept, what to do. */
 
 import { announce } from "../elements/announce.js";
-import { h, setChildren, setText } from "../elements/dom.js";
+import { h, setChildren, setText, textButton } from "../elements/dom.js";
 import { icon } from "../elements/icons.js";
 import { say } from "../words/say.js";
 
@@ -158,17 +158,10 @@ export class Ending {
    * @param {boolean} main
    */
   #button(choice, main) {
-    const act = () => this.acts[choice]();
-    return h(
-      "button",
-      {
-        type: "button",
-        class: main ? "plain-button" : "link",
-        "data-choice": choice,
-        on: { click: act },
-      },
-      LABELS[choice],
-    );
+    return textButton(LABELS[choice], () => this.acts[choice](), {
+      class: main ? "plain-button" : "link",
+      "data-choice": choice,
+    });
   }
 
   /**
@@ -178,13 +171,8 @@ export class Ending {
   async #offerOther(acts, drawn) {
     const model = await this.acts.other();
     if (!model || this.drawn !== drawn) return;
-    acts.append(
-      h(
-        "button",
-        { type: "button", class: "link", on: { click: () => this.acts.again(model.name) } },
-        say("Answer with {model} instead", { model: model.label }),
-      ),
-    );
+    const words = say("Answer with {model} instead", { model: model.label });
+    acts.append(textButton(words, () => this.acts.again(model.name)));
   }
 
   /**

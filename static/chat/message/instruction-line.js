@@ -1,6 +1,6 @@
 /** The quiet line under a message of the person: what of it could be kept in force, or is. */
 
-import { h, setChildren } from "../elements/dom.js";
+import { h, setChildren, textButton } from "../elements/dom.js";
 import { icon } from "../elements/icons.js";
 import { say } from "../words/say.js";
 
@@ -24,10 +24,7 @@ export class InstructionLine {
     if (this.element.hidden) return;
     const said = (inForce || offered).replaceAll("\n", " ");
     /** @type {(label: string, name: MarkName, on: boolean) => HTMLElement} */
-    const button = (label, name, on) => {
-      const click = () => this.mark(id, name, on);
-      return h("button", { type: "button", class: "link", on: { click } }, label);
-    };
+    const button = (label, name, on) => textButton(label, () => this.mark(id, name, on));
     const offer = [
       content.trim() === offered ? "" : `“${said}” · `,
       button(say("Keep in force here"), "in_force", true),

@@ -1,6 +1,6 @@
 /** The line under a message that is sent although it is above the horizon, or left out although it is below. */
 
-import { h, setChildren } from "../elements/dom.js";
+import { h, setChildren, textButton } from "../elements/dom.js";
 import { icon } from "../elements/icons.js";
 import { say } from "../words/say.js";
 
@@ -37,14 +37,7 @@ export class MarkLine {
           : mark.kind === "gave"
             ? say("Made room: {reason}", { reason: mark.sentence })
             : say("Not sent: {reason}", { reason: mark.sentence }),
-        offer && [
-          " · ",
-          h(
-            "button",
-            { type: "button", class: "link", on: { click: () => offer.act(mark) } },
-            offer.label,
-          ),
-        ],
+        offer && [" · ", textButton(offer.label, () => offer.act(mark))],
       ),
     );
   }

@@ -1,6 +1,6 @@
 /** The quote above a reply: the beginning of the message it replies to. */
 
-import { h } from "../elements/dom.js";
+import { h, pressable } from "../elements/dom.js";
 import { icon } from "../elements/icons.js";
 import { shorten } from "../state/format.js";
 import { say } from "../words/say.js";
@@ -17,17 +17,13 @@ export const describeQuoted = (quote) =>
  * @param {(seq: number) => void} go
  */
 export function quoteLink(quote, go) {
-  return h(
-    "button",
-    {
-      type: "button",
-      class: "quoted",
-      "aria-label": say("Reply to {quoted} “{text}”. Go to it.", {
-        quoted: describeQuoted(quote),
-        text: shorten(quote.text, 60),
-      }),
-      on: { click: () => go(quote.seq) },
-    },
+  const label = say("Reply to {quoted} “{text}”. Go to it.", {
+    quoted: describeQuoted(quote),
+    text: shorten(quote.text, 60),
+  });
+  return pressable(
+    { class: "quoted", "aria-label": label },
+    () => go(quote.seq),
     icon("reply", 13),
     h("span", { class: "cut" }, shorten(quote.text, 120)),
   );

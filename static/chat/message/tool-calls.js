@@ -1,6 +1,6 @@
 /** The tools that a model used: a line each, which opens to the whole call and its result. */
 
-import { h, setChildren } from "../elements/dom.js";
+import { h, setChildren, textButton } from "../elements/dom.js";
 import { icon } from "../elements/icons.js";
 import { describeCall, describeResult, formatJson } from "../state/tool-calls.js";
 import { say } from "../words/say.js";
@@ -91,18 +91,15 @@ export class ToolCallLines {
    */
   #marks(id, { seq, excluded, kept }) {
     const { mark, keepWhole } = this.actions;
-    /** @type {(label: string, act: () => void) => HTMLElement} */
-    const button = (label, act) =>
-      h("button", { type: "button", class: "link", on: { click: act } }, label);
     return h(
       "p",
       { class: "call-marks" },
-      button(excluded ? say("Send this result again") : say("Don't send this result"), () =>
+      textButton(excluded ? say("Send this result again") : say("Don't send this result"), () =>
         mark(id, "excluded", !excluded),
       ),
       !excluded && " · ",
       !excluded &&
-        button(kept ? say("Let it give way") : say("Always send it whole"), () =>
+        textButton(kept ? say("Let it give way") : say("Always send it whole"), () =>
           keepWhole([Number(seq)], !kept),
         ),
     );

@@ -1,6 +1,6 @@
 /** "Why did it forget?": when a message left the context, under which rule, and the remedies. */
 
-import { byId, h, setChildren, setText } from "../elements/dom.js";
+import { byId, h, pressable, setChildren, setText } from "../elements/dom.js";
 import { shorten, withoutMarkup } from "../state/format.js";
 import { say } from "../words/say.js";
 
@@ -86,13 +86,9 @@ export class WhyWindow {
           "li",
           {},
           // The first is what most come for: it stands out, and not the way out.
-          h(
-            "button",
-            {
-              type: "button",
-              class: index === 0 && !explanation.sent ? "primary" : "plain-button",
-              on: { click: () => (this.dialog.close(), act()) },
-            },
+          pressable(
+            { class: index === 0 && !explanation.sent ? "primary" : "plain-button" },
+            () => (this.dialog.close(), act()),
             label,
           ),
           h("span", { class: "quiet" }, more),

@@ -1,6 +1,6 @@
 /** The strip of the engine's cells: a piece for each message, the free cells, and the same as a table. */
 
-import { h, setChildren } from "../elements/dom.js";
+import { h, setChildren, textButton } from "../elements/dom.js";
 import { formatNumber, shorten } from "../state/format.js";
 import { say, sayCount } from "../words/say.js";
 
@@ -117,11 +117,7 @@ export class CacheStrip {
    * @param {string} words
    */
   #link({ seq }, words) {
-    return h(
-      "button",
-      { type: "button", class: "link", on: { click: () => this.actions.toMessage(seq) } },
-      words,
-    );
+    return textButton(words, () => this.actions.toMessage(seq));
   }
 
   /** @param {KeyboardEvent} event */

@@ -1,6 +1,6 @@
 /** The panel's section on the engine's KV cache: its content, what each turn reused, and making room. */
 
-import { h } from "../elements/dom.js";
+import { h, pressable, textButton } from "../elements/dom.js";
 import { icon } from "../elements/icons.js";
 import { showError, toast } from "../elements/toast.js";
 import { queryString } from "../net/address.js";
@@ -201,14 +201,9 @@ export class CacheSection {
           return h(
             "li",
             {},
-            h(
-              "button",
-              {
-                type: "button",
-                "data-key": `kv-${one.name}`,
-                "aria-disabled": String(off),
-                on: { click: () => !off && this.#clean(one, about) },
-              },
+            pressable(
+              { "data-key": `kv-${one.name}`, "aria-disabled": String(off) },
+              () => !off && this.#clean(one, about),
               h(
                 "span",
                 {},
@@ -246,16 +241,10 @@ export class CacheSection {
             tokens: sayCount("{count} token", "{count} tokens", unloaded.tokens),
           }),
         ),
-        h(
-          "button",
-          {
-            type: "button",
-            class: "link",
-            "data-key": "kv-back",
-            "aria-disabled": String(waits),
-            on: { click: () => !waits && this.#wait(this.actions.bringBack(null, about)) },
-          },
+        textButton(
           say("Bring all back"),
+          () => !waits && this.#wait(this.actions.bringBack(null, about)),
+          { "data-key": "kv-back", "aria-disabled": String(waits) },
         ),
       )
     );

@@ -1,6 +1,6 @@
 /** The same turn under other policies: computed by the server while the panel is open, without a model. */
 
-import { h } from "../elements/dom.js";
+import { h, pressable } from "../elements/dom.js";
 import { icon } from "../elements/icons.js";
 import { queryString } from "../net/address.js";
 import { sendChange } from "../net/http.js";
@@ -64,9 +64,9 @@ export class ComparisonSection {
       draw: () => [
         h("h3", {}, say("Compare policies"), h("small", {}, say("preview only"))),
         waits &&
-          h(
-            "button",
-            { type: "button", class: "plain-button", on: { click: () => this.#ask(place) } },
+          pressable(
+            { class: "plain-button" },
+            () => this.#ask(place),
             say("Compare all {count} messages", { count: formatNumber(decision.facts.stored) }),
           ),
         this.failure && h("p", { class: "quiet" }, this.failure),
@@ -180,16 +180,14 @@ export class ComparisonSection {
       h("span", { class: "hidden" }, ` ${say("in force")}`),
     ];
     if (allowed) {
-      return h(
-        "button",
+      return pressable(
         {
-          type: "button",
           class: "link",
           "data-key": key,
           "aria-pressed": String(now),
           title: say("Use this from the next message on"),
-          on: { click: () => this.actions.apply(changes) },
         },
+        () => this.actions.apply(changes),
         words,
         mark,
       );

@@ -1,6 +1,6 @@
 /** The section of the panel with the instructions that are sent with every request. */
 
-import { h } from "../elements/dom.js";
+import { h, textButton } from "../elements/dom.js";
 import { formatNumber } from "../state/format.js";
 import { say } from "../words/say.js";
 
@@ -22,17 +22,14 @@ export function instructionsSection(decision, messages, { next, toMessage, end }
     const { id = "", in_force: said = "" } = messages.find((one) => one.seq === seq) ?? {};
     return { seq, id, said };
   });
-  /** @type {(label: string, click: () => void) => HTMLElement} */
-  const button = (label, click) =>
-    h("button", { type: "button", class: "link", on: { click } }, label);
   /** @param {typeof kept[number]} one */
   const line = ({ seq, id, said }) =>
     h(
       "p",
       { class: "quiet standing" },
       said && `“${said.replaceAll("\n", " ")}” · `,
-      button(say("message {number}", { number: formatNumber(seq) }), () => toMessage(seq)),
-      next && said && [" · ", button(say("End it"), () => end(id))],
+      textButton(say("message {number}", { number: formatNumber(seq) }), () => toMessage(seq)),
+      next && said && [" · ", textButton(say("End it"), () => end(id))],
     );
   return {
     data: [kept, next],

@@ -124,8 +124,6 @@ export function term(name, words = name, meaning = MEANINGS[name]) {
       type: "button",
       class: "term",
       "data-key": `term-${name}`,
-      "aria-haspopup": "dialog",
-      "aria-expanded": "false",
       title: meaning,
     },
     words,

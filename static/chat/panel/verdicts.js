@@ -1,6 +1,6 @@
 /** Every message with its verdict; neighbours with the same verdict are one row that opens. */
 
-import { h } from "../elements/dom.js";
+import { h, textButton } from "../elements/dom.js";
 import { formatNumber, formatTime, shorten } from "../state/format.js";
 import { tokensTooMany } from "../state/state.js";
 import { describeCall } from "../state/tool-calls.js";
@@ -76,11 +76,7 @@ function madeRoom({ gave_way: [count, freed] = [0, 0], verdicts }, keepWhole) {
       { freed: formatNumber(freed) },
     ),
     " ",
-    h(
-      "button",
-      { type: "button", class: "link", on: { click: () => keepWhole(seqs, true) } },
-      say("Send all of them whole"),
-    ),
+    textButton(say("Send all of them whole"), () => keepWhole(seqs, true)),
   );
 }
 
@@ -214,14 +210,13 @@ function contents(verdict, inside, draft, { messages, current, toMessage }) {
         quotedBefore(verdict, messages, current, toMessage),
       ),
     hidden > 0 &&
-      h(
-        "button",
-        { type: "button", class: "link", on: { click: () => toMessage(verdict.first) } },
+      textButton(
         sayCount(
           "{count} message further up: show it in the chat",
           "{count} messages further up: show them in the chat",
           hidden,
         ),
+        () => toMessage(verdict.first),
       ),
     h(
       "ul",
@@ -230,10 +225,9 @@ function contents(verdict, inside, draft, { messages, current, toMessage }) {
         h(
           "li",
           {},
-          h(
-            "button",
-            { type: "button", class: "link", on: { click: () => toMessage(message.seq) } },
+          textButton(
             `${message.seq} ${message.speaker || (ROLES[message.role] ?? message.role)}`,
+            () => toMessage(message.seq),
           ),
           ` ${shorten(describeContent(message))}`,
         ),
@@ -263,11 +257,7 @@ function quotedBefore({ before }, messages, current, toMessage) {
       ? say("your earlier message of {time}, for which it was found:", { time: when })
       : say("your earlier message, for which it was found:"),
     " ",
-    h(
-      "button",
-      { type: "button", class: "link", on: { click: () => toMessage(before) } },
-      `${before}${words}`,
-    ),
+    textButton(`${before}${words}`, () => toMessage(before)),
     say(". It stays there, so that the request keeps its beginning."),
   ];
 }

@@ -1,7 +1,7 @@
 /** The list of shortcuts, where each can be changed: press its keys, then the new ones. */
 
 import { announce } from "../elements/announce.js";
-import { byId, h, setChildren, setText } from "../elements/dom.js";
+import { byId, h, pressable, setChildren, setText, textButton } from "../elements/dom.js";
 import { isModifier, keysOf, whyNotKeys } from "../state/keys.js";
 import { say } from "../words/say.js";
 import { keyNames } from "./shortcuts.js";
@@ -40,20 +40,10 @@ export class ShortcutList {
     const on = h("input", { type: "checkbox" });
     on.checked = this.shortcuts.on;
     on.addEventListener("change", () => this.shortcuts.switch(on.checked));
-    const reset = h(
-      "button",
-      {
-        type: "button",
-        class: "link",
-        on: {
-          click: () => (
-            this.shortcuts.reset(),
-            this.#draw(say("Every shortcut is as it was at first."))
-          ),
-        },
-      },
-      say("Reset all"),
-    );
+    const reset = textButton(say("Reset all"), () => {
+      this.shortcuts.reset();
+      this.#draw(say("Every shortcut is as it was at first."));
+    });
     setText(this.note, note || say("Press a shortcut here to change it."));
     setChildren(
       this.dialog,
@@ -82,15 +72,9 @@ export class ShortcutList {
     const label = keys
       ? say("{command}: {keys}. Change", { command: words, keys: keyNames(keys).join(" ") })
       : say("{command}: no keys. Change", { command: words });
-    return h(
-      "button",
-      {
-        type: "button",
-        class: "keys-change",
-        "aria-label": label,
-        "data-name": name,
-        on: { click: () => this.#listen(command) },
-      },
+    return pressable(
+      { class: "keys-change", "aria-label": label, "data-name": name },
+      () => this.#listen(command),
       keys ? keyNames(keys).map(keyCap) : "–",
     );
   }

@@ -1,6 +1,6 @@
 /** The foot of the sidebar: the person's account, the theme, and restoring a saved chat. */
 
-import { byId, h, setChildren, setText } from "../elements/dom.js";
+import { byId, h, pressable, setChildren, setText } from "../elements/dom.js";
 import { Popover } from "../elements/popover.js";
 import { submitForm } from "../net/http.js";
 import { currentTheme, setTheme, THEMES } from "../shell/theme.js";
@@ -61,8 +61,7 @@ export class Account {
      * @param {string} words
      * @param {() => void} act
      */
-    const entry = (words, act) =>
-      h("button", { type: "button", on: { click: () => (this.popover.close(), act()) } }, words);
+    const entry = (words, act) => pressable({}, () => (this.popover.close(), act()), words);
     setChildren(
       box,
       this.#themes(),

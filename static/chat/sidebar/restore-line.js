@@ -1,7 +1,7 @@
 /** Restoring a saved chat: a line with its progress, for files that take longer than a moment. */
 
 import { announce } from "../elements/announce.js";
-import { h, setText } from "../elements/dom.js";
+import { h, setText, textButton } from "../elements/dom.js";
 import { showError, toast } from "../elements/toast.js";
 import { getJson, sendChange } from "../net/http.js";
 import { formatNumber, say } from "../words/say.js";
@@ -23,17 +23,12 @@ export class RestoreLine {
     this.restored = restored;
     this.words = h("span", {});
     this.progress = h("progress", { max: "1", "aria-label": say("Importing a chat") });
-    const cancel = h(
-      "button",
-      { type: "button", class: "link", on: { click: () => void this.#cancel() } },
-      say("Cancel"),
-    );
     this.element = h(
       "div",
       { class: "restoring", hidden: true },
       this.words,
       this.progress,
-      cancel,
+      textButton(say("Cancel"), () => this.#cancel()),
     );
     if (page.restoring) void this.#follow();
   }

@@ -1,7 +1,7 @@
 /** The conversations: find, open, rename, save, clear, delete with undo; and the bookmarks. */
 
 import { askToConfirm } from "../elements/confirm.js";
-import { byId, h, setChildren } from "../elements/dom.js";
+import { byId, h, pressable, setChildren, textButton } from "../elements/dom.js";
 import { icon } from "../elements/icons.js";
 import { closeNewest, Popover } from "../elements/popover.js";
 import { showError, toast } from "../elements/toast.js";
@@ -229,11 +229,9 @@ export class Sidebar {
 
   /** For the keyboard; whoever scrolls doesn't see it. */
   #moreButton() {
-    const button = h(
-      "button",
-      { type: "button", class: "convs-more link", on: { click: () => void this.#loadMore() } },
-      say("Show more"),
-    );
+    const button = textButton(say("Show more"), () => this.#loadMore(), {
+      class: "convs-more link",
+    });
     this.watch.disconnect();
     this.watch.observe(button);
     return button;
@@ -271,8 +269,6 @@ export class Sidebar {
         type: "button",
         class: "conv-more",
         "aria-label": say("More for {title}", { title }),
-        "aria-haspopup": "dialog",
-        "aria-expanded": "false",
       },
       icon("more"),
     );
@@ -298,11 +294,7 @@ export class Sidebar {
      * @param {() => void} act
      */
     const entry = (words, act, first = false) =>
-      h(
-        "button",
-        { type: "button", "data-first": first, on: { click: () => (menu.close(), act()) } },
-        words,
-      );
+      pressable({ "data-first": first }, () => (menu.close(), act()), words);
     setChildren(
       box,
       entry(say("Rename"), () => this.rename(conversation, item), true),

@@ -2,7 +2,7 @@
 
 import DOMPurify from "../../vendor/dompurify/purify.es.mjs";
 import { copy } from "../elements/clipboard.js";
-import { h } from "../elements/dom.js";
+import { h, pressable } from "../elements/dom.js";
 import { Late } from "../elements/late.js";
 import { runInBackground } from "./background.js";
 import { say } from "../words/say.js";
@@ -62,8 +62,11 @@ export function decorateCode(pre, { colour }) {
   const code = pre.querySelector("code") ?? pre;
   const language = /language-(\S+)/.exec(code.className)?.[1] ?? "";
   code.removeAttribute("class");
-  const button = h("button", { type: "button", class: "code-copy" }, say("Copy"));
-  button.addEventListener("click", () => copy(code.textContent ?? "", button));
+  const button = pressable(
+    { class: "code-copy" },
+    () => copy(code.textContent ?? "", button),
+    say("Copy"),
+  );
   const frame = h(
     "div",
     { class: "code" },
@@ -81,12 +84,15 @@ export function decorateCode(pre, { colour }) {
 
 /** @param {HTMLPreElement} pre */
 function drawButton(pre) {
-  const button = h("button", { type: "button", class: "code-copy" }, say("Draw the diagram"));
+  const button = pressable(
+    { class: "code-copy" },
+    () => diagram.use((it) => it.toggle()),
+    say("Draw the diagram"),
+  );
   const diagram = new Late(async () => {
     const { Diagram } = await import("../diagrams/diagram.js");
     return new Diagram(pre, button);
   });
-  button.addEventListener("click", () => void diagram.use((it) => it.toggle()));
   return button;
 }
 

@@ -3,7 +3,7 @@
  * other name stands as it was written: "[^a-z]" may mean letters.
  */
 
-import { h } from "../elements/dom.js";
+import { h, pressable } from "../elements/dom.js";
 import { say } from "../words/say.js";
 import { NOTE, REFERENCE } from "./grammar/footnotes.js";
 
@@ -57,11 +57,7 @@ export function linkFootnotes(text) {
 function linkOne(reference, note, number) {
   const paragraph = /** @type {HTMLElement} */ (note.parentElement);
   const label = say("Footnote {number}", { number });
-  const link = h(
-    "button",
-    { type: "button", "aria-label": label, on: { click: () => goTo(paragraph) } },
-    String(number),
-  );
+  const link = pressable({ "aria-label": label }, () => goTo(paragraph), String(number));
   reference.replaceChildren(link);
   // Of several references the first one is led back to.
   if (paragraph.classList.contains("footnote")) return;
@@ -71,11 +67,7 @@ function linkOne(reference, note, number) {
   const back = say("Back to the text");
   paragraph.append(
     " ",
-    h(
-      "button",
-      { type: "button", "aria-label": back, title: back, on: { click: () => goTo(link) } },
-      "↩",
-    ),
+    pressable({ "aria-label": back, title: back }, () => goTo(link), "↩"),
   );
 }
 

@@ -1,7 +1,7 @@
 /** A chat that has not begun: what this page is for, the agent, and suggestions. */
 
 import { cardLines } from "../elements/agent-card.js";
-import { h, setChildren } from "../elements/dom.js";
+import { h, pressable, setChildren, textButton } from "../elements/dom.js";
 import { say } from "../words/say.js";
 import { lineDrawing } from "./line-drawing.js";
 
@@ -45,20 +45,13 @@ export function drawEmptyChat(intro, prompts, state, { suggest, betterModel, mem
         { class: "intro-model" },
         provider.note,
         " ",
-        provider.demonstration &&
-          h(
-            "button",
-            { type: "button", class: "link", on: { click: betterModel } },
-            say("Use a better model"),
-          ),
+        provider.demonstration && textButton(say("Use a better model"), betterModel),
       ),
     cardLines(agent, provider?.tools === false),
   );
   setChildren(
     prompts,
-    (agent.prompts ?? []).map((text) =>
-      h("button", { type: "button", class: "prompt", on: { click: () => suggest(text) } }, text),
-    ),
+    (agent.prompts ?? []).map((text) => pressable({ class: "prompt" }, () => suggest(text), text)),
   );
   prompts.setAttribute("role", "group");
   prompts.setAttribute("aria-label", say("Suggestions"));

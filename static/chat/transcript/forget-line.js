@@ -1,6 +1,6 @@
 /** The line where a person asked to forget what is above, with a button to remove it. */
 
-import { h } from "../elements/dom.js";
+import { h, textButton } from "../elements/dom.js";
 import { say } from "../words/say.js";
 
 export class ForgetLine {
@@ -13,11 +13,7 @@ export class ForgetLine {
         "p",
         { class: "forget" },
         h("span", {}, say("You asked to forget everything above")),
-        h(
-          "button",
-          { type: "button", class: "link", on: { click: remove } },
-          say("Remember again"),
-        ),
+        textButton(say("Remember again"), remove),
       ),
     );
   }

@@ -1,6 +1,6 @@
 /** Two versions of a message side by side, what differed between them, and the choice of one. */
 
-import { h, setChildren } from "../elements/dom.js";
+import { h, pressable, setChildren } from "../elements/dom.js";
 import { showError } from "../elements/toast.js";
 import { getJson } from "../net/http.js";
 import { capitalize, formatDollars, formatDuration, formatTime, shorten } from "../state/format.js";
@@ -117,14 +117,12 @@ export class SideBySide {
     const title = shown
       ? say("Version {number} · shown now", { number })
       : say("Version {number}", { number });
-    const keep = h(
-      "button",
+    const keep = pressable(
       {
-        type: "button",
         class: shown ? "primary" : "plain-button",
         "aria-label": say("Continue with this one: version {number}", { number }),
-        on: { click: () => this.#keep(side) },
       },
+      () => this.#keep(side),
       say("Continue with this one"),
     );
     const model = side.receipt?.provider?.label || side.receipt?.provider?.model || version.model;

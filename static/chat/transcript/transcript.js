@@ -1,6 +1,6 @@
 /** The messages, the horizon among them, and the scrolling. */
 
-import { byId, h, reducedMotion, setChildren } from "../elements/dom.js";
+import { byId, h, pressable, reducedMotion, setChildren } from "../elements/dom.js";
 import { keepFocus } from "../elements/focus-place.js";
 import { icon } from "../elements/icons.js";
 import { MessageRow } from "../message/row.js";
@@ -72,13 +72,9 @@ export class Transcript {
     this.lastTop = 0;
     this.intro = h("div", { class: "intro" });
     this.prompts = h("div", { class: "prompts" });
-    this.more = h(
-      "button",
-      {
-        type: "button",
-        class: "more",
-        on: { click: () => void (this.loading ?? this.showEarlier()) },
-      },
+    this.more = pressable(
+      { class: "more" },
+      () => this.loading ?? this.showEarlier(),
       say("Show earlier messages"),
     );
     setChildren(this.column);
