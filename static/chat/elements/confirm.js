@@ -1,6 +1,7 @@
 /** The dialog that asks before something irreversible. */
 
-import { byId, h, setChildren } from "./dom.js";
+import { fillDialog } from "./dialog.js";
+import { byId, h } from "./dom.js";
 import { say } from "../words/say.js";
 
 /**
@@ -10,20 +11,14 @@ import { say } from "../words/say.js";
  */
 export function askToConfirm({ title, text, yes }) {
   const dialog = byId("ask", HTMLDialogElement);
-  setChildren(
+  fillDialog(
     dialog,
-    h(
-      "form",
-      { method: "dialog" },
-      h("h2", { id: "ask-title" }, title),
-      h("p", {}, text),
-      h(
-        "div",
-        { class: "box-foot" },
-        h("button", { value: "no", class: "plain-button" }, say("Cancel")),
-        h("button", { value: "yes", class: "primary" }, yes),
-      ),
-    ),
+    title,
+    [h("p", {}, text)],
+    [
+      h("button", { value: "no", class: "plain-button" }, say("Cancel")),
+      h("button", { value: "yes", class: "primary" }, yes),
+    ],
   );
   dialog.returnValue = "no";
   dialog.showModal();

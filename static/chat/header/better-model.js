@@ -1,6 +1,7 @@
 /** "Use a better model": the ways from the small model to a real one. There is no field for keys: they stay on the server. */
 
 import { copy } from "../elements/clipboard.js";
+import { fillDialog } from "../elements/dialog.js";
 import { byId, h, pressable, setChildren } from "../elements/dom.js";
 import { icon } from "../elements/icons.js";
 import { describeModel } from "../state/model-facts.js";
@@ -24,22 +25,19 @@ let dialog = null;
 export function openBetterModel(actions) {
   const found = h("div", { class: "better-found", role: "status" });
   dialog?.remove();
-  dialog = h(
-    "dialog",
-    { class: "box better-box", id: "better", "aria-labelledby": "better-title" },
+  dialog = h("dialog", {
+    class: "box better-box",
+    id: "better",
+    "aria-labelledby": "better-title",
+  });
+  fillDialog(dialog, say("Use a better model"), [
     h(
-      "form",
-      { method: "dialog" },
-      h("h2", { id: "better-title" }, say("Use a better model")),
-      h(
-        "p",
-        { class: "quiet" },
-        say("The small model is a demonstration. These are the three ways to a real one."),
-      ),
-      ways(found),
-      h("div", { class: "box-foot" }, h("button", { class: "primary" }, say("Close"))),
+      "p",
+      { class: "quiet" },
+      say("The small model is a demonstration. These are the three ways to a real one."),
     ),
-  );
+    ways(found),
+  ]);
   document.body.append(dialog);
   dialog.showModal();
   void look(dialog, found, actions);
@@ -52,23 +50,18 @@ export function openBetterModel(actions) {
  */
 export function sayBetterModelAnswers(model) {
   if (!dialog?.open) return false;
-  setChildren(
-    dialog,
+  fillDialog(dialog, say("{model} answers now", { model }), [
     h(
-      "form",
-      { method: "dialog" },
-      h("h2", { id: "better-title", tabindex: "-1" }, say("{model} answers now", { model })),
-      h(
-        "p",
-        { role: "status" },
-        say(
-          "Your next message goes to it. “Try again” under an answer asks it the same question, and keeps the answer that is there.",
-        ),
+      "p",
+      { role: "status" },
+      say(
+        "Your next message goes to it. “Try again” under an answer asks it the same question, and keeps the answer that is there.",
       ),
-      h("div", { class: "box-foot" }, h("button", { class: "primary" }, say("Close"))),
     ),
-  );
-  dialog.querySelector("h2")?.focus();
+  ]);
+  const title = byId("better-title");
+  title.tabIndex = -1;
+  title.focus();
   dialog.addEventListener("close", () => byId("draft").focus(), { once: true });
   return true;
 }

@@ -1,6 +1,7 @@
 /** Files in messages: pictures as small pictures that open in full, everything else as a line. */
 
-import { byId, h, pressable, setChildren } from "../elements/dom.js";
+import { closeButton, fillDialog } from "../elements/dialog.js";
+import { byId, h, pressable } from "../elements/dom.js";
 import { fileAddress } from "../net/address.js";
 import { formatBytes, formatNumber } from "../state/format.js";
 import { say } from "../words/say.js";
@@ -87,21 +88,15 @@ function show({ id, name, size, width, height }) {
     width && height
       ? `${formatNumber(width)} × ${formatNumber(height)} · ${formatBytes(size)}`
       : formatBytes(size);
-  setChildren(
+  fillDialog(
     dialog,
-    h(
-      "form",
-      { method: "dialog" },
-      h("h2", { id: "picture-title" }, name),
-      h("img", { src: fileAddress(id), alt: name, width: width || null, height: height || null }),
-      h(
-        "div",
-        { class: "box-foot" },
-        h("span", { class: "quiet" }, facts),
-        h("a", { class: "plain-button", href: fileAddress(id), download: name }, say("Download")),
-        h("button", { class: "primary" }, say("Close")),
-      ),
-    ),
+    name,
+    [h("img", { src: fileAddress(id), alt: name, width: width || null, height: height || null })],
+    [
+      h("span", { class: "quiet" }, facts),
+      h("a", { class: "plain-button", href: fileAddress(id), download: name }, say("Download")),
+      closeButton(),
+    ],
   );
   dialog.showModal();
 }

@@ -1,5 +1,6 @@
 /** "Why did it forget?": when a message left the context, under which rule, and the remedies. */
 
+import { closeButton, fillDialog } from "../elements/dialog.js";
 import { byId, h, pressable, setChildren, setText } from "../elements/dom.js";
 import { shorten, withoutMarkup } from "../state/format.js";
 import { say } from "../words/say.js";
@@ -21,7 +22,6 @@ export class WhyWindow {
     this.actions = actions;
     this.dialog = byId("why", HTMLDialogElement);
     this.question = 0;
-    this.title = h("h2", { id: "why-title" });
     this.explanation = h("div", { class: "why-told", role: "status" });
     this.offers = h("ul", { class: "why-offers" });
   }
@@ -48,24 +48,17 @@ export class WhyWindow {
    * @param {boolean} sent
    */
   #draw(item, sent) {
-    this.title = h("h2", { id: "why-title" }, titles(sent));
-    this.explanation = h(
-      "div",
-      { class: "why-told", role: "status" },
-      h("p", { class: "quiet" }, say("Looking at what was sent…")),
-    );
-    this.offers = h("ul", { class: "why-offers" });
-    setChildren(
+    setChildren(this.explanation, h("p", { class: "quiet" }, say("Looking at what was sent…")));
+    setChildren(this.offers);
+    fillDialog(
       this.dialog,
-      h(
-        "form",
-        { method: "dialog" },
-        this.title,
+      titles(sent),
+      [
         h("blockquote", { class: "why-quote" }, shorten(withoutMarkup(item.content), 160)),
         this.explanation,
         this.offers,
-        h("div", { class: "box-foot" }, h("button", { class: "plain-button" }, say("Close"))),
-      ),
+      ],
+      [closeButton("plain-button")],
     );
   }
 
@@ -74,7 +67,7 @@ export class WhyWindow {
    * @param {Item} item
    */
   showExplanation(explanation, item) {
-    setText(this.title, titles(explanation.sent));
+    setText(byId("why-title"), titles(explanation.sent));
     setChildren(
       this.explanation,
       explanation.sentences.map((one) => h("p", {}, one)),

@@ -1,7 +1,8 @@
 /** The list of shortcuts, where each can be changed: press its keys, then the new ones. */
 
 import { announce } from "../elements/announce.js";
-import { byId, h, pressable, setChildren, setText, textButton } from "../elements/dom.js";
+import { closeButton, fillDialog } from "../elements/dialog.js";
+import { byId, h, pressable, setText, textButton } from "../elements/dom.js";
 import { isModifier, keysOf, whyNotKeys } from "../state/keys.js";
 import { say } from "../words/say.js";
 import { keyNames } from "./shortcuts.js";
@@ -45,24 +46,23 @@ export class ShortcutList {
       this.#draw(say("Every shortcut is as it was at first."));
     });
     setText(this.note, note || say("Press a shortcut here to change it."));
-    setChildren(
+    const rows = [
+      ...this.shortcuts.commands.map((one) => ({ words: one.words, keys: this.#button(one) })),
+      ...fixed.map(([words, keys]) => ({ words, keys: keys.map(keyCap) })),
+    ];
+    fillDialog(
       this.dialog,
-      h(
-        "form",
-        { method: "dialog" },
-        h("h2", { id: "keys-title" }, say("Keyboard shortcuts")),
+      say("Keyboard shortcuts"),
+      [
         this.note,
         h(
           "dl",
           { class: "keys" },
-          this.shortcuts.commands
-            .map((one) => [h("dt", {}, one.words), h("dd", {}, this.#button(one))])
-            .flat(),
-          fixed.map(([words, keys]) => [h("dt", {}, words), h("dd", {}, keys.map(keyCap))]).flat(),
+          rows.flatMap(({ words, keys }) => [h("dt", {}, words), h("dd", {}, keys)]),
         ),
         h("label", { class: "keys-on" }, on, say("Enable shortcuts")),
-        h("div", { class: "box-foot" }, reset, h("button", { class: "primary" }, say("Close"))),
-      ),
+      ],
+      [reset, closeButton()],
     );
   }
 
