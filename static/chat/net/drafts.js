@@ -40,70 +40,25 @@ export const storeDraft = (conversation, text) =>
   storeItem(`draft:${conversation}`, text || null, TAB);
 
 /**
- * The message that the draft replies to.
- * @param {string} conversation
- * @returns {Quote|null}
+ * @template Value
+ * @typedef {[(conversation: string) => Value, (conversation: string, value: Value) => void]} Kept how a conversation's
+ *   value is loaded and stored
  */
-export const loadReply = (conversation) => loadValue(`reply:${conversation}`);
 
-/**
- * @param {string} conversation
- * @param {Quote|null} quote
- */
-export const storeReply = (conversation, quote) => storeValue(`reply:${conversation}`, quote);
+/** @type {Kept<Quote|null>} the message that the draft replies to */
+export const [loadReply, storeReply] = keep("reply", null);
 
-/**
- * The draft's files that the server has.
- * @param {string} conversation
- * @returns {Attachment[]}
- */
-export const loadFiles = (conversation) => loadValue(`files:${conversation}`) ?? [];
+/** @type {Kept<Attachment[]>} the draft's files that the server has */
+export const [loadFiles, storeFiles] = keep("files", []);
 
-/**
- * @param {string} conversation
- * @param {Attachment[]} attachments
- */
-export const storeFiles = (conversation, attachments) =>
-  storeValue(`files:${conversation}`, attachments.length ? attachments : null);
+/** @type {Kept<ModelChoice|null>} the model that was chosen and that no message was sent to yet */
+export const [loadModel, storeModel] = keep("model", null);
 
-/**
- * The model that was chosen and that no message was sent to yet.
- * @param {string} conversation
- * @returns {ModelChoice|null}
- */
-export const loadModel = (conversation) => loadValue(`model:${conversation}`);
+/** @type {Kept<Choice|null>} the policy and its settings that were chosen and that the server hasn't kept yet */
+export const [loadChoice, storeChoice] = keep("history", null);
 
-/**
- * @param {string} conversation
- * @param {ModelChoice|null} choice
- */
-export const storeModel = (conversation, choice) => storeValue(`model:${conversation}`, choice);
-
-/**
- * The policy and its settings that were chosen and that the server hasn't kept yet.
- * @param {string} conversation
- * @returns {Choice|null}
- */
-export const loadChoice = (conversation) => loadValue(`history:${conversation}`);
-
-/**
- * @param {string} conversation
- * @param {Choice|null} choice
- */
-export const storeChoice = (conversation, choice) => storeValue(`history:${conversation}`, choice);
-
-/**
- * @param {string} conversation
- * @returns {PendingMessage[]}
- */
-export const loadPending = (conversation) => loadValue(`pending:${conversation}`) ?? [];
-
-/**
- * @param {string} conversation
- * @param {PendingMessage[]} pending
- */
-export const storePending = (conversation, pending) =>
-  storeValue(`pending:${conversation}`, pending.length ? pending : null);
+/** @type {Kept<PendingMessage[]>} */
+export const [loadPending, storePending] = keep("pending", []);
 
 /**
  * The messages that wait for the end of an answer.
@@ -168,19 +123,22 @@ export function mayReload(now = Date.now()) {
 }
 
 /**
- * @param {string} key
- * @returns {any} as it was stored; null where nothing is
+ * @param {string} name
+ * @param {null|[]} nothing what stands for it where nothing is stored
+ * @returns {Kept<any>}
  */
-function loadValue(key) {
-  try {
-    return JSON.parse(loadItem(key, TAB) ?? "null");
-  } catch {
-    return null;
-  }
+function keep(name, nothing) {
+  return [
+    (conversation) => {
+      try {
+        return JSON.parse(loadItem(`${name}:${conversation}`, TAB) ?? "null") ?? nothing;
+      } catch {
+        return nothing;
+      }
+    },
+    (conversation, value) => {
+      const stored = value && value.length !== 0 ? JSON.stringify(value) : null;
+      storeItem(`${name}:${conversation}`, stored, TAB);
+    },
+  ];
 }
-
-/**
- * @param {string} key
- * @param {unknown} stored
- */
-const storeValue = (key, stored) => storeItem(key, stored ? JSON.stringify(stored) : null, TAB);
