@@ -2,6 +2,7 @@
 
 import { h, setChildren, textButton } from "../elements/dom.js";
 import { formatNumber, shorten } from "../state/format.js";
+import { none, table, unseen } from "./table.js";
 import { say, sayCount } from "../words/say.js";
 
 /** @import { CachePiece } from "../types/page.js" */
@@ -148,7 +149,7 @@ export class CacheStrip {
    * @param {CachePiece[]} strip
    */
   #table(strip) {
-    const place = h("div", { class: "scroll" });
+    const place = h("div", {});
     const details = h(
       "details",
       { class: "rest", "data-key": "kv-table" },
@@ -163,38 +164,23 @@ export class CacheStrip {
 
   /** @param {CachePiece[]} strip */
   #rows(strip) {
-    return h(
-      "table",
-      { class: "kv-table" },
-      h("caption", { class: "hidden" }, say("What lies in the cache, in order")),
-      h(
-        "thead",
-        {},
+    return table(
+      "kv-table",
+      say("What lies in the cache, in order"),
+      [say("message"), unseen(say("what it is")), say("cells"), say("from"), say("state")],
+      strip.map((one) =>
         h(
           "tr",
           {},
-          [say("message"), "", say("cells"), say("from"), say("state")].map((one) =>
-            h("th", { scope: "col" }, one || h("span", { class: "hidden" }, say("what it is"))),
-          ),
-        ),
-      ),
-      h(
-        "tbody",
-        {},
-        strip.map((one) =>
           h(
-            "tr",
-            {},
-            h(
-              "th",
-              { scope: "row" },
-              one.seq > 0 ? this.#link(one, formatNumber(one.seq)) : NONE(say("not a message")),
-            ),
-            h("td", {}, one.kind === "message" ? one.role : one.label || one.role),
-            h("td", {}, one.size < 0 ? NONE(say("not known")) : formatNumber(one.size)),
-            h("td", {}, one.start < 0 ? NONE(say("not cached")) : formatNumber(one.start)),
-            h("td", {}, STATES[one.status]),
+            "th",
+            { scope: "row" },
+            one.seq > 0 ? this.#link(one, formatNumber(one.seq)) : none(say("not a message")),
           ),
+          h("td", {}, one.kind === "message" ? one.role : one.label || one.role),
+          h("td", {}, one.size < 0 ? none(say("not known")) : formatNumber(one.size)),
+          h("td", {}, one.start < 0 ? none(say("not cached")) : formatNumber(one.start)),
+          h("td", {}, STATES[one.status]),
         ),
       ),
     );
@@ -213,8 +199,6 @@ const FREE_PIECE = {
   label: "",
   free: true,
 };
-/** @param {string} words */
-const NONE = (words) => h("span", { class: "none", "aria-label": words }, "–");
 
 /** @param {CachePiece} piece */
 const pieceKey = ({ key, kind, start }) => key || `${kind}:${start}`;

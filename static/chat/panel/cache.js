@@ -7,6 +7,7 @@ import { queryString } from "../net/address.js";
 import { getJson, sendChange } from "../net/http.js";
 import { formatBytes, formatDuration, formatNumber, formatTime } from "../state/format.js";
 import { CacheStrip } from "./cache-strip.js";
+import { none, table, unseen } from "./table.js";
 import { say, sayCount } from "../words/say.js";
 import { term } from "./terms.js";
 
@@ -211,7 +212,7 @@ export class CacheSection {
                 one.name === cleanup.value && [
                   " ",
                   icon("check", 12),
-                  h("span", { class: "hidden" }, " ", say("(automatic)")),
+                  unseen(` ${say("(automatic)")}`),
                 ],
               ),
               h("small", {}, describeEffect(one)),
@@ -323,7 +324,7 @@ function turnsPart({ turns: all, misses }) {
   const isOff = all.some(({ expected, reused }) => expected !== reused);
   return [
     h("h4", {}, say("What each turn reused")),
-    table(all.slice(-NEWEST)),
+    turnsTable(all.slice(-NEWEST)),
     h(
       "ul",
       { class: "key" },
@@ -346,41 +347,22 @@ function turnsPart({ turns: all, misses }) {
         "details",
         { class: "rest", "data-key": "kv-older" },
         h("summary", {}, sayCount("{count} turn before", "{count} turns before", older.length)),
-        table(older),
+        turnsTable(older),
       ),
   ];
 }
 
 /** @param {TurnAccount[]} all */
-function table(all) {
-  return h(
-    "div",
-    { class: "scroll" },
-    h(
-      "table",
-      { class: "kv-turns" },
-      h("caption", { class: "hidden" }, say("Tokens of each turn's prompt")),
-      h(
-        "thead",
-        {},
-        h(
-          "tr",
-          {},
-          [
-            term("turn", say("turn")),
-            "",
-            term("reused", say("reused")),
-            term("read", say("read")),
-            term("first", say("first token")),
-            term("origin", say("source")),
-          ].map((one) =>
-            h("th", { scope: "col" }, one || h("span", { class: "hidden" }, say("share"))),
-          ),
-        ),
-      ),
-      h("tbody", {}, all.flatMap(row)),
-    ),
-  );
+function turnsTable(all) {
+  const heads = [
+    term("turn", say("turn")),
+    unseen(say("share")),
+    term("reused", say("reused")),
+    term("read", say("read")),
+    term("first", say("first token")),
+    term("origin", say("source")),
+  ];
+  return table("kv-turns", say("Tokens of each turn's prompt"), heads, all.flatMap(row));
 }
 
 /** @param {TurnAccount} account */
@@ -402,13 +384,7 @@ function row({ number: place, expected, reused, evaluated, first_token_ms: first
       h("td", {}, bar),
       h("td", {}, formatNumber(reused)),
       h("td", {}, formatNumber(evaluated)),
-      h(
-        "td",
-        {},
-        typeof first === "number"
-          ? formatDuration(first)
-          : h("span", { class: "none", "aria-label": say("not known") }, "–"),
-      ),
+      h("td", {}, typeof first === "number" ? formatDuration(first) : none(say("not known"))),
       h("td", {}, origin === "none" && reused > 0 ? say("shared") : (ORIGINS[origin] ?? origin)),
     ),
     expected !== reused &&

@@ -5,6 +5,7 @@ import { icon } from "../elements/icons.js";
 import { queryString } from "../net/address.js";
 import { sendChange } from "../net/http.js";
 import { formatDollars, formatNumber } from "../state/format.js";
+import { none, table, unseen } from "./table.js";
 import { say, sayCount } from "../words/say.js";
 import { term } from "./terms.js";
 
@@ -140,45 +141,25 @@ export class ComparisonSection {
       groups && term("tools_left_out", say("tools left out")),
       priced && term("cost", say("cost")),
     ].filter(Boolean);
-    return h(
-      "div",
-      { class: "scroll", "aria-busy": String(this.busy) },
-      h(
-        "table",
-        { class: "compare" },
-        h("caption", { class: "hidden" }, say("The same turn under other policies")),
+    return table(
+      "compare",
+      say("The same turn under other policies"),
+      heads,
+      rows.map((one) =>
         h(
-          "thead",
-          {},
-          h(
-            "tr",
-            {},
-            heads.map((one) => h("th", { scope: "col" }, one)),
-          ),
-        ),
-        h(
-          "tbody",
-          {},
-          rows.map((one) =>
-            h(
-              "tr",
-              { class: one.in_force ? "now" : "" },
-              h("th", { scope: "row" }, this.#name(one)),
-              cells(one, { groups, priced }),
-            ),
-          ),
+          "tr",
+          { class: one.in_force ? "now" : "" },
+          h("th", { scope: "row" }, this.#name(one)),
+          cells(one, { groups, priced }),
         ),
       ),
+      { "aria-busy": String(this.busy) },
     );
   }
 
   /** @param {ComparisonRow} row */
   #name({ key, words, in_force: now, allowed, why, changes }) {
-    const mark = now && [
-      " ",
-      icon("check", 12),
-      h("span", { class: "hidden" }, ` ${say("in force")}`),
-    ];
+    const mark = now && [" ", icon("check", 12), unseen(` ${say("in force")}`)];
     if (allowed) {
       return pressable(
         {
@@ -200,7 +181,7 @@ export class ComparisonSection {
         "span",
         { class: "barred", title: why },
         icon("lock", 12),
-        h("span", { class: "hidden" }, ` ${say("can't be chosen here: {why}", { why })}`),
+        unseen(` ${say("can't be chosen here: {why}", { why })}`),
       ),
     ];
   }
@@ -233,13 +214,7 @@ function cells({ outcome, note }, { groups, priced }) {
   return [
     h("td", {}, formatNumber(messages)),
     h("td", {}, formatNumber(tokens)),
-    h(
-      "td",
-      {},
-      share === null
-        ? h("span", { class: "none", "aria-label": say("no request before") }, "–")
-        : say("{share}%", { share }),
-    ),
+    h("td", {}, share === null ? none(say("no request before")) : say("{share}%", { share })),
     groups &&
       h(
         "td",
@@ -248,13 +223,6 @@ function cells({ outcome, note }, { groups, priced }) {
           ? say("{left}, {cut} cut", { left: formatNumber(left), cut: formatNumber(cut) })
           : formatNumber(left),
       ),
-    priced &&
-      h(
-        "td",
-        {},
-        cost === null
-          ? h("span", { class: "none", "aria-label": say("no price known") }, "–")
-          : formatDollars(cost),
-      ),
+    priced && h("td", {}, cost === null ? none(say("no price known")) : formatDollars(cost)),
   ];
 }

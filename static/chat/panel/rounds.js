@@ -3,6 +3,7 @@
 import { h } from "../elements/dom.js";
 import { formatDuration, formatNumber } from "../state/format.js";
 import { say } from "../words/say.js";
+import { none, table, unseen } from "./table.js";
 import { term } from "./terms.js";
 
 /**
@@ -22,31 +23,18 @@ export function roundsSection(receipt) {
     data: all,
     draw: () => [
       h("h3", {}, say("Rounds"), h("small", {}, say("tokens"))),
-      h(
-        "div",
-        { class: "scroll" },
-        h(
-          "table",
-          { class: "rounds" },
-          h("caption", { class: "hidden" }, say("Each request of this turn, in tokens")),
-          h(
-            "thead",
-            {},
-            h(
-              "tr",
-              {},
-              [
-                h("span", { class: "hidden" }, say("round")),
-                term("counted", say("sent")),
-                term("prompt", say("read")),
-                term("cached", say("reused")),
-                term("completion", say("answer")),
-                term("first", say("first")),
-              ].map((one) => h("th", { scope: "col" }, one)),
-            ),
-          ),
-          h("tbody", {}, all.flatMap(row)),
-        ),
+      table(
+        "rounds",
+        say("Each request of this turn, in tokens"),
+        [
+          unseen(say("round")),
+          term("counted", say("sent")),
+          term("prompt", say("read")),
+          term("cached", say("reused")),
+          term("completion", say("answer")),
+          term("first", say("first")),
+        ],
+        all.flatMap(row),
       ),
       retries.length > 0 &&
         h(
@@ -70,12 +58,12 @@ function row({ round, sent_tokens: sent, reported, calls, first_token_ms: first 
       {},
       h("th", { scope: "row" }, round),
       numbers.map((one) => h("td", {}, one)),
-      h("td", {}, typeof first === "number" ? formatDuration(first) : NONE()),
+      h("td", {}, typeof first === "number" ? formatDuration(first) : none(say("not said"))),
     ),
     led && h("tr", { class: "led" }, h("td", {}), h("td", { colspan: "5" }, led)),
   ];
 }
 
-const NONE = () => h("span", { class: "none", "aria-label": say("not said") }, "–");
 /** @param {number|null|undefined} value */
-const formatCount = (value) => (typeof value === "number" ? formatNumber(value) : NONE());
+const formatCount = (value) =>
+  typeof value === "number" ? formatNumber(value) : none(say("not said"));

@@ -2,6 +2,7 @@
 
 import { h } from "../elements/dom.js";
 import { say, sayCount } from "../words/say.js";
+import { none, table, unseen } from "./table.js";
 import { term } from "./terms.js";
 
 /**
@@ -48,7 +49,7 @@ export function settingsSection(decision, words) {
     data: rows,
     draw: () => [
       h("h3", {}, term("sources", say("Where each setting came from"))),
-      table(shown, sources),
+      settingsTable(shown, sources),
       lossReasons(rows),
       rest.length > 0 &&
         h(
@@ -63,7 +64,7 @@ export function settingsSection(decision, words) {
               rest.length,
             ),
           ),
-          table(rest, sources),
+          settingsTable(rest, sources),
         ),
     ],
   };
@@ -97,36 +98,20 @@ function sourcesOf(rows) {
  * @param {Row[]} rows
  * @param {string[]} sources the columns
  */
-function table(rows, sources) {
-  return h(
-    "div",
-    { class: "scroll", role: "group", tabindex: "0", "aria-label": say("Settings by source") },
-    h(
-      "table",
-      { class: "sources" },
+function settingsTable(rows, sources) {
+  return table(
+    "sources",
+    "",
+    [unseen(say("setting")), ...sources.map((source) => SOURCES[source])],
+    rows.map(({ name, words, setting }) =>
       h(
-        "thead",
+        "tr",
         {},
-        h(
-          "tr",
-          {},
-          h("th", {}, h("span", { class: "hidden" }, say("setting"))),
-          sources.map((source) => h("th", { scope: "col" }, SOURCES[source])),
-        ),
-      ),
-      h(
-        "tbody",
-        {},
-        rows.map(({ name, words, setting }) =>
-          h(
-            "tr",
-            {},
-            h("th", { scope: "row" }, term(`setting-${name}`, words.label, words.about)),
-            sources.map((source) => h("td", {}, cells(setting, source))),
-          ),
-        ),
+        h("th", { scope: "row" }, term(`setting-${name}`, words.label, words.about)),
+        sources.map((source) => h("td", {}, cells(setting, source))),
       ),
     ),
+    { role: "group", tabindex: "0", "aria-label": say("Settings by source") },
   );
 }
 
@@ -139,9 +124,7 @@ function cells(setting, source) {
   const values = setting.said.filter((one) => one.source === source && one.outcome !== "absent");
   if (!values.length) {
     const won = setting.source === source;
-    return won
-      ? h("span", { class: "win" }, formatValue(setting.value))
-      : h("span", { class: "none", "aria-label": say("nothing") }, "–");
+    return won ? h("span", { class: "win" }, formatValue(setting.value)) : none(say("nothing"));
   }
   return values.map((one) => {
     // A built-in value of none has no text.
@@ -152,7 +135,7 @@ function cells(setting, source) {
       "span",
       { class: `lost ${one.outcome === "bad" ? "bad" : ""}`, title: one.why || loss },
       h("s", {}, formatValue(value)),
-      h("span", { class: "hidden" }, ` (${loss})`),
+      unseen(` (${loss})`),
     );
   });
 }

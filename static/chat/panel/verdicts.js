@@ -5,6 +5,7 @@ import { formatNumber, formatTime, shorten } from "../state/format.js";
 import { tokensTooMany } from "../state/state.js";
 import { describeCall } from "../state/tool-calls.js";
 import { say, sayCount } from "../words/say.js";
+import { unseen } from "./table.js";
 import { term } from "./terms.js";
 
 /**
@@ -160,7 +161,7 @@ function row(verdict, index, shared) {
           "span",
           { class: "n" },
           formatNumber(tokens),
-          h("span", { class: "hidden" }, ` ${say("tokens")}, ${BASES[basis] ?? basis}`),
+          unseen(` ${say("tokens")}, ${BASES[basis] ?? basis}`),
         ),
       ),
       h("div", { class: "inside" }, contents(verdict, inside, draft, shared)),
