@@ -14,7 +14,6 @@ import {
   formatDuration,
   formatNumber,
   formatTime,
-  plural,
   shorten,
 } from "../../static/chat/state/format.js";
 
@@ -29,18 +28,6 @@ it("numbers have commas", () =>
     [999, "999"],
     [1234567, "1,234,567"],
   ]));
-
-it("one is singular, everything else plural", () => {
-  table(
-    (count) => plural(count, "message"),
-    [
-      [0, "0 messages"],
-      [1, "1 message"],
-      [2000, "2,000 messages"],
-    ],
-  );
-  assert.equal(plural(2, "reply", "replies"), "2 replies");
-});
 
 it("durations are milliseconds up to a second, then seconds", () => {
   table(formatDuration, [

@@ -2,20 +2,13 @@
 
 /** @import { Page } from "../types/page.js" */
 
-// The server's paths, as they are where the page doesn't name others.
+// The server's paths that the page doesn't name.
 const URLS = {
   chat: "/chat",
   socket: "/ws",
-  conversations: "/conversations",
-  diagram: "/diagram",
-  import: "/conversations/import",
   messages: "/messages",
   turns: "/turns",
   models: "/models",
-  login: "/accounts/login/",
-  logout: "/accounts/logout/",
-  signup: "/accounts/signup/",
-  account: "/accounts/",
 };
 
 /** @returns {Page} */

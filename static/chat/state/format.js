@@ -4,15 +4,6 @@ import { LANGUAGE, formatNumber, say, sayCount } from "../words/say.js";
 
 export { formatNumber };
 
-/**
- * "1 message", "2 messages".
- * @param {number} count
- * @param {string} one
- * @param {string} [many]
- */
-export const plural = (count, one, many = `${one}s`) =>
-  `${formatNumber(count)} ${count === 1 ? one : many}`;
-
 /** @param {number} milliseconds */
 export function formatDuration(milliseconds) {
   if (milliseconds < 1000) return `${Math.round(milliseconds)} ms`;

@@ -1,5 +1,6 @@
 /** A message that couldn't be drawn as it should be: who said it, and its text as it was written. */
 
+import { textOf } from "../actions/table.js";
 import { h, setText } from "../elements/dom.js";
 import { say } from "../words/say.js";
 
@@ -29,14 +30,8 @@ export class PlainRow {
   }
 
   /** @param {ItemGroup} group */
-  update({ items }) {
-    setText(
-      this.text,
-      items
-        .map(({ content }) => content)
-        .filter(Boolean)
-        .join("\n\n"),
-    );
+  update(group) {
+    setText(this.text, textOf(group));
   }
 
   updateStatus() {}
