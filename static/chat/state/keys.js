@@ -27,23 +27,7 @@ const NAMES = {
   Escape: "Esc",
 };
 // The browser keeps these for itself, or every text box needs them.
-const TAKEN = [
-  "KeyW",
-  "KeyT",
-  "KeyN",
-  "KeyR",
-  "KeyL",
-  "KeyQ",
-  "KeyC",
-  "KeyV",
-  "KeyX",
-  "KeyA",
-  "KeyZ",
-  "KeyY",
-  "KeyF",
-  "KeyP",
-  "KeyS",
-];
+const TAKEN = /^Key[WTNRLQCVXAZYFPS]$/;
 const MODIFIER = /^(?:Control|Shift|Alt|Meta|OS)(?:Left|Right)$/;
 
 /** @param {Pick<KeyboardEvent, "code">} event */
@@ -90,7 +74,7 @@ export function nameKeys({ code, shift, control }, mac) {
 export function whyNotKeys(commands, command, keys) {
   if (!keys.control && !/^F\d+$/.test(keys.code))
     return say("A shortcut needs Ctrl (⌘) or a function key.");
-  if (keys.control && !keys.shift && TAKEN.includes(keys.code))
+  if (keys.control && !keys.shift && TAKEN.test(keys.code))
     return say("The browser needs these keys itself.");
   const other = commands.find((one) => one !== command && areSame(one.keys, keys));
   return other ? say("These keys belong to “{command}”.", { command: other.words }) : "";

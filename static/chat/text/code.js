@@ -7,38 +7,32 @@ import { Late } from "../elements/late.js";
 import { runInBackground } from "./background.js";
 import { say } from "../words/say.js";
 
-// The language as models write it after the fence, and the name of its module.
-/** @type {Record<string, string>} */
-const ALIASES = {
-  js: "javascript",
-  jsx: "javascript",
-  mjs: "javascript",
-  ts: "typescript",
-  tsx: "typescript",
-  py: "python",
-  sh: "bash",
-  zsh: "bash",
-  console: "shell",
-  html: "xml",
-  svg: "xml",
-  yml: "yaml",
-  rb: "ruby",
-  rs: "rust",
-  golang: "go",
-  cs: "csharp",
-  "c#": "csharp",
-  "c++": "cpp",
-  h: "c",
-  hpp: "cpp",
-  kt: "kotlin",
-  md: "markdown",
-  make: "makefile",
-  docker: "dockerfile",
-  toml: "ini",
-  text: "plaintext",
-  txt: "plaintext",
-  ps1: "powershell",
+// The name of each language's module, and how else models write it after the fence.
+const NAMES = {
+  javascript: "js jsx mjs",
+  typescript: "ts tsx",
+  python: "py",
+  bash: "sh zsh",
+  shell: "console",
+  xml: "html svg",
+  yaml: "yml",
+  ruby: "rb",
+  rust: "rs",
+  go: "golang",
+  csharp: "cs c#",
+  cpp: "c++ hpp",
+  c: "h",
+  kotlin: "kt",
+  markdown: "md",
+  makefile: "make",
+  dockerfile: "docker",
+  ini: "toml",
+  plaintext: "text txt",
+  powershell: "ps1",
 };
+const MODULES = new Map(
+  Object.entries(NAMES).flatMap(([name, others]) => others.split(" ").map((one) => [one, name])),
+);
 const LONGEST = 60_000;
 // As in a text: `MOST_ELEMENTS` of blocks.js.
 const MOST_COLOURED = 10_000;
@@ -102,7 +96,7 @@ function drawButton(pre) {
  */
 async function colourCode(code, language) {
   const text = code.textContent ?? "";
-  const name = ALIASES[language.toLowerCase()] ?? language.toLowerCase();
+  const name = MODULES.get(language.toLowerCase()) ?? language.toLowerCase();
   const [core, grammar] = [modules["core.min.js"], modules[`languages/${name}.min.js`]];
   if (text.length > LONGEST || !core || !grammar) return;
   const task = { code: text, language: name, modules: [core, grammar] };
