@@ -31,9 +31,13 @@ export function lineDrawing(moves) {
     h(
       "div",
       { class: "drawing-chat" },
-      MESSAGES.map(([whose, width], index) =>
-        h("i", { class: `drawing-message ${whose} w${width} pair-${Math.floor(index / 2)}` }),
-      ),
+      MESSAGES.map(([whose, width], index) => {
+        const message = h("i", {
+          class: `drawing-message ${whose} pair-${Math.floor(index / 2)}`,
+        });
+        message.style.width = `${width}%`;
+        return message;
+      }),
       h("i", { class: "drawing-line" }),
     ),
     h(
