@@ -8,7 +8,7 @@ import { Meter } from "./composer/meter.js";
 import { Queue } from "./composer/queue.js";
 import { announce } from "./elements/announce.js";
 import { copy } from "./elements/clipboard.js";
-import { byId, setText } from "./elements/dom.js";
+import { byId, inThisPage, setText } from "./elements/dom.js";
 import { Late } from "./elements/late.js";
 import { closeNewest } from "./elements/popover.js";
 import { dismissToasts, showError, toast } from "./elements/toast.js";
@@ -293,11 +293,10 @@ const keys = new Shortcuts(
   escape,
 );
 
-byId("new").addEventListener("click", (/** @type {MouseEvent} */ event) => {
-  if (event.ctrlKey || event.metaKey || event.shiftKey) return;
-  event.preventDefault();
-  open({ agent: session.state.agentSlug });
-});
+byId("new").addEventListener(
+  "click",
+  inThisPage(() => open({ agent: session.state.agentSlug })),
+);
 
 /** @param {{conversation?: string, agent: string}} target */
 function open(target) {

@@ -59,6 +59,17 @@ function fill(element, children) {
 }
 
 /**
+ * Follows a link in this page, unless somebody wants another tab or window for it.
+ * @param {() => unknown} act
+ * @returns {(event: MouseEvent) => void}
+ */
+export const inThisPage = (act) => (event) => {
+  if (event.ctrlKey || event.metaKey || event.shiftKey) return;
+  event.preventDefault();
+  act();
+};
+
+/**
  * Replaces what an element holds.
  * @param {Element} element
  * @param {...(Child|Child[])} children

@@ -1,7 +1,7 @@
 /** The picker of agents, broken agents and their reasons included. */
 
 import { cardLines } from "../elements/agent-card.js";
-import { byId, h, setChildren, setText } from "../elements/dom.js";
+import { byId, h, inThisPage, setChildren, setText } from "../elements/dom.js";
 import { icon } from "../elements/icons.js";
 import { Popover } from "../elements/popover.js";
 import { chatAddress } from "../net/address.js";
@@ -63,7 +63,11 @@ export class AgentPicker {
    */
   #link(agent, noted) {
     const current = agent.slug === this.current;
-    const link = h(
+    const choose = () => {
+      this.popover.close({ focus: false });
+      this.choose(agent.slug);
+    };
+    return h(
       "a",
       {
         href: chatAddress(this.page, { agent: agent.slug }),
@@ -71,6 +75,7 @@ export class AgentPicker {
         title: agent.version ? say("Version {version}", { version: agent.version }) : null,
         "aria-current": current ? "true" : null,
         "data-first": current,
+        on: { click: inThisPage(choose) },
       },
       h("span", { class: "agent-name" }, agent.name, current && icon("check", 14)),
       agent.description && h("span", { class: "agent-about" }, agent.description),
@@ -83,13 +88,6 @@ export class AgentPicker {
       noted && agent.provider?.note && h("span", { class: "agent-note" }, agent.provider.note),
       cardLines(agent, agent.provider?.tools === false),
     );
-    link.addEventListener("click", (event) => {
-      if (event.ctrlKey || event.metaKey || event.shiftKey) return;
-      event.preventDefault();
-      this.popover.close({ focus: false });
-      this.choose(agent.slug);
-    });
-    return link;
   }
 }
 

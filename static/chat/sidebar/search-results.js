@@ -1,6 +1,6 @@
 /** What a search found in titles and messages, or the bookmarked messages, each with its place, page by page. */
 
-import { h } from "../elements/dom.js";
+import { h, inThisPage } from "../elements/dom.js";
 import { chatAddress, messageAddress } from "../net/address.js";
 import { getJson } from "../net/http.js";
 import { formatTime, withoutMarkup } from "../state/format.js";
@@ -112,13 +112,7 @@ export class SearchResults {
           seq === null
             ? chatAddress(this.page, { conversation })
             : messageAddress(this.page, conversation, seq),
-        on: {
-          click: (event) => {
-            if (event.ctrlKey || event.metaKey || event.shiftKey) return;
-            event.preventDefault();
-            this.open(hit);
-          },
-        },
+        on: { click: inThisPage(() => this.open(hit)) },
       },
       place,
     );

@@ -1,7 +1,7 @@
 /** The conversations: find, open, rename, save, clear, delete with undo; and the bookmarks. */
 
 import { askToConfirm } from "../elements/confirm.js";
-import { byId, h, pressable, setChildren, textButton } from "../elements/dom.js";
+import { byId, h, inThisPage, pressable, setChildren, textButton } from "../elements/dom.js";
 import { icon } from "../elements/icons.js";
 import { closeNewest, Popover } from "../elements/popover.js";
 import { showError, toast } from "../elements/toast.js";
@@ -247,13 +247,7 @@ export class Sidebar {
         href: chatAddress(this.page, { conversation: id }),
         title,
         "aria-current": id === this.current ? "page" : null,
-        on: {
-          click: (event) => {
-            if (event.ctrlKey || event.metaKey || event.shiftKey) return;
-            event.preventDefault();
-            this.actions.open(conversation);
-          },
-        },
+        on: { click: inThisPage(() => this.actions.open(conversation)) },
       },
       title || say("Untitled"),
     );
