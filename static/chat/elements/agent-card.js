@@ -32,14 +32,12 @@ export function cardLines({ notes = [], tools = [], missing = [], unused = [] },
  * @param {MissingTool[]} missing
  */
 function missingSentences(missing) {
-  const reasons = new Set(missing.map(({ reason }) => reason));
-  return [...reasons].map((reason) => {
-    const names = missing.filter((one) => one.reason === reason).map(({ name }) => name);
+  return [...Map.groupBy(missing, ({ reason }) => reason)].map(([reason, tools]) => {
     const sentence = sayCount(
       "{names} is missing: {reason}",
       "{names} are missing: {reason}",
-      names.length,
-      { names: names.join(", "), reason },
+      tools.length,
+      { names: tools.map(({ name }) => name).join(", "), reason },
     );
     return /[.!?]$/.test(sentence) ? sentence : `${sentence}.`;
   });

@@ -73,18 +73,15 @@ export class LinkLine {
 function refusedSettings({ settings, in_words: applies }) {
   const { conversation = {}, ...own } = settings;
   const said = [...Object.values(own), ...Object.values(conversation)].flatMap((one) => one.said);
-  /** @type {Map<string, string[]>} */
-  const reasons = new Map();
-  for (const { source, name, raw, outcome, why } of said) {
-    if (source === "URL" && raw !== null && REFUSED.includes(outcome)) {
-      reasons.set(why, [...(reasons.get(why) ?? []), `${name}=${raw}`]);
-    }
-  }
-  return [...reasons].map(([why, asked]) =>
-    say("Your link asked for {asked}: {why}. What applies: {applies}.", {
-      asked: asked.join(", "),
+  const refused = said.filter(
+    ({ source, raw, outcome }) => source === "URL" && raw !== null && REFUSED.includes(outcome),
+  );
+  return [...Map.groupBy(refused, ({ why }) => why)].map(([why, values]) => {
+    const asked = values.map(({ name, raw }) => `${name}=${raw}`).join(", ");
+    return say("Your link asked for {asked}: {why}. What applies: {applies}.", {
+      asked,
       why,
       applies,
-    }),
-  );
+    });
+  });
 }

@@ -222,8 +222,7 @@ export class PolicyChip {
       disabled: shut,
       placeholder: formatNumber(decision.limit),
     });
-    const budget = decision.settings.tokens?.value;
-    input.value = budget === null || budget === undefined ? "" : String(budget);
+    input.value = String(decision.settings.tokens?.value ?? "");
     input.addEventListener("input", () =>
       this.#chooseNumber(input, { historyTokens: input.value.trim() || null }),
     );
@@ -266,8 +265,7 @@ export class PolicyChip {
       ["policy-tokens", decision.settings.tokens?.value],
     ]) {
       const input = /** @type {HTMLInputElement|null} */ (this.popover.box.querySelector(`#${id}`));
-      if (input && input !== document.activeElement)
-        input.value = value === null || value === undefined ? "" : String(value);
+      if (input && input !== document.activeElement) input.value = String(value ?? "");
     }
     this.#drawNotes();
   }
@@ -314,12 +312,11 @@ function valuesOf(decision, source) {
 function passedOver(decision) {
   const values = valuesOf(decision, "conversation");
   if (!decision.offers?.closed) values.unshift(...valuesOf(decision, "URL"));
-  /** @type {Map<string, string[]>} one sentence for all that are passed over for one reason */
-  const reasons = new Map();
-  for (const { name, raw, outcome, why } of values) {
-    if (LOSSES.includes(outcome)) reasons.set(why, [...(reasons.get(why) ?? []), `${name}=${raw}`]);
-  }
-  return [...reasons].map(([why, said]) => `${said.join(", ")}: ${why}.`);
+  const lost = values.filter(({ outcome }) => LOSSES.includes(outcome));
+  // One sentence for all that are passed over for one reason.
+  return [...Map.groupBy(lost, ({ why }) => why)].map(
+    ([why, all]) => `${all.map(({ name, raw }) => `${name}=${raw}`).join(", ")}: ${why}.`,
+  );
 }
 
 /**

@@ -21,7 +21,6 @@ import { say } from "../words/say.js";
  */
 
 const PAUSE = 200;
-const GROUPS = [say("Today"), say("This week"), say("Older")];
 const NOT_LOADED = () => h("p", { class: "convs-note" }, say("The list can't be loaded now."));
 
 /** What a conversation is exported as; only the first can be imported again. */
@@ -186,15 +185,12 @@ export class Sidebar {
       );
     }
     const rooms = this.#rooms();
-    const groups = GROUPS.map((name) => ({
-      name,
-      members: this.conversations.filter((one) => dateGroup(one.updated) === name),
-    })).filter(({ members }) => members.length);
+    const groups = Map.groupBy(this.conversations, (one) => dateGroup(one.updated));
     const more = this.pages.more && this.#moreButton();
     setChildren(
       this.list,
       rooms,
-      groups.map(({ name, members }) =>
+      [...groups].map(([name, members]) =>
         h(
           "section",
           { "aria-label": name },
