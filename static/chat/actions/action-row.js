@@ -7,6 +7,7 @@ import { againMenu } from "../branches/again-menu.js";
 import { describeVersion, versionSteps } from "../branches/version-steps.js";
 import { h, pressable, setChildren } from "../elements/dom.js";
 import { icon } from "../elements/icons.js";
+import { walk } from "../elements/menu-keys.js";
 import { shorten } from "../state/format.js";
 import { describeCall } from "../state/tool-calls.js";
 import { say } from "../words/say.js";
@@ -187,14 +188,10 @@ export class ActionRow {
   /** @param {KeyboardEvent} event */
   #walk(event) {
     const buttons = this.#buttons;
-    const at = buttons.indexOf(/** @type {HTMLButtonElement} */ (event.target));
+    const isHere = buttons.includes(/** @type {HTMLButtonElement} */ (event.target));
+    if (!isHere || event.ctrlKey || event.metaKey || event.altKey) return;
     const onward = getComputedStyle(this.element).direction === "rtl" ? -1 : 1;
-    /** @type {Record<string, number>} */
-    const places = { ArrowRight: at + onward, ArrowLeft: at - onward, Home: 0, End: -1 };
-    const to = places[event.key];
-    if (at < 0 || to === undefined || event.ctrlKey || event.metaKey || event.altKey) return;
-    event.preventDefault();
-    buttons.at(to % buttons.length)?.focus();
+    walk(event, buttons, { ArrowRight: onward, ArrowLeft: -onward });
   }
 }
 
