@@ -14,7 +14,7 @@ export class Reasoning {
     this.begun = 0;
     this.fresh = true;
     this.words = h("span", {});
-    this.body = h("p", { class: "thought-text", dir: "auto" });
+    this.body = h("p", { class: "thought-text as-written", dir: "auto" });
     this.element = h(
       "details",
       { class: "thought", hidden: true },

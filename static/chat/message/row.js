@@ -46,7 +46,8 @@ export class MessageRow {
     this.stateText = h("span", { class: "state" });
     this.clock = h("time", {});
     this.model = h("span", { class: "m-model" });
-    this.body = h("div", { class: "body", dir: "auto" });
+    const written = first.role === "user" && "as-written";
+    this.body = h("div", { class: `body ${written || ""}`, dir: "auto" });
     this.mark = new MarkLine({
       unloaded: {
         label: say("Bring back"),
