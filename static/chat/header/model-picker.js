@@ -118,10 +118,7 @@ export class ModelPicker {
    * @returns {Model|null} null where it can't be chosen now
    */
   #offered(name) {
-    const all = this.offer?.locked
-      ? []
-      : (this.offer?.groups.flatMap(({ models }) => models) ?? []);
-    return all.find((one) => one.name === name && !one.why_not) ?? null;
+    return this.all.find((one) => one.name === name && !one.why_not) ?? null;
   }
 
   /** @param {ModelChoice|null} choice */

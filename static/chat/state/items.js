@@ -157,12 +157,8 @@ function isSame(one, other) {
  * @param {ItemGroup[]} groups
  */
 function tellOnce(groups) {
-  for (const [
-    index,
-    {
-      items: [asked],
-    },
-  ] of groups.entries()) {
+  for (const [index, { items }] of groups.entries()) {
+    const [asked] = items;
     const answer = groups[index + 1]?.items;
     const end = answer?.at(-1);
     if (
@@ -174,7 +170,7 @@ function tellOnce(groups) {
     )
       continue;
     answer[answer.length - 1] = { ...end, problem: asked.problem };
-    groups[index].items[0] = { ...asked, problem: null };
+    items[0] = { ...asked, problem: null };
   }
 }
 
