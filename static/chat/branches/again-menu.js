@@ -6,7 +6,7 @@ import { walkMenu } from "../elements/menu-keys.js";
 import { Popover } from "../elements/popover.js";
 import { getJson } from "../net/http.js";
 import { describeExchanges } from "../state/exchanges.js";
-import { capitalize, formatDollars } from "../state/format.js";
+import { capitalize, formatDollars, joinParts } from "../state/format.js";
 import { describeModel } from "../state/model-facts.js";
 import { say, sayCount } from "../words/say.js";
 
@@ -115,12 +115,10 @@ function describeMemory({ allowed, why, in_force: now, outcome, note }) {
   if (now) return say("used for this answer");
   if (!allowed) return capitalize(why);
   if (!outcome) return note;
-  return [
+  return joinParts([
     describeExchanges(outcome),
     sayCount("{count} token", "{count} tokens", outcome.tokens),
     outcome.cost !== null &&
       say("about {cost} plus the answer", { cost: formatDollars(outcome.cost) }),
-  ]
-    .filter(Boolean)
-    .join(" · ");
+  ]);
 }

@@ -4,7 +4,7 @@ import { h, pressable, setText } from "../elements/dom.js";
 import { icon } from "../elements/icons.js";
 import { walkMenu } from "../elements/menu-keys.js";
 import { Popover } from "../elements/popover.js";
-import { formatDollars, formatTime, shorten, withoutMarkup } from "../state/format.js";
+import { formatDollars, formatTime, joinParts, shorten, withoutMarkup } from "../state/format.js";
 import { say, sayCount } from "../words/say.js";
 
 /**
@@ -27,9 +27,7 @@ export function describeVersion({ model, at, cost, tokens, edited }) {
       : tokens
         ? sayCount("{count} token", "{count} tokens", tokens)
         : "";
-  return [model, at && formatTime(at), price, edited && say("edited by you")]
-    .filter(Boolean)
-    .join(" · ");
+  return joinParts([model, at && formatTime(at), price, edited && say("edited by you")]);
 }
 
 /**

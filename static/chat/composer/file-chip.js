@@ -2,7 +2,7 @@
 
 import { h, pressable, setChildren, setText, textButton } from "../elements/dom.js";
 import { icon } from "../elements/icons.js";
-import { formatBytes } from "../state/format.js";
+import { formatBytes, joinParts } from "../state/format.js";
 import { say } from "../words/say.js";
 
 /**
@@ -75,7 +75,7 @@ export class FileChip {
 function describeProgress({ state, size, percent, problem, attachment }) {
   if (state === "failed") return problem;
   if (state === "waiting") return say("{size} · waiting", { size: formatBytes(size) });
-  if (state === "there") return [formatBytes(size), attachment?.note].filter(Boolean).join(" · ");
+  if (state === "there") return joinParts([formatBytes(size), attachment?.note]);
   return percent < 100
     ? say("{percent}% of {size}", { percent: Math.floor(percent), size: formatBytes(size) })
     : say("{size} · being checked", { size: formatBytes(size) });

@@ -3,7 +3,7 @@
 import { ActionRow } from "../actions/action-row.js";
 import { h, setChildren, setText } from "../elements/dom.js";
 import { icon } from "../elements/icons.js";
-import { formatNumber, formatTime } from "../state/format.js";
+import { formatNumber, formatTime, joinParts } from "../state/format.js";
 import { contextStatus } from "../state/items.js";
 import { say } from "../words/say.js";
 import { attachmentList } from "./attachments.js";
@@ -203,15 +203,14 @@ export class MessageRow {
     const excluded = items.some((one) => one.excluded);
     const bookmarked = items.some((one) => one.bookmarked);
     const edited = items.some((one) => one.edited);
-    const words = [
+    const labels = [
       item.background && say("written by a background task"),
       pinned && say("pinned"),
       excluded && say("left out"),
       bookmarked && say("bookmarked"),
       edited && (item.role === "user" ? say("edited") : say("edited by you")),
-    ]
-      .filter(Boolean)
-      .join(", ");
+    ];
+    const words = joinParts(labels, ", ");
     const drawing = pinned ? "pin" : excluded ? "slash" : bookmarked ? "bookmark" : null;
     if (this.labels.textContent !== words)
       setChildren(this.labels, drawing && icon(drawing, 12), words);

@@ -1,7 +1,7 @@
 /** Every message with its verdict; neighbours with the same verdict are one row that opens. */
 
 import { h, textButton } from "../elements/dom.js";
-import { formatNumber, formatTime, shorten } from "../state/format.js";
+import { formatNumber, formatTime, joinParts, shorten } from "../state/format.js";
 import { tokensTooMany } from "../state/state.js";
 import { describeCall } from "../state/tool-calls.js";
 import { say, sayCount } from "../words/say.js";
@@ -268,10 +268,8 @@ function quotedBefore({ before }, messages, current, toMessage) {
  * @param {Message} message
  */
 const describeContent = ({ content, calls, attachments }) =>
-  [
+  joinParts([
     content,
     ...calls.map(describeCall),
     ...attachments.map(({ name }) => say("File: {name}", { name })),
-  ]
-    .filter(Boolean)
-    .join(" · ");
+  ]);

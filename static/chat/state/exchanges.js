@@ -1,6 +1,6 @@
 /** How many exchanges a request has, in words. An exchange is a message with what answers it. Pure. */
 
-import { formatNumber } from "./format.js";
+import { formatNumber, joinParts } from "./format.js";
 import { say, sayCount } from "../words/say.js";
 
 /** @import { Decision, Receipt } from "../types/wire.js" */
@@ -19,13 +19,11 @@ export function describeExchanges({ exchanges }) {
           sent: formatNumber(sent),
           exchanges: sayCount("{count} exchange", "{count} exchanges", stored),
         });
-  return [
-    words,
-    pinned > 0 ? say("{count} pinned", { count: formatNumber(pinned) }) : "",
-    older > 0 ? say("{count} older", { count: formatNumber(older) }) : "",
-  ]
-    .filter(Boolean)
-    .join(" + ");
+  const more = [
+    pinned > 0 && say("{count} pinned", { count: formatNumber(pinned) }),
+    older > 0 && say("{count} older", { count: formatNumber(older) }),
+  ];
+  return joinParts([words, ...more], " + ");
 }
 
 /**

@@ -82,6 +82,12 @@ export const countWords = (text) => (text.match(/\S+/gu) ?? []).length;
  */
 export const capitalize = (text) => text.slice(0, 1).toUpperCase() + text.slice(1);
 
+/**
+ * What there is of the parts, on one line.
+ * @param {(string|number|boolean|null|undefined)[]} parts
+ */
+export const joinParts = (parts, between = " · ") => parts.filter(Boolean).join(between);
+
 // As much of a text is looked at to shorten it: a megabyte took 50 ms, for every message that is drawn.
 const BEGINNING = 10_000;
 

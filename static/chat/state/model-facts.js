@@ -1,6 +1,6 @@
 /** The facts of a model on one line of a list. Pure. */
 
-import { formatDollars, formatNumber } from "./format.js";
+import { formatDollars, formatNumber, joinParts } from "./format.js";
 import { say } from "../words/say.js";
 
 /** @import { Model } from "../types/page.js" */
@@ -18,7 +18,7 @@ export function describeModel({ server, window: size, assumed, takes, tools, pri
     taken ? say("takes {taken}", { taken }) : say("text only"),
     tools ? say("uses tools") : say("no tools"),
   ].join(", ");
-  return [
+  return joinParts([
     server,
     size &&
       (assumed
@@ -30,7 +30,5 @@ export function describeModel({ server, window: size, assumed, takes, tools, pri
         prompt: formatDollars(price.prompt),
         completion: formatDollars(price.completion),
       }),
-  ]
-    .filter(Boolean)
-    .join(" · ");
+  ]);
 }

@@ -3,7 +3,14 @@
 import { h, pressable, setChildren } from "../elements/dom.js";
 import { showError } from "../elements/toast.js";
 import { getJson } from "../net/http.js";
-import { capitalize, formatDollars, formatDuration, formatTime, shorten } from "../state/format.js";
+import {
+  capitalize,
+  formatDollars,
+  formatDuration,
+  formatTime,
+  joinParts,
+  shorten,
+} from "../state/format.js";
 import { describeExchanges } from "../state/exchanges.js";
 import { findVerdict } from "../state/state.js";
 import { FormattedText } from "../text/formatted-text.js";
@@ -126,9 +133,11 @@ export class SideBySide {
       say("Continue with this one"),
     );
     const model = side.receipt?.provider?.label || side.receipt?.provider?.model || version.model;
-    const about = [model, formatTime(version.at), version.edited && say("edited by you")]
-      .filter(Boolean)
-      .join(" · ");
+    const about = joinParts([
+      model,
+      formatTime(version.at),
+      version.edited && say("edited by you"),
+    ]);
     const element = h(
       "section",
       { class: "two-answers-one", "aria-label": title },
@@ -159,10 +168,8 @@ export class SideBySide {
 
 /** @param {Said} said */
 function question({ text, files }) {
-  const words = [shorten(text, 240), ...files.map((name) => say("File: {name}", { name }))].filter(
-    Boolean,
-  );
-  return h("blockquote", { class: "why-quote" }, words.join(" · "));
+  const words = [shorten(text, 240), ...files.map((name) => say("File: {name}", { name }))];
+  return h("blockquote", { class: "why-quote" }, joinParts(words));
 }
 
 /**
