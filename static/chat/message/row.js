@@ -46,8 +46,8 @@ export class MessageRow {
     this.stateText = h("span", { class: "state" });
     this.clock = h("time", {});
     this.model = h("span", { class: "m-model" });
-    const written = first.role === "user" && "as-written";
-    this.body = h("div", { class: `body ${written || ""}`, dir: "auto" });
+    const look = first.role === "user" ? "body as-written" : "body";
+    this.body = h("div", { class: look, dir: "auto" });
     this.mark = new MarkLine({
       unloaded: {
         label: say("Bring back"),
