@@ -152,7 +152,7 @@ function looksLikeWords(texts, node, ancestors) {
 }
 
 /**
- * A child of `h`, or an attribute that is read out.
+ * A child of `h` or of a button, or an attribute that is read out.
  * @param {any} node
  * @param {any[]} ancestors
  */
@@ -163,7 +163,8 @@ function isShown(node, ancestors) {
     const at = parent.arguments.indexOf(node);
     const callee = nameOf(parent.callee);
     return (
-        (callee === "h" && at > 1) ||
+        (["h", "pressable"].includes(callee) && at > 1) ||
+        (callee === "textButton" && at === 0) ||
         (["setText", "setChildren"].includes(callee) && at > 0) ||
         (callee === "announce" && at === 0) ||
         (callee === "setAttribute" && at === 1 && SPOKEN.test(parent.arguments[0].value ?? ""))

@@ -46,8 +46,10 @@ export class MessageRow {
     this.stateText = h("span", { class: "state" });
     this.clock = h("time", {});
     this.model = h("span", { class: "m-model" });
-    const look = first.role === "user" ? "body as-written" : "body";
-    this.body = h("div", { class: look, dir: "auto" });
+    this.body = h("div", {
+      class: first.role === "user" ? "body as-written" : "body",
+      dir: "auto",
+    });
     this.mark = new MarkLine({
       unloaded: {
         label: say("Bring back"),

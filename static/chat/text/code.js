@@ -9,29 +9,29 @@ import { say } from "../words/say.js";
 
 // The name of each language's module, and how else models write it after the fence.
 const NAMES = {
-  javascript: "js jsx mjs",
-  typescript: "ts tsx",
-  python: "py",
-  bash: "sh zsh",
-  shell: "console",
-  xml: "html svg",
-  yaml: "yml",
-  ruby: "rb",
-  rust: "rs",
-  go: "golang",
-  csharp: "cs c#",
-  cpp: "c++ hpp",
-  c: "h",
-  kotlin: "kt",
-  markdown: "md",
-  makefile: "make",
-  dockerfile: "docker",
-  ini: "toml",
-  plaintext: "text txt",
-  powershell: "ps1",
+  javascript: ["js", "jsx", "mjs"],
+  typescript: ["ts", "tsx"],
+  python: ["py"],
+  bash: ["sh", "zsh"],
+  shell: ["console"],
+  xml: ["html", "svg"],
+  yaml: ["yml"],
+  ruby: ["rb"],
+  rust: ["rs"],
+  go: ["golang"],
+  csharp: ["cs", "c#"],
+  cpp: ["c++", "hpp"],
+  c: ["h"],
+  kotlin: ["kt"],
+  markdown: ["md"],
+  makefile: ["make"],
+  dockerfile: ["docker"],
+  ini: ["toml"],
+  plaintext: ["text", "txt"],
+  powershell: ["ps1"],
 };
-const MODULES = new Map(
-  Object.entries(NAMES).flatMap(([name, others]) => others.split(" ").map((one) => [one, name])),
+const ALIASES = new Map(
+  Object.entries(NAMES).flatMap(([name, others]) => others.map((one) => [one, name])),
 );
 const LONGEST = 60_000;
 // As in a text: `MOST_ELEMENTS` of blocks.js.
@@ -96,7 +96,7 @@ function drawButton(pre) {
  */
 async function colourCode(code, language) {
   const text = code.textContent ?? "";
-  const name = MODULES.get(language.toLowerCase()) ?? language.toLowerCase();
+  const name = ALIASES.get(language.toLowerCase()) ?? language.toLowerCase();
   const [core, grammar] = [modules["core.min.js"], modules[`languages/${name}.min.js`]];
   if (text.length > LONGEST || !core || !grammar) return;
   const task = { code: text, language: name, modules: [core, grammar] };

@@ -17,10 +17,12 @@ import { say } from "../words/say.js";
  * @typedef {{html: string, nodes: ChildNode[]}} Drawn a block with what it became in the page
  */
 
-const TAGS =
-  "p br strong em del code pre blockquote ul ol li hr a h3 h4 h5 h6 table thead tbody tr th td sub sup kbd mark";
 const ALLOWED = {
-  ALLOWED_TAGS: TAGS.split(" "),
+  ALLOWED_TAGS: [
+    ...["p", "br", "strong", "em", "del", "code", "pre", "blockquote", "ul", "ol", "li", "hr", "a"],
+    ...["h3", "h4", "h5", "h6", "table", "thead", "tbody", "tr", "th", "td"],
+    ...["sub", "sup", "kbd", "mark"],
+  ],
   ALLOWED_ATTR: ["href", "title", "class", "align", "start"],
   ALLOW_DATA_ATTR: false,
   ALLOW_ARIA_ATTR: false,
