@@ -60,7 +60,6 @@ export class PolicyChip {
       overruledByLink(decision).length > 0 &&
         h("span", { class: "src" }, ` ${say("set by the link")}`),
     );
-    this.button.classList.toggle("locked", Boolean(decision.locked));
     if (!this.popover.shown) return;
     if (this.notes?.isConnected) this.#refresh();
     else this.#fill(this.popover.box);
