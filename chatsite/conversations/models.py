@@ -220,7 +220,9 @@ class Message(models.Model):
     a message off the path that the marker "forget what is above" stood at it. `bookmarked` is for a
     person alone, and changes nothing that is sent. With `kept_whole` its result, or the texts of
     its files, never give way. `in_force` are the sentences that are sent with every request, ""
-    where the person doesn't want to be asked, None where nobody was.
+    where the person doesn't want to be asked, None where nobody was. `anchors` are exact values of
+    a result, which stand in its line once it gave way: found when it is stored, so that a request
+    is built again with the same ones.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4)
@@ -249,6 +251,7 @@ class Message(models.Model):
     # Nullable, so that the table isn't written anew, and servers of before can insert.
     kept_whole = models.BooleanField(null=True, blank=True)
     in_force = models.TextField(null=True, blank=True)
+    anchors = models.TextField(null=True, blank=True)
     bookmarked = models.BooleanField(default=False)
     state = models.CharField(max_length=12, choices=STATES, default="complete")
     finish_reason = models.CharField(max_length=20, blank=True, default="")

@@ -20,8 +20,10 @@ from chatsite.messages import Message, Role, TokenCount
 AddedKind = Literal["summary", "recalled", "text", "continue", "instructions"]
 ADDED_KINDS: tuple[AddedKind, ...] = get_args(AddedKind)
 # In place of a number of characters: a line of ours stands for the message's result or the texts of
-# its files, because they gave way, or because the person left the result out.
-GAVE_WAY, LEFT_OUT = -1, -2
+# its files, because they gave way (also with some exact values of the result), or because the
+# person left the result out.
+GAVE_WAY, LEFT_OUT, GAVE_WAY_WITH_VALUES = -1, -2, -3
+BECAUSE_OF_ROOM = frozenset({GAVE_WAY, GAVE_WAY_WITH_VALUES})
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chatsite.conversations.files.export import original_metadata, write_export
+from chatsite.conversations.files.export import (
+    check_export,
+    import_part,
+    original_metadata,
+    write_export,
+)
 from chatsite.conversations.files.export_format import FORMAT, VERSION
+from chatsite.conversations.imports.imports import add_imported, begin_import
 from chatsite.conversations.models import Conversation
 from chatsite.conversations.path import marks, queries
 from chatsite.conversations.path.cache_places import bring_back_turns, mark_turns, place_books
@@ -266,6 +272,22 @@ class TestResuming:
         content = write_export(queries.whole_path.here(owner=ADA, conversation=chat))
         again = import_and_read(content)
         assert [e.seq for e in again.entries if e.unanswered] == [7]
+
+    def test_results_have_their_values_for_the_line_again(self) -> None:
+        call = ToolCall(id="c", name="berths")
+        rows = [{"ship": one, "berth": f"B-{n}00"} for n, one in enumerate("Petrel Plover".split())]
+        talk = [
+            Message.user("Where does the Plover lie?", id=new_id()),
+            Message.assistant(None, id=new_id(), calls=(call,)),
+            Message.tool(json.dumps(rows * 5), id=new_id(), call_id="c"),
+            Message.assistant("There.", id=new_id()),
+        ]
+        saved = check_export(write_export(whole_path(talk)))
+        id = begin_import.here(owner=ADA, agent="demo", title="Berths")
+        add_imported.here(conversation=id, part=import_part(saved.messages))
+        stored = list(row(id).tree.order_by("seq").values_list("anchors", flat=True))
+        assert stored[2] is not None and "berth: B-100" in stored[2]
+        assert stored[:2] + stored[3:] == [None] * 3
 
     def test_token_ids_of_the_engine_are_imported_and_no_other_metadata(self) -> None:
         own = '{"engine":{"model":"smol","ids":[5,6]}}'

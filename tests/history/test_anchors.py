@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 
 import pytest
@@ -9,10 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chatsite.history.anchors import (
+    MOST_TOKENS,
     Anchor,
     find_anchors,
     lost_anchors,
+    telling_values,
 )
+from chatsite.history.token_estimate import estimate
 
 FORMS = {
     "path": r"/srv/[a-z]{2,8}/[a-z]{2,8}\.(log|py)|https://[a-z]{3,9}\.org/[a-z0-9]{1,9}|"
@@ -115,3 +119,58 @@ def test_hostile_text_takes_no_longer_than_its_length(piece: str) -> None:
     began = time.process_time()
     find_anchors(text)
     assert time.process_time() - began < 5
+
+
+# ---- the few for a line --------------------------------------------------------------------------
+ORDERS = [
+    {"order_id": f"A-{1000 + n}", "customer": name, "placed": "2026-03-04", "tracking": f"TRK{n}77"}
+    for n, name in enumerate("Ada Boris Clara Dmitri Edith Farid Greta Hanna".split())
+]
+ASKED = "list this week's orders; Edith asked about a parcel."
+
+
+def test_the_values_stand_beside_what_was_asked_for() -> None:
+    said = telling_values(json.dumps(ORDERS, indent=1), ASKED)
+    assert said == "order_id: A-1004; tracking: TRK477", "not the date of all, not the name"
+
+
+def test_a_result_reads_the_same_as_it_is_stored() -> None:
+    """As JSON on one line, and a text in it as JSON again."""
+    plain, stored = json.dumps(ORDERS, indent=1), json.dumps(ORDERS)
+    assert telling_values(plain, ASKED) == telling_values(stored, ASKED)
+    assert telling_values(json.dumps(stored), ASKED) == telling_values(stored, ASKED)
+    log = (
+        "\n".join(f"12:0{n} INFO id=a{n}f3 done" for n in range(9))
+        + "\n12:10 ERROR id=bad7 harbour"
+    )
+    assert "id: bad7" in telling_values(json.dumps({"text": log}), "What failed in the harbour?")
+
+
+@pytest.mark.parametrize("value", ["src/quay_01.py:12", "quay.example/crane:2.4.1"])
+def test_a_file_with_its_line_and_an_image_with_its_tag_are_one_value(value: str) -> None:
+    text = f"{value} moor\n" + "calm water\n" * 30
+    assert telling_values(text, "where do we moor?") == value
+
+
+@pytest.mark.parametrize("text", ["", "null", "calm water " * 90, "[" * 20_000, '"\\ud800"'])
+def test_there_may_be_none(text: str) -> None:
+    assert telling_values(text, "What is there?") == ""
+
+
+@given(st.text(max_size=3_000) | anchors().map(lambda found: " ".join(a.text for a in found)))
+def test_they_are_few_on_one_line_and_stand_in_the_text(text: str) -> None:
+    stored = json.dumps(text, ensure_ascii=False)
+    said = telling_values(stored, "What is there?")
+    assert "\n" not in said
+    assert estimate(said) <= MOST_TOKENS + 1
+    assert len(said) < max(200, len(text)), "much shorter than the result"
+    said.encode()
+    for value in filter(None, said.split("; ")):
+        assert value.rsplit(": ")[-1] in text
+
+
+def test_a_hostile_result_takes_no_longer() -> None:
+    for text in ("12 " * 30_000, "a" * 90_000, "a_1:" * 20_000, "- " * 40_000, "\n" * 90_000):
+        began = time.process_time()
+        telling_values(text, "What about 12 and a_1?")
+        assert time.process_time() - began < 0.5

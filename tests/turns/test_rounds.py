@@ -47,6 +47,9 @@ from tests.turns.conftest import World, reply_script
 Step = list[Chunk] | Exception
 
 
+SHIPS = "Albatross Bittern Petrel Plover Curlew Dunlin".split()
+
+
 class Lookup:
     """A tool that doubles a number; "boom" fails, "wait" waits until it is cancelled."""
 
@@ -71,6 +74,8 @@ class Lookup:
             raise asyncio.CancelledError
         if of == "much":
             return "word " * 20_000
+        if of == "berths":
+            return [{"ship": name, "berth": f"B-{1000 + n}"} for n, name in enumerate(SHIPS)]
         if of == "dense":
             return "好 " * 5_000  # as many tokens as characters
         if of == "wait":
@@ -363,6 +368,22 @@ async def test_a_continued_answer_grows_in_its_place(world: World) -> None:
     snapshot, reader = await world.turns.snapshots.open(page_request)
     reader.close()
     assert [view.message.content for view in snapshot.messages] == ["Tell me", whole]
+
+
+async def test_a_result_is_stored_with_the_values_that_were_asked_for(
+    world: World, tool: Lookup
+) -> None:
+    script_answers(world, calls("berths"), ANSWER)
+    page_request = world.page_request()
+    await run_events(world, page_request, "Where does the Petrel lie?")
+
+    def stored() -> list[str | None]:
+        rows = Message.objects.filter(conversation_id=page_request.conversation).order_by("seq")
+        return [row.anchors for row in rows if row.role == "tool"]
+
+    (values,) = await world.run(stored)
+    assert values is not None and "berth: B-1002" in values
+    assert "B-1000" not in values
 
 
 async def test_results_share_the_tokens_that_are_left(world: World, tool: Lookup) -> None:

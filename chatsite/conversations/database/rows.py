@@ -55,6 +55,7 @@ def entry_of(row: models.Message, *, forget_above: int = 0) -> Entry:
         quoted=tuple(row.quoted),
         kept_whole=bool(row.kept_whole),
         in_force=row.in_force or "",
+        anchors=row.anchors or "",
     )
 
 

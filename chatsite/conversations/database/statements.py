@@ -70,7 +70,7 @@ ENTRY_FIELDS = (
     *("id", "role", "content", "attachments", "reasoning", "calls", "call_id", "metadata"),
     *("source", "speaker", "reply_to", "tokens", "tokenizer", "basis"),
     *("kv_size", "kv_start_position", "kv_status", "seq", "pinned", "excluded", "created"),
-    *("quoted", "state", "kept_whole", "in_force"),
+    *("quoted", "state", "kept_whole", "in_force", "anchors"),
 )
 ENTRIES = Columns(Message, *ENTRY_FIELDS)
 # Conversation, true, the first seq wanted, and the conversation's next_seq.

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -25,6 +25,7 @@ from chatsite.conversations.files.export_format import (
 )
 from chatsite.conversations.records import WholePath
 from chatsite.history import Entry, History, show_receipt
+from chatsite.history.anchors import telling_values
 from chatsite.history.instructions import still_said
 from chatsite.history.settings.table import ROWS
 from chatsite.kv_cache.books import LOADED, UNLOADED
@@ -43,7 +44,8 @@ class ImportedPart:
     No message is in the cache; unloaded ones stay unloaded. `pinned`, `excluded` (disjoint),
     `bookmarked`, `kept_whole` and `unanswered` (questions whose answer failed) are ids. `quoted`
     holds, by the id of a message, the places in the file, from 0, of those that were quoted before
-    its question; `in_force` its instructions in force, as far as its text has them.
+    its question; `in_force` its instructions in force, as far as its text has them; `anchors` the
+    exact values of a result.
     """
 
     messages: Sequence[Message]
@@ -54,6 +56,7 @@ class ImportedPart:
     unanswered: Collection[str] = ()
     quoted: Mapping[str, Sequence[int]] = field(default_factory=dict)
     in_force: Mapping[str, str] = field(default_factory=dict)
+    anchors: Mapping[str, str] = field(default_factory=dict)
 
 
 def write_export(whole: WholePath, *, cleanup: str = "") -> bytes:
@@ -167,7 +170,19 @@ def import_part(saved: Sequence[SavedMessage]) -> ImportedPart:
             for message, item in pairs
             if item.role == "user" and (kept := still_said(item.in_force, item.content or ""))
         },
+        anchors=_anchors(messages),
     )
+
+
+def _anchors(messages: Iterable[Message]) -> dict[str, str]:
+    """Of each result, for what was asked before it."""
+    asked, found = "", dict[str, str]()
+    for message in messages:
+        if message.role == "user":
+            asked = message.content or ""
+        elif message.role == "tool":
+            found[message.id] = telling_values(message.content or "", asked)
+    return found
 
 
 def _message(item: SavedMessage) -> Message:

@@ -129,7 +129,7 @@ def add_imported(*, conversation: str, part: ImportedPart) -> None:
         id = str(one.id)
         one.pinned, one.excluded = id in part.pinned, id in part.excluded
         one.bookmarked, one.in_force = id in part.bookmarked, part.in_force.get(id)
-        one.kept_whole = id in part.kept_whole or None
+        one.kept_whole, one.anchors = id in part.kept_whole or None, part.anchors.get(id)
         one.state = UNANSWERED[0] if id in part.unanswered else one.state
         # The first message has seq 1, and none is left out.
         one.quoted = [place + 1 for place in part.quoted.get(id, ())]

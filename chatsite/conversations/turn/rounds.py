@@ -20,6 +20,7 @@ from chatsite.conversations.path.active_path import add_to_totals, place_at_end,
 from chatsite.conversations.path.tree import user_message_of, versions_beside
 from chatsite.conversations.records import Answer, Checkpoint, Saved, WrittenSoFar
 from chatsite.errors import Refused
+from chatsite.history.anchors import telling_values
 from chatsite.messages import Message as DomainMessage
 from chatsite.storage import reading, writing
 from chatsite.views import MessageView, Problem
@@ -90,7 +91,9 @@ def end_call(*, turn: str, message: DomainMessage) -> MessageView | None:
         return None
     _fill(row, message, RESULT)
     row.state = "complete"
-    row.save(update_fields=RESULT)
+    asked = user_message_of(row.turn) if row.turn else None
+    row.anchors = telling_values(message.content or "", (asked and asked.content) or "")
+    row.save(update_fields=(*RESULT, "anchors"))
     Conversation.objects.filter(id=row.conversation_id).update(
         path_messages=F("path_messages") + 1,
         path_tokens=F("path_tokens") + row.tokens,

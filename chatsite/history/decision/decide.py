@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from chatsite.history.decision.compose import ComposedRequest, compose, leading_tokens
-from chatsite.history.decision.fit import DecisionInput, cut_key, fit
+from chatsite.history.decision.fit import DecisionInput, cut_key, fit, values_in_lines
 from chatsite.history.decision.receipt import Decision, DraftState
 from chatsite.history.decision.verdicts import (
     Exchanges,
@@ -106,7 +106,8 @@ def _prepare(given: DecisionInput) -> _Prepared:
         in_force=[instructions_message(in_force)] if in_force else (),
     )
     if room.exceeded:
-        room = room.with_current(smallest_current(current, terms).messages)
+        values = values_in_lines(given.settings)
+        room = room.with_current(smallest_current(current, terms, values=values).messages)
     answered = path.current.entries[0].message.reply_to
     reply_to = given.evidence.reply_to
     return _Prepared(

@@ -117,7 +117,15 @@ def _give_way(
         terms=settings.terms,
         before=gave_way_before(evidence.previous, room=share),
         more=more,
+        values=values_in_lines(settings),
     )
+
+
+def values_in_lines(settings: Settings) -> bool:
+    """Whether exact values of results that gave way stand in their lines. Where lines of results
+    are quoted when they are asked for, they would only take the room of talk."""
+    wanted = settings.anchors.value
+    return wanted == "on" or (wanted == "auto" and not settings.active_policy.quotes_stay)
 
 
 def _last_wanted(verdict: PathVerdict, reach: Reach, not_loaded: NotLoaded) -> int | None:

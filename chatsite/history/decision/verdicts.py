@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from chatsite.history.evidence import GAVE_WAY
+from chatsite.history.evidence import BECAUSE_OF_ROOM
 from chatsite.history.path.marks import is_background
 from chatsite.history.path.overflow import FittedPath
 from chatsite.history.path.transcript import BACKGROUND, Entry, NotLoaded, Transcript
@@ -208,7 +208,7 @@ def sum_gave_way(verdict: PathVerdict) -> tuple[int, int]:
     turns = [turn for turn in (*verdict.older, verdict.current) if turn.lines and turn.is_sent]
 
     def tokens(entries: Iterable[Entry], lines: Mapping[int, int]) -> list[int]:
-        return [tokens_of(e.message) for e in entries if lines.get(e.seq) == GAVE_WAY]
+        return [tokens_of(e.message) for e in entries if lines.get(e.seq) in BECAUSE_OF_ROOM]
 
     whole = [count for turn in turns for count in tokens(turn.turn.entries, turn.lines)]
     sent = [count for turn in turns for count in tokens(turn.entries, turn.lines)]

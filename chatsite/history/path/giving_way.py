@@ -10,7 +10,13 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from chatsite.history.evidence import GAVE_WAY, Previous, StoredRun
+from chatsite.history.evidence import (
+    BECAUSE_OF_ROOM,
+    GAVE_WAY,
+    GAVE_WAY_WITH_VALUES,
+    Previous,
+    StoredRun,
+)
 from chatsite.history.path.marks import PathTerms
 from chatsite.history.path.shortened import line_for
 from chatsite.history.path.transcript import Entry
@@ -43,7 +49,7 @@ def gave_way_before(previous: Previous | None, *, room: int) -> frozenset[int]:
     if previous is None or room > previous.room:
         return frozenset()
     runs = (item for item in previous.layout if isinstance(item, StoredRun))
-    return frozenset(run.first for run in runs if run.shortened == GAVE_WAY)
+    return frozenset(run.first for run in runs if run.shortened in BECAUSE_OF_ROOM)
 
 
 def give_way(
@@ -53,10 +59,12 @@ def give_way(
     terms: PathTerms,
     before: Collection[int],
     more: bool,
+    values: bool,
 ) -> PathVerdict:
     """The path with the lines for what gives way. `before` gave way in the request before, and
-    stays so. `more`: turns that would be sent, too, aren't loaded."""
-    found = _candidates(verdict, cut=room.cut)
+    stays so. `more`: turns that would be sent, too, aren't loaded. `values`: exact values of a
+    result stand in its line."""
+    found = _candidates(verdict, cut=room.cut, values=values)
     if not found:
         return verdict
     tail = [t for t in verdict.sent if t.kept_for or t.first >= (room.cut or 0)]
@@ -80,24 +88,26 @@ def give_way(
     return put_in_lines(verdict, gone)
 
 
-def smallest_current(turn: TurnVerdict, terms: PathTerms) -> TurnVerdict:
+def smallest_current(turn: TurnVerdict, terms: PathTerms, *, values: bool) -> TurnVerdict:
     """The current turn with a line for each result that may give way."""
     alone = PathVerdict(older=(), current=turn, marker=0, tail=0, reached=False)
-    found = _candidates(alone, cut=None)
+    found = _candidates(alone, cut=None, values=values)
     return put_in_lines(alone, found[: len(found) - min(1, terms.keep_results)]).current
 
 
 @dataclass(frozen=True, slots=True)
 class _Candidate:
-    """A message that may give way, `turn` by its first seq; `freed` tokens are what that saves."""
+    """A message that may give way, `turn` by its first seq; `freed` tokens are what that saves.
+    `why` as in `TurnVerdict.lines`."""
 
     seq: int
     turn: int
+    why: int
     line: Entry
     freed: int
 
 
-def _candidates(verdict: PathVerdict, *, cut: int | None) -> list[_Candidate]:
+def _candidates(verdict: PathVerdict, *, cut: int | None, values: bool) -> list[_Candidate]:
     """Oldest first, without what is marked and what the model has yet to read: the results since
     its last message, and the current message's files."""
     found: list[_Candidate] = []
@@ -112,10 +122,11 @@ def _candidates(verdict: PathVerdict, *, cut: int | None) -> list[_Candidate]:
                 continue
             if known_tokens(entry.message).count < LEAST_RESULT or entry.seq == asked:
                 continue
-            line = line_for(entry, GAVE_WAY, tool=names.get(entry.message.call_id or "", ""))
+            why = GAVE_WAY_WITH_VALUES if values and entry.anchors else GAVE_WAY
+            line = line_for(entry, why, tool=names.get(entry.message.call_id or "", ""))
             freed = known_tokens(entry.message).count - known_tokens(line.message).count
             if freed > 0:  # a short file has a line that is as long
-                found.append(_Candidate(entry.seq, turn.first, line, freed))
+                found.append(_Candidate(entry.seq, turn.first, why, line, freed))
     return found
 
 
@@ -167,6 +178,6 @@ def _put_lines(turn: TurnVerdict, gone: Iterable[_Candidate]) -> TurnVerdict:
     return replace(
         turn,
         entries=tuple(lines[e.seq].line if e.seq in lines else e for e in turn.entries),
-        lines=turn.lines | dict.fromkeys(lines, GAVE_WAY),
+        lines=turn.lines | {seq: one.why for seq, one in lines.items()},
         tokens=turn.tokens - sum(one.freed for one in lines.values()),
     )

@@ -9,7 +9,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from chatsite.history.evidence import GAVE_WAY
+from chatsite.history.evidence import GAVE_WAY_WITH_VALUES, LEFT_OUT
 from chatsite.history.path.transcript import Entry
 from chatsite.history.token_estimate import estimate_message
 from chatsite.messages import Message, TokenCount, ToolCall
@@ -67,8 +67,10 @@ def line_for(entry: Entry, shortened: int, *, tool: str = "") -> Entry:
     if message.role == "tool":
         tokens = _tokens_in_words(len(message.content or ""))
         left_out = "left out to make room; ask for it again if it is needed"
-        if shortened != GAVE_WAY:
+        if shortened == LEFT_OUT:
             left_out = "left out by the user"
+        elif shortened == GAVE_WAY_WITH_VALUES:
+            left_out = f"left out; ask for it again if needed. It has: {entry.anchors}"
         text = f"[Result of {_line(tool)}, {tokens}, {left_out}]"
         return _with(entry, replace(message, content=text))
     lines = [message.content or ""]

@@ -24,7 +24,8 @@ class Entry:
     time at which it was stored; nothing is ordered by it. `quoted`, of a message that answers, are
     the sequence numbers of the older messages that were quoted before the question.
     `kept_whole`: its result, or the texts of its files, never give way. `in_force` are the
-    instructions in it that are sent with every request, "" for none.
+    instructions in it that are sent with every request, "" for none. `anchors` are exact values of
+    a result for the line that stands for it, found when it was stored.
     `is_plain`: nothing but the policy decides about it, as about nearly every message.
     `may_give_way`: it is a result of a tool, or has files with text. Both are found once, when it
     is read: a decision on two hundred messages took a third longer.
@@ -41,6 +42,7 @@ class Entry:
     quoted: tuple[int, ...] = ()
     kept_whole: bool = False
     in_force: str = ""
+    anchors: str = ""
     is_plain: bool = field(init=False, compare=False, repr=False)
     may_give_way: bool = field(init=False, compare=False, repr=False)
 

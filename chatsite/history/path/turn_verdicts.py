@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from chatsite.history.evidence import GAVE_WAY, LEFT_OUT
+from chatsite.history.evidence import BECAUSE_OF_ROOM, LEFT_OUT
 from chatsite.history.path.marks import (
     PathContext,
     background_answers,
@@ -31,7 +31,10 @@ from chatsite.wording import later
 TextPlace = Literal["system", "before", "after"]
 # One for nearly every turn: a dictionary for each made a decision a tenth slower.
 _NO_LINES: dict[int, int] = {}
-_LINE_REASONS: Mapping[int, Reason] = {GAVE_WAY: "gave_way", LEFT_OUT: "excluded"}
+_LINE_REASONS: Mapping[int, Reason] = {
+    **dict.fromkeys(BECAUSE_OF_ROOM, "gave_way"),
+    LEFT_OUT: "excluded",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,7 +91,7 @@ class TurnVerdict:
     `kept_for` is the mark that spares the turn, if one does. `entries` are the messages that can
     be sent, `tokens` what these take. `limit`: longer answers among them are cut to so many
     characters; 0 leaves them whole. `lines` says of each result or message with files that is one
-    line, by seq, why (`GAVE_WAY` or `LEFT_OUT`).
+    line, by seq, why (`GAVE_WAY` and the like, see `StoredRun`).
     """
 
     turn: PathTurn

@@ -150,6 +150,19 @@ class HistorySettings(FoundSettings):
         manual="How many tokens results must free at once; for fewer, none gives way and old turns "
         "are left out instead.",
     )
+    anchors = SettingRow[str](
+        built_in="auto",
+        grammar=OneOf(("auto", "on", "off")),
+        label=later("exact values in lines"),
+        about=later(
+            "Whether the line for a result of a tool that gave way has a few exact values of it, "
+            "such as numbers, dates and paths. auto: not where the policy quotes lines of results "
+            "when they are asked for."
+        ),
+        manual="Whether a few exact values of a result (numbers, dates, paths) stand in its line "
+        "once it gave way: `auto` under every policy but `relevant` (`lexical`), which quotes "
+        "lines of results when they are asked for; `on` there, too; `off` nowhere.",
+    )
 
     # ---- in the object `conversation` of a template; counts are turns ------------------------
     enabled = SettingRow[bool](

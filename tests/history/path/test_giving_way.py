@@ -23,7 +23,12 @@ from chatsite.history import (
     decide,
     resolve,
 )
-from chatsite.history.evidence import GAVE_WAY, LEFT_OUT
+from chatsite.history.evidence import (
+    BECAUSE_OF_ROOM,
+    GAVE_WAY,
+    GAVE_WAY_WITH_VALUES,
+    LEFT_OUT,
+)
 from chatsite.history.receipts.replay import StoredRequest, rebuild_messages
 from chatsite.messages import Attachment, Message, ToolCall
 from conformance_kit.cases import with_tokens
@@ -86,7 +91,7 @@ def decision(
 
 def gave_way(found: Decision) -> set[int]:
     runs = (item for item in found.layout if isinstance(item, StoredRun))
-    return {run.first for run in runs if run.shortened == GAVE_WAY}
+    return {run.first for run in runs if run.shortened in BECAUSE_OF_ROOM}
 
 
 def reason_of(found: Decision, seq: int) -> str:
@@ -203,6 +208,54 @@ def test_the_line_for_a_result_is_one_short_line_whatever_its_tool_is_called() -
     assert len(line) < 200
 
 
+def with_values(messages: list[Message]) -> tuple[Entry, ...]:
+    results = [message.id for message in messages if message.role == "tool"]
+    return entries_of(messages, **{id: {"anchors": f"berth: B-{id}"} for id in results})
+
+
+@pytest.mark.parametrize(
+    ("wanted", "policies"),
+    [("auto", {"tokens", "all", "lastN", "summary"}), ("off", set())]
+    + [("on", {"tokens", "all", "lastN", "summary", "relevant"})],
+)
+def test_exact_values_of_a_result_stand_in_its_line(wanted: str, policies: set[str]) -> None:
+    """Where no policy quotes them when they are asked for, unless the settings say otherwise."""
+    entries = with_values(talk(12))
+    for policy in ("tokens", "all", "lastN", "summary", "relevant"):
+        found = decision(entries, {"historyAnchors": wanted}, policy=policy)
+        assert found.tokens <= LIMIT
+        line = next(m.content or "" for m in found.request if m.role == "tool")
+        assert ("It has: berth: B-r" in line) == (policy in policies), policy
+        shortened = {run.shortened for run in found.layout if isinstance(run, StoredRun)} - {0}
+        assert shortened == {GAVE_WAY_WITH_VALUES if policy in policies else GAVE_WAY}
+    assert line.startswith("[Result of search, about 377 tokens, left out")
+
+
+def test_a_result_without_values_has_the_line_without_them() -> None:
+    found = decision(entries_of(talk(12)))
+    assert {run.shortened for run in found.layout if isinstance(run, StoredRun)} == {0, GAVE_WAY}
+
+
+@pytest.mark.parametrize("wanted", ["auto", "off"])
+def test_a_request_is_built_again_with_the_values_that_it_had(wanted: str) -> None:
+    """Whatever the settings say now: the receipt tells it of each line."""
+    entries = with_values(talk(12))
+    found = decision(entries, {"historyAnchors": wanted})
+    kept = StoredRequest(agent="demo", receipt=found.to_stored(), entries=entries, summaries={})
+    rebuilt, differences = rebuild_messages(kept, counted_head())
+    assert not differences
+    assert [m.content for m in rebuilt] == [m.content for m in found.request]
+
+
+def test_what_gave_way_with_values_stays_so_and_the_beginning_with_it() -> None:
+    messages = talk(12)
+    first = decision(with_values(messages))
+    messages = [*messages, Message.assistant("There is.", id="a"), Message.user("And?", id="u")]
+    found = decision(with_values(messages), previous=first)
+    assert gave_way(first) <= gave_way(found)
+    assert found.leading > first.tokens - 50
+
+
 def test_a_file_whose_text_is_as_short_as_its_line_stays() -> None:
     note = Attachment(id="f", name="note.txt", size=9, modality="document", characters=9)
     asked = with_tokens(Message.user("Read this. " * 40, note, id="u0"))
@@ -248,13 +301,15 @@ def test_the_request_is_whole_within_its_limit_and_can_be_built_again(data: st.D
             results=data.draw(st.integers(1, 4)),
         )
     messages += turn(99, asked=True)
-    flags = st.fixed_dictionaries({}, optional={"kept_whole": st.just(True)})
+    values = st.sampled_from(["", "id: A-17", "size: 4096; src/quay.py:12; tracking: TRK10020030"])
+    flags = st.fixed_dictionaries({"anchors": values}, optional={"kept_whole": st.just(True)})
     marks = {m.id: data.draw(flags) for m in messages if m.role == "tool"}
     entries = entries_of(messages, **marks)
     template: dict[str, object] = {
         "historyGiveWayAt": data.draw(st.sampled_from([20, 60, 100])),
         "historyKeepResults": data.draw(st.integers(0, 4)),
         "historyLowWater": data.draw(st.sampled_from([20, 50, 100])),
+        "historyAnchors": data.draw(st.sampled_from(["auto", "on", "off"])),
     }
     policy = data.draw(st.sampled_from(["tokens", "all", "lastN", "relevant", "summary"]))
     first = decision(entries, template, policy=policy)

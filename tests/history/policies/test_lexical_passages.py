@@ -17,7 +17,8 @@ from chatsite.history import (
     decide,
     resolve,
 )
-from chatsite.history.policies.lexical_passages import AFTER, BEFORE, passage_of
+from chatsite.history.lexical.best_lines import AFTER, BEFORE
+from chatsite.history.policies.lexical_passages import passage_of
 from chatsite.history.receipts.replay import StoredRequest, rebuild_messages
 from chatsite.messages import Message, ToolCall
 from conformance_kit.cases import with_tokens
