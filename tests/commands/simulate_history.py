@@ -145,6 +145,7 @@ class Command(BaseCommand):
             template=agent.template.chat_settings,
             conversation=stored.history,
             url_allowed=may_use_url(configured.HISTORY_ENVIRONMENT, staff=False),
+            cached_price=agent.cached_price,
         )
         found.conversations += 1
         for label, in_force, settings in variants(sources, options):

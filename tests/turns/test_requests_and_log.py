@@ -22,12 +22,12 @@ from chatsite.history import Entry, Head
 from chatsite.history.receipts.replay import StoredRequest
 from chatsite.messages import Attachment, Message, ToolCall
 from chatsite.providers.base.files import NO_FILES, NoFiles
-from chatsite.providers.base.provider import Model
+from chatsite.providers.base.provider import Model, Price
 from chatsite.providers.openai.wire import wire_messages
 from chatsite.turns.answer.sent_requests import rebuild_request, request_fingerprint
 from chatsite.turns.context.file_forms import forms_of, render_files
 from tests.conversations.builders import ADA
-from tests.turns.conftest import World
+from tests.turns.conftest import LocalScriptedProvider, ScriptedProvider, World
 
 HEAD = Head.of("You are Demo.", ())
 SENT = (Message.user("Hello", id="m1"), Message.assistant("Hi.", id="m2"))
@@ -241,3 +241,23 @@ async def test_each_turn_logs_its_settings_and_what_was_left_out_without_a_word_
     assert second[0].startswith(begins + "3, ")
     assert second[1] == "[History] Trimmed messages from 3 to 1"
     assert "canary" not in "".join(first + second)
+
+
+class PricedProvider(ScriptedProvider):
+    price: Price | None = Price(1.0, 0.5, 2.0)
+
+    def model(self, name: str | None) -> Model:
+        return replace(super().model(name), price=self.price)
+
+
+@pytest.mark.parametrize(
+    ("provider", "mark"),
+    [(PricedProvider(), 86), (ScriptedProvider(), 50), (LocalScriptedProvider(), 35)],
+)
+async def test_a_mark_by_price_is_the_answering_models(
+    world: World, provider: ScriptedProvider, mark: int
+) -> None:
+    world.provider, world.fields = provider, {"chatSettings": {"historyLowWater": "auto"}}
+    _, ended = await world.run_turn(world.page_request())
+    receipt = await world.receipt(ended)
+    assert receipt["settings"]["low_water"]["value"] == mark

@@ -73,6 +73,28 @@ class Number:
         )
 
 
+# In place of it comes a number where the settings are decided.
+AUTO = 0
+
+
+@dataclass(frozen=True, slots=True)
+class NumberOrAuto(Number):
+    """A number from 1 up, or the word auto, which is read as AUTO."""
+
+    def read(self, text: str) -> int:
+        return AUTO if text.strip() == "auto" else Number.read(self, text)
+
+    def read_json(self, value: object) -> int:
+        return self.read(value) if value == "auto" else Number.read_json(self, value)
+
+    def _allowed(self) -> str:
+        return say(
+            "allowed is a whole number from {least} to {most:,}, or auto",
+            least=self.least,
+            most=self.most,
+        )
+
+
 @dataclass(frozen=True, slots=True)
 class OneOf:
     """One of a few words, matched exactly. In text, blanks around it are allowed."""

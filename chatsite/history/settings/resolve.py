@@ -9,6 +9,8 @@ from typing import Any
 from urllib.parse import parse_qsl
 
 from chatsite.history.settings.choosers import CHOOSERS, NO_CHOICE
+from chatsite.history.settings.grammar import AUTO
+from chatsite.history.settings.low_water import low_water_by_price
 from chatsite.history.settings.row import Setting, SettingRow, SourceValue
 from chatsite.history.settings.rules import EVERYONE, STAFF, ChoiceRules
 from chatsite.history.settings.sources import (
@@ -33,7 +35,8 @@ class Sources:
     `conversation` what a person chose in the page, by the names of a link's parameters, `template`
     the agent's `chatSettings`, and `room` those of the Talk room that the conversation is held in,
     None elsewhere. `url_allowed` is what `may_use_url` answers; it holds for `url` and
-    `conversation`.
+    `conversation`. `cached_price` is what a token from the model's cache costs, of one that is read
+    anew; None where that isn't known.
     """
 
     environment: Mapping[str, str]
@@ -42,6 +45,7 @@ class Sources:
     conversation: Mapping[str, object] = field(default_factory=dict)
     room: Mapping[str, object] | None = None
     url_allowed: bool = True
+    cached_price: float | None = None
 
     def resolve(self) -> Settings:
         """Decide every setting. Raises BadSetting for a bad environment; a bad value of another
@@ -51,6 +55,9 @@ class Sources:
         decided: dict[str, Setting[Any]] = {}
         for name in (*first, *_DECIDED_LAST):
             decided[name] = self._settle(ROWS[name], rules, decided)
+        mark = decided["low_water"]
+        if mark.value == AUTO:
+            decided["low_water"] = replace(mark, value=low_water_by_price(self.cached_price))
         return Settings(
             all={name: decided[name] for name in ROWS},
             locked_by=rules.locked_by,

@@ -46,6 +46,11 @@ class Price:
         fresh = prompt - cached + written * (CACHE_WRITE - 1)
         return (fresh * self.input + cached * reused + answer * self.output) / _MILLION
 
+    @property
+    def cached_share(self) -> float:
+        """What a token from the cache costs, of one that is read anew: 0 to 1."""
+        return self.cost(prompt=1, cached=1) / self.cost(prompt=1) if self.input else 1.0
+
     def premium(self, *, written: bool) -> float:
         """Dollars that a token costs more where it isn't read from the cache, but `written`."""
         return self.cost(prompt=1, written=int(written)) - self.cost(prompt=1, cached=1)

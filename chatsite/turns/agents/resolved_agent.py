@@ -59,6 +59,14 @@ class ResolvedAgent:
         """Whether the model runs on this machine, so that its KV cache is ours to clean up."""
         return self.provider.kind == EMBEDDED
 
+    @property
+    def cached_price(self) -> float | None:
+        """What a token from the model's cache costs, of one that is read anew; None where that
+        isn't known. Here reading takes time alone, and nearly none for what is cached."""
+        if self.has_cache:
+            return 0.0
+        return self.model.price.cached_share if self.model.price else None
+
     @cached_property
     def head(self) -> Head:
         """Personality, then the prefilled turns, and what the tools take."""

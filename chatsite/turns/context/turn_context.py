@@ -124,7 +124,7 @@ class Contexts:
 
     def with_agent(self, request: PageRequest, agent: ResolvedAgent) -> TurnContext:
         """For an agent that was resolved already."""
-        settings = self._settings(_page(request, agent.template))
+        settings = self._settings(_page(request, agent))
         return TurnContext(
             owner=request.owner,
             conversation=request.conversation,
@@ -135,11 +135,11 @@ class Contexts:
 
     def sources(self, context: TurnContext) -> SettingSources:
         """Where the settings of this page come from."""
-        return self._sources_for(_page(context.page_request, context.agent.template))
+        return self._sources_for(_page(context.page_request, context.agent))
 
     def offers(self, context: TurnContext) -> dict[str, Any]:
         """What the page offers to choose from; the same dictionary every time, so read only."""
-        return self._offers(_page(context.page_request, context.agent.template))
+        return self._offers(_page(context.page_request, context.agent))
 
     def _listed_offers(self, page: _Page) -> dict[str, Any]:
         sources = self._sources_for(page)
@@ -153,6 +153,7 @@ class Contexts:
             conversation=dict(page.history),
             room=page.room.settings if page.room else None,
             url_allowed=page.url_allowed,
+            cached_price=page.cached_price,
         )
 
 
@@ -165,14 +166,21 @@ class _Page:
     url_allowed: bool
     history: tuple[tuple[str, str], ...]
     template: Template
+    cached_price: float | None
     room: Room | None
     language: str
 
 
-def _page(request: PageRequest, template: Template) -> _Page:
-    history = tuple(sorted(request.history.items()))
-    language = TRANSLATE.get().language()
-    return _Page(request.query, request.url_allowed, history, template, request.room, language)
+def _page(request: PageRequest, agent: ResolvedAgent) -> _Page:
+    return _Page(
+        query=request.query,
+        url_allowed=request.url_allowed,
+        history=tuple(sorted(request.history.items())),
+        template=agent.template,
+        cached_price=agent.cached_price,
+        room=request.room,
+        language=TRANSLATE.get().language(),
+    )
 
 
 async def _nothing(request: PageRequest) -> None:
