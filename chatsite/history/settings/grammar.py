@@ -18,6 +18,8 @@ _WHOLE_NUMBER = re.compile(r"\+?[0-9]+", re.ASCII)
 # So many digits are above any allowed number, and cost nothing to read.
 _DECIMAL = re.compile(r"\+?[0-9]{1,20}(\.[0-9]{1,20})?", re.ASCII)
 _SHOWN = 80
+# What is read for the word "auto": a number comes in place of it where the settings are decided.
+AUTO = 0
 
 
 class Unreadable(ValueError):
@@ -38,13 +40,19 @@ class Grammar(Protocol[T_co]):
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """A whole number of ASCII digits. In text, blanks around it and one leading + are allowed."""
+    """A whole number of ASCII digits. In text, blanks around it and one leading + are allowed.
+
+    `or_auto`: the word auto is allowed, too, and read as AUTO.
+    """
 
     least: int
     most: int = LARGEST
+    or_auto: bool = False
 
     def read(self, text: str) -> int:
         digits = text.strip()
+        if self.or_auto and digits == "auto":
+            return AUTO
         if not _WHOLE_NUMBER.fullmatch(digits):
             raise Unreadable(self._allowed())
         # Longer than any allowed number: int() would refuse thousands of digits by itself.
@@ -52,6 +60,8 @@ class Number:
         return self._within(int(digits) if len(digits) <= 9 else LARGEST + 1)
 
     def read_json(self, value: object) -> int:
+        if self.or_auto and value == "auto":
+            return AUTO
         if isinstance(value, bool) or not isinstance(value, int):
             raise Unreadable(
                 say(
@@ -68,31 +78,12 @@ class Number:
         return number
 
     def _allowed(self) -> str:
-        return say(
-            "allowed is a whole number from {least} to {most:,}", least=self.least, most=self.most
-        )
+        text = _NUMBER_OR_AUTO if self.or_auto else _NUMBER
+        return say(text, least=self.least, most=self.most)
 
 
-# In place of it comes a number where the settings are decided.
-AUTO = 0
-
-
-@dataclass(frozen=True, slots=True)
-class NumberOrAuto(Number):
-    """A number from 1 up, or the word auto, which is read as AUTO."""
-
-    def read(self, text: str) -> int:
-        return AUTO if text.strip() == "auto" else Number.read(self, text)
-
-    def read_json(self, value: object) -> int:
-        return self.read(value) if value == "auto" else Number.read_json(self, value)
-
-    def _allowed(self) -> str:
-        return say(
-            "allowed is a whole number from {least} to {most:,}, or auto",
-            least=self.least,
-            most=self.most,
-        )
+_NUMBER = later("allowed is a whole number from {least} to {most:,}")
+_NUMBER_OR_AUTO = later("allowed is a whole number from {least} to {most:,}, or auto")
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from typing import Any
 from chatsite.history.policies.cuts import LAST_N
 from chatsite.history.policies.lexical import LEXICAL
 from chatsite.history.policies.table import POLICIES
-from chatsite.history.settings.grammar import Decimal, Flag, Name, Number, NumberOrAuto, OneOf
+from chatsite.history.settings.grammar import Decimal, Flag, Name, Number, OneOf
 from chatsite.history.settings.row import FoundSettings, SettingRow
 from chatsite.wording import later
 
@@ -62,7 +62,7 @@ class HistorySettings(FoundSettings):
     )
     low_water = SettingRow[int](
         built_in=50,
-        grammar=NumberOrAuto(1, 100),
+        grammar=Number(1, 100, or_auto=True),
         label=later("low-water mark"),
         about=later(
             "When the limit is exceeded, old exchanges are dropped until this share of it is left. "

@@ -172,15 +172,9 @@ class _Page:
 
 
 def _page(request: PageRequest, agent: ResolvedAgent) -> _Page:
-    return _Page(
-        query=request.query,
-        url_allowed=request.url_allowed,
-        history=tuple(sorted(request.history.items())),
-        template=agent.template,
-        cached_price=agent.cached_price,
-        room=request.room,
-        language=TRANSLATE.get().language(),
-    )
+    history = tuple(sorted(request.history.items()))
+    made = (request.query, request.url_allowed, history, agent.template, agent.cached_price)
+    return _Page(*made, request.room, TRANSLATE.get().language())
 
 
 async def _nothing(request: PageRequest) -> None:
