@@ -28,6 +28,7 @@ EXCEPTED = {
     "agents/template_file.py::": NAMES,
     "asgi.py": ADMIN,
     "history/path/shortened.py::line_for": MODEL,
+    "history/anchors.py": MODEL,
     "mail/arrivals.py::Arrivals._admit": LOG,
     "mail/attached.py::AttachedFiles.of": ADMIN,
     "mail/incoming/admission.py": LOG,

@@ -135,16 +135,10 @@ def _name(text: str, start: int, end: int) -> Iterator[tuple[AnchorKind, int, in
 # half of the values that are asked for later; 60 have 15 % of them more, for which requests hold
 # 7 % less talk (docs/benchmarks.md).
 MOST_TOKENS, FOR_EACH, LONGEST = 26, 16, 70
-# In lines: how much further from what was asked for a value counts as by its kind, how far a line
-# above, which is often of something else, and each time that a value is there twice as often.
-_FURTHER: Mapping[AnchorKind, float] = {
-    "identifier": 0.0,
-    "path": 0.0,
-    "number": 1.0,
-    "date": 1.5,
-    "name": 2.0,
-}
-_ABOVE, _AGAIN = 1.5, 1.5
+# In lines: so much further from what was asked for is a value of these kinds, one that is there
+# twice as often, and each line above, which is often of something else.
+_FURTHER: Mapping[AnchorKind, float] = {"number": 1.0, "date": 1.5, "name": 2.0}
+_AGAIN, _ABOVE = 1.5, 1.5
 _KEY = re.compile(r"([^\W\d][\w.-]{0,23})[\"'`]?\s?[:=]\s?[\"'`]?$")
 _IS_KEY = re.compile(r"[\"'`]? ?[:=]")
 
@@ -169,8 +163,8 @@ def telling_values(result: str, question: str) -> str:
     def distance(found: tuple[AnchorKind, int, int]) -> float:
         kind, start, end = found
         away = bisect_right(starts, start) - 1 - best
-        away_from = away if away >= 0 else -away * _ABOVE
-        return away_from + _FURTHER[kind] + _AGAIN * log2(number[passage[start:end]])
+        again = _AGAIN * log2(number[passage[start:end]])
+        return max(away, -away * _ABOVE) + _FURTHER.get(kind, 0) + again
 
     said: dict[str, int] = {}
     left, asked = min(MOST_TOKENS, len(text) // FOR_EACH), question.lower()
@@ -206,3 +200,19 @@ def _whole_values(text: str) -> Iterator[tuple[AnchorKind, int, int]]:
         is_key = kind in ("identifier", "name") and _IS_KEY.match(text, end)
         if end - start <= LONGEST and not is_key:
             yield kind, start, end
+
+
+# ---- what a summary lost -------------------------------------------------------------------------
+_LOST, MOST_LOST = "Exact values that this leaves out, with their messages' numbers: ", 120
+
+
+def lost_line(lost: object) -> str:
+    """What a summary's report has as `lost`, pairs of a value and its message's sequence number, as
+    a line of `MOST_LOST` tokens at most; "" for none."""
+    said, left = [], MOST_LOST - estimate(_LOST)
+    for value, seq in lost if isinstance(lost, list) else ():
+        left -= estimate(one := f"{value} ({seq})") + 1
+        if left < 0:
+            break
+        said.append(one)
+    return _LOST + "; ".join(said) if said else ""

@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, Literal, get_args
 
 from chatsite.encoding import Record
+from chatsite.history.token_estimate import estimate
 from chatsite.messages import Message, Role, TokenCount
 
 AddedKind = Literal["summary", "recalled", "text", "continue", "instructions"]
@@ -198,7 +199,7 @@ class RunningSummary:
     """A summary of the path from the message `first` to the message `last`; `messages` of them.
 
     `tokens` is what the summary takes as a message of its own, labels included. `by` is the model
-    that wrote it, or "you" where a person did.
+    that wrote it, or "you" where a person did. `values` is a line with exact values that it lost.
     """
 
     id: str
@@ -209,6 +210,15 @@ class RunningSummary:
     messages: int
     by: str
     tokens: TokenCount
+    values: str = ""
+
+    def with_values(self) -> RunningSummary:
+        """The same with the line as a part of its text."""
+        if not self.values:
+            return self
+        count = self.tokens.count + estimate(self.values) + 1
+        tokens = replace(self.tokens, count=count, basis="estimated")
+        return replace(self, text=f"{self.text}\n\n{self.values}", tokens=tokens, values="")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,9 +9,11 @@ from chatsite.conversations.models import Message, Summary
 from chatsite.conversations.summaries import queries as summary_queries
 from chatsite.conversations.summaries import versions as summaries
 from chatsite.conversations.summaries.queries import SummaryState, UnsummarisedPath
+from chatsite.conversations.turn import receipts
 from chatsite.conversations.versions import deletions, edits
 from chatsite.errors import NotFound, Refused, TurnRunning
-from chatsite.history import Entry, RunningSummary
+from chatsite.history import AddedMessage, Entry, RunningSummary
+from chatsite.history.path.added_messages import summary_message
 from tests.conversations.builders import (
     ADA,
     BOB,
@@ -317,3 +319,23 @@ class TestRewriting:
             with pytest.raises(NotFound):
                 ask()
         assert row(chat).summary_on
+
+
+@pytest.mark.parametrize("with_values", [True, False])
+def test_the_values_that_it_lost_belong_to_its_version_and_to_the_request(
+    chat: str, with_values: bool
+) -> None:
+    """A request is built again with them if it had them, whatever the settings say now."""
+    assert fold(chat, 4).values == ""
+    Summary.objects.update(report={"lost": [["TRK10020030", 3], ["2026-03-04", 4]]})
+    found = valid_summary(chat)
+    assert found is not None
+    assert found.values.endswith(": TRK10020030 (3); 2026-03-04 (4)")
+    sent = found.with_values() if with_values else found
+    item = AddedMessage.of(summary_message(sent.text, sent.tokens), "summary", id=found.id)
+    receipt = {"layout": [item.to_dict(), {"first": 5, "last": 12}]}
+    turn = message(chat, 12).turn
+    assert turn is not None
+    kept = receipts.request_parts.here(owner=ADA, turn=str(turn.id), receipt=receipt)
+    assert kept.summaries == {found.id: sent.text}
+    assert ("TRK10020030" in kept.summaries[found.id]) == with_values

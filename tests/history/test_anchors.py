@@ -10,10 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chatsite.history.anchors import (
+    MOST_LOST,
     MOST_TOKENS,
     Anchor,
     find_anchors,
     lost_anchors,
+    lost_line,
     telling_values,
 )
 from chatsite.history.token_estimate import estimate
@@ -174,3 +176,17 @@ def test_a_hostile_result_takes_no_longer() -> None:
         began = time.process_time()
         telling_values(text, "What about 12 and a_1?")
         assert time.process_time() - began < 0.5
+
+
+# ---- what a summary lost -------------------------------------------------------------------------
+@pytest.mark.parametrize("lost", [None, [], {}, "TRK1"])
+def test_a_summary_that_lost_nothing_has_no_line(lost: object) -> None:
+    assert lost_line(lost) == ""
+
+
+def test_the_first_lost_values_stand_in_the_line_as_far_as_it_goes() -> None:
+    lost = [[f"TRK{1000 + number}", number] for number in range(40)]
+    line = lost_line(lost)
+    assert ": TRK1000 (0); TRK1001 (1); " in line
+    assert estimate(line) <= MOST_LOST + 1
+    assert 5 < line.count("TRK") < 40

@@ -23,6 +23,7 @@ from chatsite.conversations.ownership import free_or_owned, messages_on_path, ow
 from chatsite.encoding import Record
 from chatsite.errors import NotFound
 from chatsite.history import Entry, RunningSummary
+from chatsite.history.anchors import lost_line
 from chatsite.history.path.transcript import BACKGROUND
 from chatsite.messages import TokenCount
 from chatsite.storage import reading
@@ -249,6 +250,7 @@ def summary_of(row: Summary) -> RunningSummary:
         messages=row.messages,
         by=row.by,
         tokens=TokenCount(count=row.tokens, tokenizer=row.tokenizer, basis=row.basis),  # type: ignore[arg-type]
+        values=lost_line(row.report.get("lost")),
     )
 
 

@@ -19,10 +19,12 @@ from chatsite.conversations.records import LoadedPath, PastTurn, StoredConversat
 from chatsite.conversations.summaries.queries import summary_of
 from chatsite.errors import NotFound
 from chatsite.history import AddedMessage, RunningSummary, StoredRun, Transcript, show_receipt
+from chatsite.history.evidence import message_digest
+from chatsite.history.path.added_messages import summary_message
 from chatsite.history.policies.summary import SUMMARY
 from chatsite.history.policies.table import needed_evidence
 from chatsite.history.receipts.difference import SentRequest
-from chatsite.history.receipts.replay import StoredRequest, layout_of
+from chatsite.history.receipts.replay import UNCOUNTED, StoredRequest, layout_of
 from chatsite.storage import reading
 from chatsite.wording import say
 
@@ -45,15 +47,14 @@ def request_parts(
         raise NotFound(say("This answer has no receipt."))
     items = layout_of(receipt)
     runs = [(item.first, item.last) for item in items if isinstance(item, StoredRun)]
-    sources = [seq for i in items if isinstance(i, AddedMessage) for seq in i.sources]
+    added = [item for item in items if isinstance(item, AddedMessage)]
+    digests = {item.id: item.digest for item in added if item.kind == "summary"}
+    sources = [seq for item in added for seq in item.sources]
     lowest = _last_message(row, max([last for _, last in runs] + sources, default=0))
     if lowest is None:  # nothing tells any more which branch the older messages were on
         raise NotFound(say("The messages of this answer were deleted for good."))
     on_chain = _ids_above(lowest)
     rows = _messages_in(row, [*runs, *((seq, seq) for seq in sources)])
-    wanted = [
-        item.id for item in items if isinstance(item, AddedMessage) and item.kind == "summary"
-    ]
     return StoredRequest(
         agent=row.conversation.agent,
         receipt=receipt,
@@ -63,12 +64,19 @@ def request_parts(
             if message.id in on_chain
         ),
         summaries={
-            str(summary.id): summary.text
+            str(summary.id): _text_then(summary, digests.get(str(summary.id), ""))
             for summary in Summary.objects.filter(
-                conversation=row.conversation_id, id__in=[id for id in map(as_uuid, wanted) if id]
+                conversation=row.conversation_id, id__in=[id for id in map(as_uuid, digests) if id]
             )
         },
     )
+
+
+def _text_then(summary: Summary, digest: str) -> str:
+    """As it was sent: without the values that it lost, or with them."""
+    texts = (summary.text, summary_of(summary).with_values().text)
+    sent = (one for one in texts if message_digest(summary_message(one, UNCOUNTED)) == digest)
+    return next(sent, summary.text)
 
 
 @reading

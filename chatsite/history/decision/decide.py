@@ -57,6 +57,8 @@ def decide(
     largest part, when head and current turn alone don't fit. With `over_limit` such a turn is
     measured instead: nothing older is sent, and the decision's tokens exceed its limit.
     """
+    if evidence.summary and values_in_lines(settings):
+        evidence = replace(evidence, summary=evidence.summary.with_values())
     given = DecisionInput(
         transcript=within_talk_limit(transcript, settings.talk_limit),
         settings=settings,

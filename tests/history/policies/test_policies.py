@@ -379,6 +379,21 @@ class TestSummary:
         assert reason_of(decision, 1) == reason_of(decision, 8) == "summarised"
         assert decision.horizon == 9
 
+    @pytest.mark.parametrize(("anchors", "stands"), [("auto", True), ("on", True), ("off", False)])
+    def test_the_values_that_it_lost_are_its_last_line(self, anchors: str, stands: bool) -> None:
+        evidence = summary(8)
+        assert evidence.summary is not None
+        line = "It leaves out: TRK10020030 (5)"
+        evidence = replace(evidence, summary=replace(evidence.summary, values=line))
+        decision = decision_on(
+            chat(10), "summary", tokens=900, evidence=evidence, historyAnchors=anchors
+        )
+        message = decision.request[len(HEAD.messages)]
+        assert (message.content or "").endswith(f"harbour.\n\n{line}") == stands
+        assert message.tokens is not None
+        assert (message.tokens.count > 40) == stands
+        assert decision.tokens == sum(m.tokens.count for m in decision.request if m.tokens) <= 900
+
     def test_nothing_is_summarised_while_everything_fits(self) -> None:
         decision = decision_on(chat(10), "summary", tokens=9_000, evidence=summary(8))
         assert in_place(decision) == list(range(1, 22))
