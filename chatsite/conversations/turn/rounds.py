@@ -20,7 +20,6 @@ from chatsite.conversations.path.active_path import add_to_totals, place_at_end,
 from chatsite.conversations.path.tree import user_message_of, versions_beside
 from chatsite.conversations.records import Answer, Checkpoint, Saved, WrittenSoFar
 from chatsite.errors import Refused
-from chatsite.history.anchors import telling_values
 from chatsite.messages import Message as DomainMessage
 from chatsite.storage import reading, writing
 from chatsite.views import MessageView, Problem
@@ -77,8 +76,8 @@ def begin_calls(
 
 
 @writing
-def end_call(*, turn: str, message: DomainMessage) -> MessageView | None:
-    """Store a call's result. None, and nothing is stored, where the call or the turn has ended
+def end_call(*, turn: str, message: DomainMessage, anchors: str = "") -> MessageView | None:
+    """Store a call's result, with exact values of it. None, and nothing is stored, where the call or the turn has ended
     already, for example by Stop."""
     hold(turn=turn)
     row = (
@@ -91,8 +90,7 @@ def end_call(*, turn: str, message: DomainMessage) -> MessageView | None:
         return None
     _fill(row, message, RESULT)
     row.state = "complete"
-    asked = user_message_of(row.turn) if row.turn else None
-    row.anchors = telling_values(message.content or "", (asked and asked.content) or "")
+    row.anchors = anchors
     row.save(update_fields=(*RESULT, "anchors"))
     Conversation.objects.filter(id=row.conversation_id).update(
         path_messages=F("path_messages") + 1,

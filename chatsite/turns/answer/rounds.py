@@ -64,7 +64,10 @@ class Rounds:
             if number > most or finished.reason != "tool_calls" or not finished.calls:
                 return
             decision = request.decision
-            tools = ToolRound(self.turn, self.services, _room_left(decision), decision.quoted)
+            asked = (m.content or "" for m in reversed(decision.request) if m.role == "user")
+            tools = ToolRound(
+                self.turn, self.services, _room_left(decision), decision.quoted, next(asked, "")
+            )
             await tools.run(finished)
             self.turn.finished = None
 

@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 from chatsite.conversations.turn.rounds import begin_calls, end_call
 from chatsite.errors import ProviderError
 from chatsite.events import CallEnded, CallsStarted
+from chatsite.history.anchors import telling_values
 from chatsite.messages import Message, ToolCall, repair_text
 from chatsite.providers.base.provider import Finished, WrittenCall
 from chatsite.providers.base.received import LONGEST_ID
@@ -46,12 +47,13 @@ AGAIN_SECONDS = 0.2
 @dataclass(frozen=True, slots=True)
 class ToolRound:
     """`room` are the tokens by which the turn may still grow, `quoted` the messages that were
-    quoted before its question, by sequence number."""
+    quoted before its `question`, by sequence number."""
 
     turn: TurnProgress
     services: TurnServices
     room: int
     quoted: tuple[int, ...] = ()
+    question: str = ""
 
     async def run(self, finished: Finished) -> None:
         """Run the calls that `finished` asks for. Stop ends them; a call without a result keeps
@@ -121,18 +123,19 @@ class ToolRound:
         return counted
 
     async def _end(self, message: Message) -> None:
-        view = await self._stored(message)
+        anchors = await asyncio.to_thread(telling_values, message.content or "", self.question)
+        view = await self._stored(message, anchors)
         if view is not None:
             self.turn.feed.publish(CallEnded(turn=self.turn.id, message=view))
 
-    async def _stored(self, message: Message) -> MessageView | None:
+    async def _stored(self, message: Message, anchors: str) -> MessageView | None:
         """Tried again once: without its result a round is lost, and the tool has run already."""
         try:
-            return await end_call(turn=self.turn.id, message=message)
+            return await end_call(turn=self.turn.id, message=message, anchors=anchors)
         except Exception:
             logger.exception("turn %s: the result of a call couldn't be stored", self.turn.id)
         await asyncio.sleep(AGAIN_SECONDS)
-        return await end_call(turn=self.turn.id, message=message)
+        return await end_call(turn=self.turn.id, message=message, anchors=anchors)
 
     async def _counted(self, messages: list[Message]) -> list[Message]:
         counter = self.services.decider.counter(self.turn.context)
