@@ -8,6 +8,7 @@ for as the next message; it counts where its value, an exact string, stands in t
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -25,6 +26,7 @@ from chatsite.history.path.giving_way import LEAST_RESULT
 from chatsite.history.settings.table import ROWS
 from chatsite.messages import Message, ToolCall
 from chatsite.providers.tokens.tokenizers import O200k
+from chatsite.tools.toolbox import content_within
 from tests.bench.figures import Options, Row, table
 from tests.bench.sent.bill import Bill, SentRequest
 from tests.bench.sent.senders import (
@@ -115,10 +117,19 @@ def _messages(number: int, turn: ToolTurn) -> list[Message]:
         )
         found.append(Message.assistant(None, id=f"{number}-{place}", calls=calls))
         found += [
-            Message.tool(one.result, id=f"{id}-r", call_id=id)
+            Message.tool(_stored(one.result), id=f"{id}-r", call_id=id)
             for id, one in zip(ids, round, strict=True)
         ]
     return [*found, Message.assistant(turn.answer, id=f"{number}-a")]
+
+
+def _stored(result: str) -> str:
+    """As `content_within` of the toolbox makes it: JSON on one line."""
+    try:
+        value = json.loads(result)
+    except ValueError:
+        value = result
+    return content_within(value, len(result) * 2)
 
 
 # ---- sending it ---------------------------------------------------------------------------------

@@ -77,8 +77,8 @@ def begin_calls(
 
 @writing
 def end_call(*, turn: str, message: DomainMessage, anchors: str = "") -> MessageView | None:
-    """Store a call's result, with exact values of it. None, and nothing is stored, where the call or the turn has ended
-    already, for example by Stop."""
+    """Store a call's result, with exact values of it. None, and nothing is stored, where the call
+    or the turn has ended already, for example by Stop."""
     hold(turn=turn)
     row = (
         Message.objects.select_related("turn")

@@ -7,7 +7,12 @@ from dataclasses import replace
 from math import fsum, log
 
 from chatsite.history.evidence import BECAUSE_OF_ROOM
-from chatsite.history.lexical.best_lines import best_line, lines_around, question_words
+from chatsite.history.lexical.best_lines import (
+    best_line,
+    in_lines,
+    lines_around,
+    question_words,
+)
 from chatsite.history.path.added_messages import quote_tokens
 from chatsite.history.path.transcript import Entry
 from chatsite.history.path.turn_verdicts import PathVerdict
@@ -26,7 +31,7 @@ def passage_of(entry: Entry, question: str) -> Entry:
 
     Nothing else decides: the passage is the same for as long as it is quoted.
     """
-    text = entry.message.content or ""
+    text = in_lines(entry.message.content or "")
     if entry.message.role != "tool" or not text:
         return entry
     around = lines_around(*best_line(text, question))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 
 from hypothesis import given
@@ -17,7 +18,7 @@ from chatsite.history import (
     decide,
     resolve,
 )
-from chatsite.history.lexical.best_lines import AFTER, BEFORE
+from chatsite.history.lexical.best_lines import AFTER, BEFORE, in_lines
 from chatsite.history.policies.lexical_passages import passage_of
 from chatsite.history.receipts.replay import StoredRequest, rebuild_messages
 from chatsite.messages import Message, ToolCall
@@ -75,6 +76,30 @@ def test_the_lines_around_the_value_are_quoted_as_those_of_a_result() -> None:
     assert len((message.content or "").splitlines()) < BEFORE + AFTER + 1 + 8 + 3 * 14
     assert 3 in found.quoted
     assert found.tokens <= 2_000
+
+
+def test_a_result_is_read_in_lines_as_it_is_stored() -> None:
+    """As JSON on one line: pieces of it with the value would take the room of many lines."""
+    entries = [
+        replace(one, message=with_tokens(replace(one.message, content=json.dumps(text))))
+        if one.message.role == "tool" and (text := one.message.content)
+        else one
+        for one in path(QUESTION)
+    ]
+    [stored], [plain] = holders(decided(entries)), holders(decided(path(QUESTION)))
+    assert stored.content == plain.content
+
+
+@given(
+    st.recursive(
+        st.text('ab, \n"\\'), lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner)
+    )
+)
+def test_lines_of_json_only_divide_it(value: object) -> None:
+    stored = json.dumps(value)
+    blank = str.maketrans("", "", " \n\\")
+    plain = stored.replace("\\n", "").translate(blank)
+    assert in_lines(stored).translate(blank) == plain
 
 
 def test_a_message_that_asks_nothing_has_no_lines_quoted() -> None:
