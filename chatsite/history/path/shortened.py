@@ -70,7 +70,7 @@ def line_for(entry: Entry, shortened: int, *, tool: str = "") -> Entry:
         if shortened == LEFT_OUT:
             left_out = "left out by the user"
         elif shortened == GAVE_WAY_WITH_VALUES:
-            left_out = f"left out; ask for it again if needed. It has: {entry.anchors}"
+            left_out = f"left out; ask again if needed. It has: {entry.anchors}"
         text = f"[Result of {_line(tool)}, {tokens}, {left_out}]"
         return _with(entry, replace(message, content=text))
     lines = [message.content or ""]
