@@ -29,6 +29,7 @@ urlpatterns = [
     path("conversations/<uuid:id>/restore", api.restore, name="restore"),
     path("conversations/<uuid:id>/clear", api.clear, name="clear"),
     path("conversations/<uuid:id>/messages", api.messages, name="messages"),
+    path("conversations/<uuid:id>/costs", api.costs, name="costs"),
     path("conversations/<uuid:id>/kept_whole", messages.kept_whole, name="kept-whole"),
     path("conversations/<uuid:id>/export", api.export, name="export"),
     path("conversations/<uuid:id>/compare", history.compare_draft, name="compare-draft"),

@@ -141,6 +141,7 @@ ROUTES: dict[str, Route] = {
     "show": Route(CHANGES),
     "message-copy": Route(IMPORTS, SMALL_BODY),
     "receipt": Route(READS),
+    "costs": Route(READS),
     "request": Route(HEAVY_READS),
     "login": Route(SIGN_INS, SMALL_BODY),
     "logout": Route(SIGN_INS, SMALL_BODY),

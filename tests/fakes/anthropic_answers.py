@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tests.fakes.anthropic_rules import signature
+from tests.fakes.anthropic_rules import parting, signature
 from tests.fakes.openai_answers import SECRET_TEXT, Plan, Wire
 
 # Status, words of HTTP, and the error's own type and code.
@@ -79,8 +79,15 @@ def asked(body: Mapping[str, Any]) -> str:
 class Answer:
     """The stream of one answer, chunked."""
 
-    def __init__(self, wire: Wire, body: Mapping[str, Any], plan: Plan) -> None:
+    def __init__(
+        self,
+        wire: Wire,
+        body: Mapping[str, Any],
+        plan: Plan,
+        requests: Sequence[Mapping[str, Any]],
+    ) -> None:
         self.wire = wire
+        self.requests = requests
         self.plan = plan
         self.body = body
         self.wishes = Wishes.of(plan.keys)
@@ -122,7 +129,7 @@ class Answer:
         words = len(json.dumps(self.body["messages"]).split())
         cached = min(self.wishes.cached, words)
         return {
-            "id": "msg_01",
+            "id": f"msg_{len(self.requests):02}",
             "type": "message",
             "role": "assistant",
             "model": self.body["model"],
@@ -135,7 +142,16 @@ class Answer:
                 "cache_creation_input_tokens": words - cached,
                 "output_tokens": 1,
             },
+            "diagnostics": self.diagnostics(),
         }
+
+    def diagnostics(self) -> dict[str, Any] | None:
+        """Requests that don't ask for it are forgotten."""
+        named = self.body.get("diagnostics", {}).get("previous_message_id")
+        asked = enumerate(self.requests, start=1)
+        kept = {f"msg_{n:02}": body for n, body in asked if "diagnostics" in body}
+        reason = parting(self.body, kept.get(named)) if named else None
+        return {"cache_miss_reason": reason} if reason else None
 
     async def thoughts(self) -> None:
         """Thinking before each answer, where the request asks for it."""

@@ -7,6 +7,7 @@ https://platform.claude.com/docs/en/build-with-claude/prompt-caching (marks)
 https://platform.claude.com/docs/en/build-with-claude/thinking (what each model takes, round trips)
 https://platform.claude.com/docs/en/build-with-claude/vision, .../pdf-support, .../files (sources)
 https://platform.claude.com/docs/en/api/versioning (no sampling values from 2026-10-21 on)
+https://platform.claude.com/docs/en/build-with-claude/cache-diagnostics (where two requests part)
 """
 
 from __future__ import annotations
@@ -36,6 +37,7 @@ _TOP = {
     "stop_sequences",
     "thinking",
     "output_config",
+    "diagnostics",
 }
 _SAMPLING = {"temperature", "top_p", "top_k"}
 _EFFORTS = {"low", "medium", "high", "xhigh", "max"}
@@ -58,6 +60,26 @@ _TYPES = {
     "claude-sonnet-5-5": {"adaptive", "between_tools"},
     "claude-fable-5": {"adaptive"},
 }
+
+
+def parting(now: Mapping[str, Any], before: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    """What the API says of a request that names the one before, None where it only goes on."""
+    if before is None:
+        return {"type": "previous_message_not_found"}
+    for name in ("model", "system", "tools"):
+        if _unmarked(now.get(name)) != _unmarked(before.get(name)):
+            return {"type": f"{name}_changed", "cache_missed_input_tokens": 100}
+    said = _unmarked(before["messages"])
+    same = _unmarked(now["messages"][: len(said)]) == said
+    return None if same else {"type": "messages_changed", "cache_missed_input_tokens": 100}
+
+
+def _unmarked(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_unmarked(one) for one in value]
+    if not isinstance(value, Mapping):
+        return value
+    return {name: _unmarked(one) for name, one in value.items() if name != "cache_control"}
 
 
 def problems(body: Mapping[str, Any], *, version: str = "2026-10-21") -> list[str]:

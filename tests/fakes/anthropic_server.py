@@ -81,7 +81,7 @@ class AnthropicConnection(Connection):
             elif plan.raw:
                 await self.send_raw(plan)
             else:
-                await Answer(self, body, plan).send()
+                await Answer(self, body, plan, seen.requests).send()
         finally:
             seen.in_flight -= 1
 

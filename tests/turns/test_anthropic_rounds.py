@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
+import chatsite.providers.anthropic.provider as anthropic_provider
 from chatsite.providers.anthropic.provider import AnthropicProvider
 from chatsite.turns.agents.resolved_agent import ResolvedAgent, resolve_agent
 from tests.conversations.builders import new_id
@@ -77,6 +78,24 @@ async def test_rounds_a_stop_and_a_cut_make_requests_that_are_accepted(
     assert fake.problems == []
     rows = await claude.run(stored_messages, page_request)
     assert all(content for role, content, _ in rows if role == "tool")
+
+
+async def test_each_request_names_the_response_before_it(
+    fake: FakeAnthropic,
+    provider: AnthropicProvider,
+    world: World,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(anthropic_provider, "_OFFICIAL", "127.0.0.1")
+    claude = Claude(claude=provider, model="claude-haiku-4-5", tools=(Lookup(),))
+    page_request = claude.page_request()
+    _, first = await claude.run_turn(page_request, '[[calls=lookup:{"of": 2};text=Four.]]')
+    _, second = await claude.run_turn(replace(page_request, query="historyPolicy=none"), "And?")
+    named = [body["diagnostics"]["previous_message_id"] for body in fake.requests]
+    assert named == [None, "msg_01", "msg_02"]
+    reported = (await claude.receipt(first))["reported"]
+    assert reported["response"] == "msg_02" and "miss" not in reported
+    assert (await claude.receipt(second))["reported"]["miss"] == "messages_changed"
 
 
 def kinds(body: dict[str, Any]) -> list[str]:

@@ -58,6 +58,7 @@ OWNED: dict[str, tuple[Case, ...]] = {
     "show": (Case(method="POST"),),
     "message-copy": (Case(method="POST", body=f'{{"conversation": "{uuid4()}"}}'),),
     "receipt": (Case(),),
+    "costs": (Case(),),
     "request": (Case(owner_gets=404),),  # for staff alone, where DEBUG is off
     "compare-draft": (Case(method="POST", body='{"draft": "And?"}'),),
     "compare-turn": (Case(method="POST", body='{"query": "historyPolicy=none"}'),),

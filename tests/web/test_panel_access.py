@@ -12,7 +12,8 @@ from tests.web.conftest import STAFF
 
 async def visible_parts(person: Person) -> tuple[bool, int, int]:
     """Whether the page offers the panel; the statuses of the receipt and the request of a turn."""
-    ended = await (await person.page()).say("Hello")
+    page = await person.page()
+    ended = await page.say("Hello")
     text = (await ask(person, "GET", "/chat?debug=true")).text
     offered = '"debug_panel": true' in text
     assert ('"debug": true' in text) is offered
@@ -21,8 +22,11 @@ async def visible_parts(person: Person) -> tuple[bool, int, int]:
     assert ('"show_request": true' in text) is (request.status == 200)
     compared = await ask_from_page(person, "POST", f"/turns/{ended['turn']}/compare")
     assert compared.status == receipt.status
+    costs = await ask(person, "GET", f"/conversations/{page.conversation}/costs")
+    assert costs.status == receipt.status
     if receipt.status == 200:
         assert receipt.json == ended["receipt"]
+        assert [one["turn"] for one in costs.json["answers"]] == [ended["turn"]]
     return offered, receipt.status, request.status
 
 

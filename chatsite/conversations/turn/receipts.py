@@ -12,10 +12,15 @@ from chatsite.conversations.database.rows import choice_of, entry_of
 from chatsite.conversations.database.statements import ENTRY_FIELDS
 from chatsite.conversations.models import Conversation, Message, Summary, Turn
 from chatsite.conversations.owners import Owner
-from chatsite.conversations.ownership import owned_turn
+from chatsite.conversations.ownership import messages_on_path, owned_conversation, owned_turn
 from chatsite.conversations.path.cache_places import as_uuid
 from chatsite.conversations.path.tree import user_message_of
-from chatsite.conversations.records import LoadedPath, PastTurn, StoredConversation
+from chatsite.conversations.records import (
+    AnswerUsage,
+    LoadedPath,
+    PastTurn,
+    StoredConversation,
+)
 from chatsite.conversations.summaries.queries import summary_of
 from chatsite.errors import NotFound
 from chatsite.history import AddedMessage, RunningSummary, StoredRun, Transcript, show_receipt
@@ -30,6 +35,7 @@ from chatsite.wording import say
 
 # SQLite takes an expression of about a thousand terms; a range of numbers has three.
 RANGES = 100
+USAGE = ("reported", "rounds", "provider", "parts", "prompt_tokens")
 
 
 @reading
@@ -176,19 +182,37 @@ def requests_to_compare(
         return None
     first = min(_first_sent(receipt), _first_sent(before.receipt or {}) if before else 1 << 30)
     rows = Message.objects.filter(conversation=row.conversation_id, seq__gte=first).order_by("seq")
-    path = [one for one in rows.values_list("id", "seq", "tokens", "deleted") if one[0] in chain]
+    fields = ("id", "seq", "tokens", "deleted", "edited")
+    path = [one for one in rows.values_list(*fields) if one[0] in chain]
 
     def sent(by: Turn, receipt: Mapping[str, Any]) -> SentRequest:
         # Of several rounds the last one, which the receipt describes, was asked near the end.
         at = (receipt.get("rounds") and by.ended) or by.started
         return SentRequest(
             receipt=receipt,
-            sizes={seq: size for _, seq, size, gone in path if not gone or gone > by.started},
+            sizes={seq: size for _, seq, size, gone, _ in path if not gone or gone > by.started},
             at=at.timestamp(),
             server=str(by.server or ""),
+            edited=frozenset(seq for _, seq, *_, edited in path if edited and edited > at),
         )
 
     return sent(before, before.receipt or {}) if before else None, sent(row, receipt)
+
+
+@reading
+def answer_usages(*, owner: Owner, conversation: str) -> list[AnswerUsage]:
+    """What was reported of each answer on the path, oldest first, without the rest of its receipt.
+    Raises NotFound."""
+    path = messages_on_path(owned_conversation(owner, conversation))
+    rows = path.filter(role="assistant", turn__receipt__isnull=False).order_by("seq")
+    parts = [f"turn__receipt__{name}" for name in USAGE]
+    # Of an answer with tools the last message counts.
+    last = {row[0]: row for row in rows.values_list("turn_id", "seq", *parts)}
+    found = sorted(last.values(), key=lambda row: row[1])
+    return [
+        AnswerUsage(turn=str(turn), seq=seq, receipt=dict(zip(USAGE, told, strict=True)))
+        for turn, seq, *told in found
+    ]
 
 
 def _first_sent(receipt: Mapping[str, Any]) -> int:

@@ -58,8 +58,8 @@ class CacheRules:
 class CacheReport(Record):
     """What changed since the request before, and what that cost, in the provider's tokens.
 
-    `predicted` tokens of an answer's prompts were the beginning of the request before; `reported`
-    came from the cache, None where nobody said. Of the `available` that both requests had, `missed`
+    `predicted` tokens of an answer's prompts were the beginning of the request before, or what an
+    engine on this machine wrote behind it; `reported` came from the cache, None where nobody said. Of the `available` that both requests had, `missed`
     didn't: `cause` says why, "" where nothing was missed, and `values` complete its sentence. Each
     cost `premium` dollars. For `next_cut` and `exact` see the function of that name.
     """
@@ -88,6 +88,9 @@ def report_cache(before: SentRequest | None, now: SentRequest, rules: CacheRules
     if before is None or not difference:
         return CacheReport(cause="unreadable", values={})
     report = _count(difference, now.receipt, rules)
+    if rules.local:
+        written = _written_before(difference, before)
+        report = replace(report, predicted=report.predicted + written)
     cause, values = _cause(before, now, difference, report, rules)
     after = max((piece.seq for change, piece in difference if change == "stayed"), default=0)
     return replace(report, cause=cause, values={"after": after, **values})
@@ -122,6 +125,20 @@ def _count(difference: Difference, receipt: Stored, rules: CacheRules) -> CacheR
         next_cut=ahead,
         exact=exact,
     )
+
+
+def _written_before(difference: Difference, before: SentRequest) -> int:
+    """The tokens of the answer to the request before, where this one only goes on behind it: the
+    engine that wrote it has them in its cache. Not so the reasoning, which isn't sent again."""
+    if any(change not in ("stayed", "came") for change, _ in difference):
+        return 0
+    came = [piece for change, piece in difference if change == "came"]
+    written: int = (before.receipt.get("reported") or {}).get("completion") or 0
+    # The last one is the new message.
+    answer = came[0] if len(came) > 1 else None
+    if not answer or not answer.seq or answer.cut or answer.seq in before.edited:
+        return 0
+    return written if written <= answer.tokens else 0
 
 
 # ---- the cause -------------------------------------------------------------------------------

@@ -24,12 +24,13 @@ Change = Literal["stayed", "moved", "edited", "cut", "came", "went"]
 class SentRequest:
     """A request by its stored `receipt`, made by the server `server` ("" where that isn't known) at
     the time `at`, in seconds. `sizes` are the tokens of the messages that were on its path, by
-    sequence number and in order."""
+    sequence number and in order; the texts of those in `edited` were changed since."""
 
     receipt: Stored
     sizes: Mapping[int, int]
     at: float = 0.0
     server: str = ""
+    edited: frozenset[int] = frozenset()
 
 
 class Piece(NamedTuple):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 from chatsite.messages import repair_text
@@ -44,6 +45,7 @@ class AnthropicReader(AnswerReader):
         self._blocks: list[dict[str, Any]] = []
         self._places: dict[int | None, dict[str, Any]] = {}
         self._usage: dict[str, Any] = {}
+        self._told: dict[str, str] = {}
 
     def _event(self, event: Any) -> Sequence[Chunk]:
         match event.get("type"):
@@ -53,6 +55,7 @@ class AnthropicReader(AnswerReader):
                 return self._begin(event.get("index"), event["content_block"])
             case "message_start":
                 self._count(event["message"].get("usage"))
+                self._diagnose(event["message"])
             case "message_delta":
                 self._count(event.get("usage"))
                 self._stop(event["delta"])
@@ -74,13 +77,14 @@ class AnthropicReader(AnswerReader):
         for index, block in enumerate(blocks):
             chunks += self._begin(index, block)
         self._count(message.get("usage"))
+        self._diagnose(message)
         self._stop(message)
         self._close()
         return chunks
 
     def finished(self) -> Finished:
         if self._too_long:
-            return Finished(reason="length", usage=_usage(self._usage))
+            return Finished(reason="length", usage=_usage(self._usage, self._told))
         if not self.ended:
             raise self._failure("no stop_reason")
         called = [block for block in self._blocks if block["type"] == "tool_use"]
@@ -91,7 +95,7 @@ class AnthropicReader(AnswerReader):
             reason = "tool_calls" if calls else "stop"
         return Finished(
             reason=reason,
-            usage=_usage(self._usage),
+            usage=_usage(self._usage, self._told),
             metadata=pack_thinking(
                 [_whole(block) for block in self._blocks],
                 by=self._request.by,
@@ -174,6 +178,15 @@ class AnthropicReader(AnswerReader):
             if name in _COUNTS and (count := token_count(value)) is not None:
                 self._usage[name] = count
 
+    def _diagnose(self, message: Mapping[str, Any]) -> None:
+        """Where it was asked for: the id by which the next request names this answer, and why less
+        of the prompt was in the cache than before. Both may be missing, and then aren't missed."""
+        if "diagnostics" not in self._request.body:
+            return
+        reason = (message.get("diagnostics") or {}).get("cache_miss_reason") or {}
+        found = {"response": message.get("id"), "miss": reason.get("type")}
+        self._told = {name: one[:LONGEST_NAME] for name, one in found.items() if string_of(one)}
+
 
 def _whole(block: dict[str, Any]) -> dict[str, Any]:
     """A block as the API returns it without streaming."""
@@ -190,10 +203,10 @@ def _called(block: Mapping[str, Any], id: str) -> WrittenCall:
     return WrittenCall(id=id, name=block["name"], arguments=arguments)
 
 
-def _usage(counts: Mapping[str, int]) -> Usage:
+def _usage(counts: Mapping[str, int], told: Mapping[str, str] = MappingProxyType({})) -> Usage:
     """`input_tokens` excludes the tokens that were read from the cache or written to it."""
     cached, written = (counts.get(name) for name in _CACHE)
     fresh = counts.get("input_tokens")
     prompt = None if fresh is None else fresh + (cached or 0) + (written or 0)
     completion = counts.get("output_tokens")
-    return Usage(prompt=prompt, cached=cached, completion=completion, written=written)
+    return Usage(prompt=prompt, cached=cached, completion=completion, written=written, **told)

@@ -134,6 +134,10 @@ def build_request(
         "messages": built.messages,
         "stream": True,
     }
+    if official:
+        # The answer then says where this request parts from the one before:
+        # https://platform.claude.com/docs/en/build-with-claude/cache-diagnostics
+        body["diagnostics"] = {"previous_message_id": request.after or None}
     body |= {"system": system} if system else {}
     body |= {"tools": tools} if tools else {}
     body |= choice | dict(thinking.params)

@@ -109,7 +109,8 @@ class Request:
     is never sent to a remote provider. `max_tokens` bounds the reply. A sampling value of None is
     left to the provider. `may_call` False: `tools` are defined, since the messages have calls of
     them, but none may be called now. The first `head` messages are the agent's own, the same in
-    each of its conversations. `answer` is the id of the message that will be written.
+    each of its conversations. `answer` is the id of the message that will be written; `after` is
+    the provider's own id of its response before, "" where that isn't known.
     """
 
     conversation: str
@@ -124,6 +125,7 @@ class Request:
     files: Files = NO_FILES
     head: int = 0
     answer: str = ""
+    after: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,21 +195,20 @@ class WrittenCall:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Usage:
     """Tokens as the provider reported them, None where it didn't. Of `prompt`, `cached` were read
-    from its cache and `written` into it."""
+    from its cache and `written` into it; `miss` is its own code for why not more were read.
+    `response` is its id of the response, where the next request may name it."""
 
     prompt: int | None = None
     cached: int | None = None
     completion: int | None = None
     written: int | None = None
+    miss: str | None = None
+    response: str | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """For a receipt; few providers report what they wrote."""
-        found = encode_fields(self)
-        return (
-            found
-            if self.written is not None
-            else {n: v for n, v in found.items() if n != "written"}
-        )
+        """For a receipt; few providers report more than three counts."""
+        usual = ("prompt", "cached", "completion")
+        return {n: v for n, v in encode_fields(self).items() if n in usual or v is not None}
 
 
 FinishReason = Literal["stop", "length", "content_filter", "tool_calls"]

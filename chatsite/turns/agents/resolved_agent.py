@@ -111,6 +111,7 @@ class ResolvedAgent:
         may_call: bool = True,
         head: int = 0,
         answer: str = "",
+        after: str = "",
     ) -> Request:
         """`messages` as the model takes them (see `turns.context.file_forms.rendered`)."""
         return Request(
@@ -129,6 +130,7 @@ class ResolvedAgent:
             files=files,
             head=head,
             answer=answer,
+            after=after,
         )
 
 

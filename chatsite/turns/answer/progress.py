@@ -168,6 +168,15 @@ class TurnProgress:
             return None
         return ReportedPrompt(sent=self.rounds[-2].sent, reported=reported)
 
+    def response_before(self, last: Mapping[str, Any] | None) -> str:
+        """The provider's id of its response to the request before, "" where it gave none."""
+        if len(self.rounds) > 1:
+            return self.rounds[-2].usage.response or ""
+        model, found = self.context.agent.model, last or {}
+        same = (found.get("provider") or {}).get("kind") == model.provider
+        response = (found.get("reported") or {}).get("response")
+        return response if same and isinstance(response, str) else ""
+
     # ---- the receipt -------------------------------------------------------------------------
     def full_receipt(self) -> dict[str, Any] | None:
         """The receipt with what was reported, as it is stored; None before the decision. The row

@@ -52,6 +52,7 @@ class RoundRequest:
             may_call=may_call,
             head=_leading(agent.head, self.decision),
             answer=turn.answer,
+            after=turn.response_before(self.decided.last),
         )
 
 

@@ -24,11 +24,16 @@ from chatsite.conversations.path.queries import (
 )
 from chatsite.conversations.search.text_search import bookmarked_messages, search_text
 from chatsite.conversations.search.word_index import index_words, words_waiting
-from chatsite.conversations.turn.receipts import request_parts, requests_to_compare
+from chatsite.conversations.turn.receipts import (
+    answer_usages,
+    request_parts,
+    requests_to_compare,
+)
 from chatsite.errors import BadCommand, NotFound
 from chatsite.events import Cleared, Deleted, Renamed
 from chatsite.history import show_receipt
 from chatsite.history.receipts.cache_miss import report_cache
+from chatsite.turns.answer.costs import picture_costs
 from chatsite.turns.answer.sent_requests import rebuild_request
 from chatsite.turns.context.file_forms import StoredFiles
 from chatsite.web.api.history import cleanup_strategy
@@ -196,6 +201,17 @@ async def receipt(request: HttpRequest, id: UUID) -> HttpResponse:
     )
     since = {"since": report_cache(*pair, rules).to_dict()} if pair else {}
     return JsonResponse(show_receipt(found) | since)
+
+
+@takes("GET")
+async def costs(request: HttpRequest, id: UUID) -> HttpResponse:
+    """Gives what the answers of a conversation cost, for those who may open the panel."""
+    site = site_of(request)
+    if not site.may_debug(staff=await is_staff(request)):
+        raise NotFound(say("There is no such conversation."))
+    owner = await reading_owner(request, str(id))
+    answers = await answer_usages(owner=owner, conversation=str(id))
+    return JsonResponse(picture_costs(answers, site.models.table.facts))
 
 
 @takes("GET")

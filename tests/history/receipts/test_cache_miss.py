@@ -11,13 +11,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chatsite.history.receipts.cache_miss import CacheReport, next_cut, report_cache
+from chatsite.history.receipts.cache_miss import CacheReport, CacheRules, next_cut, report_cache
 from chatsite.history.receipts.difference import SentRequest, compare_requests
 from chatsite.providers.anthropic.reader import _usage as anthropic_usage
 from chatsite.providers.base.provider import Price, Usage
 from chatsite.providers.openai.reader import read_usage
 from tests.examples import REPEATABLE
-from tests.history.receipts.provoked import ANTHROPIC, OPENAI, PROVOKED, Talk
+from tests.history.receipts.provoked import ANTHROPIC, ENGINE, OPENAI, PROVOKED, Talk
 
 # Nine seeds for each of the 26 provocations.
 SEEDS = range(9)
@@ -105,6 +105,37 @@ def test_without_a_receipt_before_or_with_an_older_one_the_cause_is_not_known() 
     assert report_cache(shown, talk.last, OPENAI).cause == "unreadable"
     empty = SentRequest(receipt={}, sizes={})
     assert report_cache(empty, talk.last, OPENAI).cause == "unreadable"
+
+
+def test_an_engine_is_predicted_to_have_the_answer_that_it_wrote() -> None:
+    talk = Talk(random=Random(1), rules=ENGINE)
+    talk.ask(answer=400)
+    before = talk.last
+    talk.ask()
+    assert before and talk.last
+
+    def predicted(before: SentRequest, rules: CacheRules = ENGINE) -> int:
+        assert talk.last
+        return report_cache(before, talk.last, rules).predicted
+
+    # A hosted model keeps prompts alone.
+    prompt = predicted(before, replace(OPENAI, step=1))
+    assert predicted(before) == prompt + 100
+    # Changed since, or with reasoning, which isn't sent again.
+    assert predicted(replace(before, edited=frozenset({2}))) == prompt
+    thought = {**before.receipt, "reported": {"completion": 9_000}}
+    assert predicted(replace(before, receipt=thought)) == prompt
+
+
+def test_where_the_answer_before_is_not_sent_nothing_of_it_is_predicted() -> None:
+    talk = Talk(random=Random(1), rules=ENGINE)
+    talk.ask(answer=400)
+    talk.change(1, excluded=True)
+    report = talk.ask()
+    assert report.predicted == report.reported
+    talk.edit(0)
+    report = talk.ask()
+    assert report.predicted == report.reported
 
 
 def test_a_receipt_without_marks_is_compared_by_its_messages() -> None:
