@@ -96,16 +96,6 @@ class Saved:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AnswerUsage:
-    """Holds what an answer's `receipt` says of usage, under its names there; None for what an older
-    receipt lacks. `seq` is the answer's last message."""
-
-    turn: str
-    seq: int
-    receipt: Mapping[str, Any]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class PastTurn:
     """Holds an answered turn with the inputs of its decision: the path down to its user message
     with the receipt of the answer before (`loaded`), and its own receipt as it is shown. `summary`

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from chatsite.conversations.records import AnswerUsage
 from chatsite.providers.base.provider import Price
 from chatsite.providers.known.models import ModelFacts
 from chatsite.turns.answer.costs import picture_costs
 
+Answer = tuple[str, int, dict[str, Any]]
 PRICE = Price(input=2.0, cached=0.2, output=10.0)
 
 
@@ -20,7 +20,7 @@ def facts(server: str, model: str) -> ModelFacts | None:
 
 def answer(
     seq: int, *, prompt: int | None = 4_000, cached: int | None = 3_600, **more: Any
-) -> AnswerUsage:
+) -> Answer:
     cost = PRICE.cost(prompt=prompt or 0, cached=cached or 0, answer=100)
     receipt: dict[str, Any] = {
         "reported": {"prompt": prompt, "cached": cached, "completion": 100, "cost": cost},
@@ -29,33 +29,32 @@ def answer(
         "parts": {"current": [100, "estimated"]},
         "prompt_tokens": prompt,
     }
-    return AnswerUsage(turn=f"turn-{seq}", seq=seq, receipt=receipt | more)
+    return f"turn-{seq}", seq, receipt | more
 
 
 def test_a_cost_is_split_into_what_was_cached_read_anew_and_written() -> None:
     found = picture_costs([answer(3)], facts)
     (one,) = found["answers"]
-    assert (one["turn"], one["seq"], one["tokens"]) == ("turn-3", 3, [3_600, 400, 100])
-    assert one["dollars"] == pytest.approx([0.00072, 0.0008, 0.001])
-    assert found["dollars"] == pytest.approx(sum(one["dollars"]))
-    assert (found["count"], found["tokens"]) == (1, 4_100)
+    assert (one["turn"], one["seq"], one["cached"]) == ("turn-3", 3, 90)
+    assert one["parts"] == pytest.approx([0.00072, 0.0008, 0.001])
+    assert (found["count"], found["dollars"]) == (1, True)
+    assert found["total"] == pytest.approx(0.00252)
 
 
 def test_the_parts_add_up_to_what_was_stored_though_prices_change() -> None:
     reported = {"prompt": 4_000, "cached": 3_600, "completion": 100, "cost": 1.0}
     (one,) = picture_costs([answer(3, reported=reported)], facts)["answers"]
-    assert sum(one["dollars"]) == pytest.approx(1.0)
+    assert sum(one["parts"]) == pytest.approx(1.0)
     other = {"kind": "openai", "model": "unpriced"}
     (one,) = picture_costs([answer(3, reported=reported, provider=other)], facts)["answers"]
-    assert one["dollars"] == pytest.approx([3_600 / 4_100, 400 / 4_100, 100 / 4_100])
+    assert one["parts"] == pytest.approx([3_600 / 4_100, 400 / 4_100, 100 / 4_100])
 
 
-def test_where_one_price_is_not_known_no_sum_of_money_is_told() -> None:
+def test_where_one_price_is_not_known_all_are_told_in_tokens() -> None:
     free = answer(5, reported={"prompt": 50, "cached": 20, "completion": 10})
     found = picture_costs([answer(3), free], facts)
-    assert [one["dollars"] is None for one in found["answers"]] == [False, True]
-    assert found["dollars"] is None
-    assert found["tokens"] == 4_160
+    assert [one["parts"] for one in found["answers"]] == [[3_600, 400, 100], [20, 30, 10]]
+    assert (found["dollars"], found["total"]) == (False, 4_160)
 
 
 def test_requests_of_a_turn_with_tools_are_added_up() -> None:
@@ -63,21 +62,22 @@ def test_requests_of_a_turn_with_tools_are_added_up() -> None:
         {"reported": {"prompt": 2_000, "cached": 1_500, "completion": 10}},
         {"reported": {"prompt": 2_100, "cached": 1_990, "completion": 20}},
     ]
-    (one,) = picture_costs([answer(7, rounds=rounds)], facts)["answers"]
-    assert one["tokens"] == [3_490, 610, 30]
+    free = answer(7, rounds=rounds, reported={})
+    (one,) = picture_costs([free], facts)["answers"]
+    assert one["parts"] == [3_490, 610, 30]
 
 
 def test_answers_of_which_nothing_was_reported_are_left_out() -> None:
     assert picture_costs([], facts)["answers"] == []
     found = picture_costs([answer(3, reported={}), answer(5, reported=None)], facts)
-    assert (found["answers"], found["count"], found["tokens"]) == ([], 0, 0)
+    assert (found["answers"], found["count"], found["total"]) == ([], 0, 0)
 
 
 def test_the_newest_sixty_are_shown_and_all_are_summed() -> None:
     found = picture_costs([answer(seq) for seq in range(3, 289, 2)], facts)
     assert (found["count"], len(found["answers"])) == (143, 60)
     assert found["answers"][-1]["seq"] == 287
-    assert found["tokens"] == 143 * 4_100
+    assert found["total"] == pytest.approx(143 * 0.00252)
 
 
 @pytest.mark.parametrize(
@@ -92,7 +92,7 @@ def test_the_newest_sixty_are_shown_and_all_are_summed() -> None:
     ],
 )
 def test_a_miss_is_marked_where_the_prompt_before_was_read_anew(
-    second: AnswerUsage, missed: bool
+    second: Answer, missed: bool
 ) -> None:
     found = picture_costs([answer(3, cached=0), second], facts)
     assert [one["missed"] for one in found["answers"]] == [False, missed]

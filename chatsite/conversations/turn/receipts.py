@@ -15,12 +15,7 @@ from chatsite.conversations.owners import Owner
 from chatsite.conversations.ownership import messages_on_path, owned_conversation, owned_turn
 from chatsite.conversations.path.cache_places import as_uuid
 from chatsite.conversations.path.tree import user_message_of
-from chatsite.conversations.records import (
-    AnswerUsage,
-    LoadedPath,
-    PastTurn,
-    StoredConversation,
-)
+from chatsite.conversations.records import LoadedPath, PastTurn, StoredConversation
 from chatsite.conversations.summaries.queries import summary_of
 from chatsite.errors import NotFound
 from chatsite.history import AddedMessage, RunningSummary, StoredRun, Transcript, show_receipt
@@ -200,19 +195,16 @@ def requests_to_compare(
 
 
 @reading
-def answer_usages(*, owner: Owner, conversation: str) -> list[AnswerUsage]:
-    """What was reported of each answer on the path, oldest first, without the rest of its receipt.
-    Raises NotFound."""
+def answer_usages(*, owner: Owner, conversation: str) -> list[tuple[str, int, Mapping[str, Any]]]:
+    """The turns of the answers on the path, oldest first, each with the seq of its last message and
+    what its receipt says of `USAGE`, None for what an older one lacks. Raises NotFound."""
     path = messages_on_path(owned_conversation(owner, conversation))
-    rows = path.filter(role="assistant", turn__receipt__isnull=False).order_by("seq")
-    parts = [f"turn__receipt__{name}" for name in USAGE]
-    # Of an answer with tools the last message counts.
-    last = {row[0]: row for row in rows.values_list("turn_id", "seq", *parts)}
-    found = sorted(last.values(), key=lambda row: row[1])
-    return [
-        AnswerUsage(turn=str(turn), seq=seq, receipt=dict(zip(USAGE, told, strict=True)))
-        for turn, seq, *told in found
-    ]
+    rows = path.filter(role="assistant", turn__receipt__isnull=False).order_by("-seq")
+    values = rows.values_list("turn_id", "seq", *(f"turn__receipt__{name}" for name in USAGE))
+    found: dict[str, tuple[str, int, Mapping[str, Any]]] = {}
+    for turn, seq, *told in values:
+        found.setdefault(str(turn), (str(turn), seq, dict(zip(USAGE, told, strict=True))))
+    return list(found.values())[::-1]
 
 
 def _first_sent(receipt: Mapping[str, Any]) -> int:

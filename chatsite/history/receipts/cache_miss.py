@@ -59,9 +59,10 @@ class CacheReport(Record):
     """What changed since the request before, and what that cost, in the provider's tokens.
 
     `predicted` tokens of an answer's prompts were the beginning of the request before, or what an
-    engine on this machine wrote behind it; `reported` came from the cache, None where nobody said. Of the `available` that both requests had, `missed`
-    didn't: `cause` says why, "" where nothing was missed, and `values` complete its sentence. Each
-    cost `premium` dollars. For `next_cut` and `exact` see the function of that name.
+    engine on this machine wrote behind it; `reported` came from the cache, None where nobody said.
+    Of the `available` that both requests had, `missed` didn't: `cause` says why, "" where nothing
+    was missed, and `values` complete its sentence. Each cost `premium` dollars. For `next_cut` and
+    `exact` see the function of that name.
     """
 
     cause: str

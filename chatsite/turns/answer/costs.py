@@ -3,66 +3,52 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
-from chatsite.conversations.records import AnswerUsage
-from chatsite.encoding import Record, encode_fields
 from chatsite.history.receipts.difference import part_of
 from chatsite.providers.base.provider import CACHE_STEP, Price
 from chatsite.providers.known.models import ModelFacts
 
 SHOWN = 60
-Facts = Callable[[str, str], ModelFacts | None]
-# Read from the cache, read anew, and written as the answer.
-Split = tuple[float, float, float]
+Stored = Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AnswerCost(Record):
-    """One answer at the message `seq`: its tokens of all requests as they were reported, and what
-    they cost in US dollars, None where that isn't known. `missed`: much of what the cache could
-    have had was read anew."""
+def picture_costs(
+    answers: Sequence[tuple[str, int, Stored]], facts: Callable[[str, str], ModelFacts | None]
+) -> dict[str, Any]:
+    """`answers` are turns with the seq of their last message and what receipts say of usage.
 
-    turn: str
-    seq: int
-    tokens: Split
-    dollars: Split | None
-    missed: bool
-
-
-def picture_costs(answers: Sequence[AnswerUsage], facts: Facts) -> dict[str, Any]:
-    """The newest answers of which something was reported, oldest first, with the number (`count`)
-    and the sums of all: `tokens`, and `dollars`, None where an answer's cost isn't known."""
-    found: list[AnswerCost] = []
+    Of the newest of which something was reported, oldest first: `parts` were read from the cache,
+    read anew and written, in US dollars, or in tokens where the cost of one isn't known; `cached`
+    is the percentage of the prompts; `missed` says that much of what the cache could have had was
+    read anew. `count` and `total` are of all.
+    """
+    found: list[dict[str, Any]] = []
+    costs: list[float | None] = []
     before = 0
-    for answer in answers:
-        receipt = answer.receipt
+    for turn, seq, receipt in answers:
         who, told = receipt.get("provider") or {}, receipt.get("reported") or {}
         rounds = [one.get("reported") or {} for one in receipt.get("rounds") or ()] or [told]
         if not any(one.get("prompt") or one.get("completion") for one in rounds):
             continue
         known = facts(who.get("kind", ""), who.get("model", "")) or ModelFacts(window=0)
         tokens, prices = _split(rounds, None), _split(rounds, known.price)
-        cost, scale = told.get("cost"), sum(prices)
-        split = None if cost is None else tuple(cost * part / (scale or 1) for part in prices)
+        cached = round(100 * tokens[0] / max(1, tokens[0] + tokens[1]))
         missed = _missed(receipt, rounds, before, known.least_cached)
-        found.append(
-            AnswerCost(
-                turn=answer.turn, seq=answer.seq, tokens=tokens, dollars=split, missed=missed
-            )
-        )
+        one = {"turn": turn, "seq": seq, "cached": cached, "missed": missed}
+        found.append({**one, "parts": tokens, "prices": prices})
+        costs.append(told.get("cost"))
         before = rounds[-1].get("prompt") or 0
-    costs = [one.dollars for one in found]
-    return {
-        "answers": [encode_fields(one) for one in found[-SHOWN:]],
-        "count": len(found),
-        "tokens": sum(sum(one.tokens) for one in found),
-        "dollars": None if None in costs else sum(sum(one or ()) for one in costs),
-    }
+    dollars = None not in costs
+    for one, cost in zip(found, costs, strict=True):
+        prices = one.pop("prices")
+        if dollars:  # prices may have changed since: the parts are of what was stored
+            one["parts"] = [(cost or 0) * part / (sum(prices) or 1) for part in prices]
+    total = sum(sum(one["parts"]) for one in found)
+    return {"answers": found[-SHOWN:], "count": len(found), "total": total, "dollars": dollars}
 
 
-def _split(rounds: Sequence[Mapping[str, Any]], price: Price | None) -> Split:
+def _split(rounds: Sequence[Stored], price: Price | None) -> list[float]:
     """In dollars, or in tokens where no price is known."""
     cached, prompt, written, answer = (
         sum(one.get(name) or 0 for one in rounds)
@@ -70,22 +56,17 @@ def _split(rounds: Sequence[Mapping[str, Any]], price: Price | None) -> Split:
     )
     fresh = max(0, prompt - cached)
     if price is None:
-        return cached, fresh, answer
-    return (
-        price.cost(prompt=cached, cached=cached),
-        price.cost(prompt=fresh, written=written),
-        price.cost(prompt=0, answer=answer),
-    )
+        return [cached, fresh, answer]
+    reused = price.cost(prompt=cached, cached=cached)
+    return [reused, price.cost(prompt=fresh, written=written), price.cost(prompt=0, answer=answer)]
 
 
-def _missed(
-    receipt: Mapping[str, Any], rounds: Sequence[Mapping[str, Any]], before: int, least: int
-) -> bool:
+def _missed(receipt: Stored, rounds: Sequence[Stored], before: int, least: int) -> bool:
     """The cache could have had the prompt `before`, but for what is another one in each request:
     the new message and its quotes. A twentieth of a prompt isn't told, as in `cache_miss`."""
     sent, last = receipt.get("prompt_tokens") or 1, rounds[-1].get("prompt") or 0
-    stays = (sent - part_of(receipt, "current", "recalled")) * last / sent
-    could, lost, read = min(before, stays), 0.0, 0
+    could = min(before, (sent - part_of(receipt, "current", "recalled")) * last / sent)
+    lost, read = 0.0, 0
     for one in rounds:
         if one.get("cached") is None:
             return False

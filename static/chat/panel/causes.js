@@ -62,6 +62,19 @@ const WHY = {
   provider: () => say("it is unchanged, so the cause is the provider's"),
 };
 
+/** @type {Record<string, string>} by the provider's code, where that says something */
+const TOLD = {
+  model_changed: say("another model was asked"),
+  system_changed: say("the instructions changed"),
+  tools_changed: say("the tools changed"),
+  messages_changed: say("earlier messages changed"),
+  previous_message_not_found: say("it no longer knows the request before"),
+};
+
+/** @param {string|undefined} miss */
+export const describeTold = (miss = "") =>
+  TOLD[miss] && say("The provider says: {why}.", { why: TOLD[miss] });
+
 /** @param {Since} since */
 export function describeCause({ cause, values, segments, reported }) {
   if (cause === "unreadable")

@@ -9,6 +9,7 @@ import { tokensTooMany } from "../state/state.js";
 import { say } from "../words/say.js";
 import { CacheSection } from "./cache.js";
 import { ComparisonSection } from "./comparison.js";
+import { CostsSection } from "./costs.js";
 import { instructionsSection } from "./instructions.js";
 import { requestSection } from "./request.js";
 import { roundsSection } from "./rounds.js";
@@ -34,6 +35,7 @@ import { verdictsSection } from "./verdicts.js";
 const SECTIONS = [
   "notes",
   "since",
+  "costs",
   "facts",
   "settings",
   "parts",
@@ -84,6 +86,10 @@ export class Panel {
     this.comparison = new ComparisonSection(page, {
       draft: actions.draft,
       apply: actions.apply,
+      redraw: () => this.#draw(),
+    });
+    this.costs = new CostsSection(page.urls.conversations ?? "", {
+      showTurn: (turn) => this.showTurn(turn),
       redraw: () => this.#draw(),
     });
     this.cache = new CacheSection(page, {
@@ -194,6 +200,7 @@ export class Panel {
     this.copying.hidden = !decision;
     this.#section("notes", decision && notesSection(decision));
     this.#section("since", decision && !next && sinceSection(decision));
+    this.#section("costs", this.costs.section(state, next ? "" : (decision?.turn ?? "")));
     this.#section("facts", decision && factsSection(decision, state));
     this.#section("settings", decision && settingsSection(decision, this.page.policies.settings));
     this.#section(

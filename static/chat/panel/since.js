@@ -3,7 +3,7 @@
 import { h } from "../elements/dom.js";
 import { formatDollars, formatNumber } from "../state/format.js";
 import { say } from "../words/say.js";
-import { ELSEWHERE, describeCause } from "./causes.js";
+import { ELSEWHERE, describeCause, describeTold } from "./causes.js";
 import { term } from "./terms.js";
 import { describePlace } from "./verdicts.js";
 
@@ -45,7 +45,7 @@ export function sinceSection({ since, reported }) {
     draw: () => [
       h("h3", {}, say("Since the request before")),
       ...(since.segments.length ? [bar(since), key(since)] : []),
-      ...sentences(since).map((one) => h("p", { class: "reuse" }, one)),
+      ...sentences(since, reported?.miss).map((one) => h("p", { class: "reuse" }, one)),
       since.segments.length > 0 && numbers(since, reported?.cost),
     ],
   };
@@ -101,12 +101,14 @@ function key({ segments }) {
 /**
  * Where and why the cache was lost, what that cost, and when it is expected again.
  * @param {Since} since
+ * @param {string} [miss]
  */
-function sentences(since) {
+function sentences(since, miss) {
   const { cause, available, predicted, reported, premium, next_cut: next, exact } = since;
   const missed = Math.max(0, available - (reported ?? predicted));
   return [
     describeCause(since),
+    describeTold(miss),
     cause &&
       missed > 0 &&
       premium &&

@@ -285,6 +285,16 @@ export interface Reported {
     completion?: number | null;
     cost?: number | null;
     first_token_ms?: number | null;
+    /** The provider's own code for why less was in its cache. */
+    miss?: string;
+}
+
+/** The newest answers, with number and sum of all, in US dollars or in tokens. `parts`: from the cache, read anew, written. */
+export interface Costs {
+    answers: { turn: string; seq: number; parts: number[]; cached: number; missed: boolean }[];
+    count: number;
+    total: number;
+    dollars: boolean;
 }
 
 /** One request of a turn with tools. */

@@ -1,0 +1,110 @@
+/** The panel's picture of what the chat's answers cost: a bar for each, which leads to its receipt. */
+
+import { h } from "../elements/dom.js";
+import { getJson } from "../net/http.js";
+import { formatDollars, formatNumber } from "../state/format.js";
+import { say, sayCount } from "../words/say.js";
+
+/**
+ * @import { Section } from "./panel.js"
+ * @import { State } from "../types/state.js"
+ * @import { Costs } from "../types/wire.js"
+ */
+
+// In the order of the parts, in the tones of the section above.
+const TONES = ["stayed", "anew", "came"];
+const NAMES = [say("read from the cache"), say("read anew"), say("written")];
+/** @param {number[]} parts */
+const sum = (parts) => parts.reduce((all, one) => all + one, 0);
+
+export class CostsSection {
+  /**
+   * @param {string} path of all conversations
+   * @param {{showTurn: (turn: string) => void, redraw: () => void}} actions
+   */
+  constructor(path, actions) {
+    this.path = path;
+    this.actions = actions;
+    /** @type {{id: string, messages: State["messages"], costs: Costs|null}|null} */
+    this.about = null;
+  }
+
+  /**
+   * @param {State} state
+   * @param {string} shown the turn whose receipt the panel shows
+   * @returns {Section|null}
+   */
+  section({ conversation, conversationId: id, deleted, messages, turn }, shown) {
+    if (!conversation || deleted) return null;
+    const known = this.about?.id === id ? this.about : null;
+    if (!known || (!turn && known.messages !== messages)) {
+      this.about = { id, messages, costs: known?.costs ?? null };
+      void this.#load(this.about);
+    }
+    const costs = known?.costs;
+    return costs?.count ? { data: [costs, shown], draw: () => this.#draw(costs, shown) } : null;
+  }
+
+  /** @param {NonNullable<CostsSection["about"]>} about */
+  async #load(about) {
+    const found = await getJson(`${this.path}/${about.id}/costs`).catch(() => null);
+    about.costs = found ?? about.costs; // what was drawn before stays
+    this.actions.redraw();
+  }
+
+  /**
+   * @param {Costs} costs
+   * @param {string} shown
+   */
+  #draw({ answers, count, total, dollars }, shown) {
+    const highest = Math.max(...answers.map(({ parts }) => sum(parts))) || 1;
+    const stop = answers.find(({ turn }) => turn === shown) ?? answers.at(-1);
+    /** @param {number} value */
+    const format = (value) =>
+      dollars ? formatDollars(value) : sayCount("{count} token", "{count} tokens", value);
+    const bars = answers.map((one) => {
+      const { turn, seq, parts, cached: share, missed } = one;
+      const values = { seq, cost: format(sum(parts)), share };
+      const title = missed
+        ? say("Message {seq}: {cost}, {share}% from the cache; much was read anew", values)
+        : say("Message {seq}: {cost}, {share}% from the cache", values);
+      const pieces = parts.map((part, at) => {
+        const piece = h("i", { class: `fate-${TONES[at]}` });
+        piece.style.height = `${(100 * part) / highest}%`;
+        return piece;
+      });
+      const more = { title, "aria-label": title, "aria-current": turn === shown && "true" };
+      const tabindex = one === stop ? "0" : "-1";
+      const on = { click: () => this.actions.showTurn(turn), keydown: moveFocus };
+      const at = { type: "button", tabindex, "data-key": `cost-${turn}` };
+      return h("li", {}, h("button", { ...more, ...at, on }, pieces, missed && h("b", {})));
+    });
+    const cost = format(total);
+    const numbers = { shown: formatNumber(answers.length), count: formatNumber(count) };
+    const lost = answers.some(({ missed }) => missed);
+    return [
+      h(
+        "h3",
+        {},
+        dollars ? say("This chat: about {cost}", { cost }) : say("This chat: {cost}", { cost }),
+        h("small", {}, dollars ? say("estimated from list prices") : say("no price is known")),
+      ),
+      h("ol", { class: "costs", "aria-label": say("Answers") }, bars),
+      h(
+        "ul",
+        { class: "key" },
+        NAMES.map((name, at) => h("li", {}, h("i", { class: `fate-${TONES[at]}` }), name)),
+        lost && h("li", {}, h("i", { class: "cost-missed" }), say("the cache missed much")),
+      ),
+      count > answers.length &&
+        h("p", { class: "quiet" }, say("{shown} of {count} answers", numbers)),
+    ];
+  }
+}
+
+/** @param {KeyboardEvent} event */
+function moveFocus({ key, currentTarget }) {
+  const here = /** @type {HTMLElement} */ (currentTarget).parentElement;
+  const to = { ArrowLeft: here?.previousElementSibling, ArrowRight: here?.nextElementSibling }[key];
+  to?.querySelector("button")?.focus();
+}
