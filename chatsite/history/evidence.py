@@ -18,7 +18,7 @@ from chatsite.encoding import Record
 from chatsite.history.token_estimate import estimate
 from chatsite.messages import Message, Role, TokenCount
 
-AddedKind = Literal["summary", "recalled", "text", "continue", "instructions"]
+AddedKind = Literal["summary", "recalled", "text", "continue", "instructions", "date", "told"]
 ADDED_KINDS: tuple[AddedKind, ...] = get_args(AddedKind)
 # In place of a number of characters: a line of ours stands for the message's result or the texts of
 # its files, because they gave way (also with some exact values of the result), or because the
@@ -57,7 +57,8 @@ class AddedMessage(Record):
     force by the sequence numbers of their `sources`;
     a strategy's text has no source, and only its digest is kept. Of an answer that is continued,
     the kind "continue" means two messages: the assistant's, with its source and as `id` the
-    number of characters it had, and the user's instruction, which is always the same.
+    number of characters it had, and the user's instruction, which is always the same. The text of
+    a "date" and of what the model is "told" that it isn't shown follows from the `id`.
     """
 
     kind: AddedKind

@@ -101,6 +101,7 @@ RequestPartName = Literal[
     "summary",
     "history",
     "recalled",
+    "notes",
     "current",
     "reply",
     "free",
@@ -230,6 +231,7 @@ class RequestRoom:
         strategy: Sequence[Message] = (),
         summary: Message | None = None,
         recalled: Sequence[Message] = (),
+        notes: Sequence[Message] = (),
     ) -> tuple[RequestPart, ...]:
         """All parts of the window, with what is sent; texts of our own only where there are any."""
         added = [
@@ -237,7 +239,9 @@ class RequestRoom:
             RequestPart.of("summary", [summary] if summary else ()),
         ]
         before = [part for part in added if part.tokens]
-        after = [RequestPart.of("recalled", recalled)] if recalled else []
+        own: tuple[tuple[RequestPartName, Sequence[Message]], ...]
+        own = (("recalled", recalled), ("notes", notes))
+        after = [RequestPart.of(name, messages) for name, messages in own if messages]
         sent = RequestPart.of("history", history)
         tools = [part for part in (self.tools, self.instructions) if part.tokens]
         used = (self.system, self.prefilled, *tools, *before, sent, *after, self.current)

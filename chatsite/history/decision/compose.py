@@ -11,6 +11,7 @@ from chatsite.history.evidence import AddedMessage, LayoutItem, Previous, Stored
 from chatsite.history.path.added_messages import Quotes
 from chatsite.history.path.in_force import instructions_message
 from chatsite.history.path.overflow import FittedPath
+from chatsite.history.path.own_lines import OwnLine
 from chatsite.history.path.shortened import as_sent
 from chatsite.history.path.transcript import Entry, Transcript
 from chatsite.history.path.turn_verdicts import StrategyText, TextPlace, TurnVerdict
@@ -21,13 +22,14 @@ from chatsite.messages import Message
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ComposedRequest:
     """`history` are the stored messages sent in their places, `texts` a strategy's own, `quoted`
-    the messages of ours that quote older ones."""
+    the messages of ours that quote older ones, `notes` our lines."""
 
     request: tuple[Message, ...]
     layout: tuple[LayoutItem, ...]
     history: tuple[Message, ...]
     texts: tuple[Message, ...]
     quoted: tuple[Message, ...]
+    notes: tuple[Message, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +40,9 @@ class _Section:
     items: tuple[LayoutItem, ...]
 
 
+_NOTHING = _Section((), ())
+
+
 def compose(
     fitted: FittedPath,
     head: Head,
@@ -46,10 +51,11 @@ def compose(
     instructions: Sequence[Entry],
     in_force: Sequence[Entry],
     texts: Sequence[StrategyText],
+    lines: Mapping[int, Sequence[OwnLine]],
 ) -> ComposedRequest:
     """Head, instructions (also those that a person keeps in force), then from what changes least to
     what changes most: a prompt's beginning that stays the same costs a tenth where the provider
-    keeps it."""
+    keeps it. `lines` are our own, by the first message of the turn they stand before."""
     places, sent = _Places(transcript), fitted.verdict.sent
     own = _added(texts, "system")
     first = [places.section(instructions), _in_force(in_force), own]
@@ -58,9 +64,10 @@ def compose(
     rest = [
         _summary(fitted),
         before,
-        *_history(sent, fitted.earlier_quotes, places),
+        *_history(sent, fitted.earlier_quotes, lines, places),
         after,
         quoted,
+        _lines(lines.get(fitted.verdict.current.first, ())),
         places.section(
             fitted.verdict.current.entries, shortened=_shortened([fitted.verdict.current], places)
         ),
@@ -71,23 +78,39 @@ def compose(
         history=tuple(entry.message for turn in sent for entry in turn.entries),
         texts=(*own.messages, *before.messages, *after.messages),
         quoted=(*_messages(map(_quoted, fitted.earlier_quotes)), *quoted.messages),
+        notes=tuple(line.message for own in lines.values() for line in own),
     )
 
 
 def _history(
-    sent: Sequence[TurnVerdict], earlier_quotes: Iterable[Quotes], places: _Places
+    sent: Sequence[TurnVerdict],
+    earlier_quotes: Iterable[Quotes],
+    lines: Mapping[int, Sequence[OwnLine]],
+    places: _Places,
 ) -> Iterator[_Section]:
-    """The older turns in their places, each with what is quoted before it."""
+    """The older turns in their places, each with what is quoted before it, and our lines."""
     shortened = _shortened(sent, places)
-    quotes = {quotes.before: quotes for quotes in earlier_quotes}
+    own = {first: _lines(before) for first, before in lines.items()}
+    for quotes in earlier_quotes:
+        behind = own.get(quotes.before, _NOTHING)
+        own[quotes.before] = _joined(_quoted(quotes), behind)
     neighbours: list[Entry] = []
     for turn in sent:
-        if turn.first in quotes:
+        if turn.first in own:
             yield places.section(neighbours, shortened=shortened)
-            yield _quoted(quotes[turn.first])
+            yield own[turn.first]
             neighbours = []
         neighbours += turn.entries
     yield places.section(neighbours, shortened=shortened)
+
+
+def _joined(one: _Section, other: _Section) -> _Section:
+    return _Section((*one.messages, *other.messages), (*one.items, *other.items))
+
+
+def _lines(lines: Iterable[OwnLine]) -> _Section:
+    own = tuple(lines)
+    return _Section(tuple(line.message for line in own), tuple(line.item for line in own))
 
 
 def _messages(sections: Iterable[_Section]) -> Iterator[Message]:
@@ -101,7 +124,7 @@ def _added(texts: Sequence[StrategyText], place: TextPlace) -> _Section:
 
 def _in_force(kept: Sequence[Entry]) -> _Section:
     if not kept:
-        return _Section((), ())
+        return _NOTHING
     message, sources = instructions_message(kept), [entry.seq for entry in kept]
     return _Section((message,), (AddedMessage.of(message, "instructions", sources=sources),))
 
@@ -109,7 +132,7 @@ def _in_force(kept: Sequence[Entry]) -> _Section:
 def _summary(fitted: FittedPath) -> _Section:
     message, source = fitted.summary, fitted.summary_source
     if message is None:
-        return _Section((), ())
+        return _NOTHING
     id = f"{source.id}" if source else ""
     return _Section((message,), (AddedMessage.of(message, "summary", id=id),))
 
@@ -118,7 +141,7 @@ def _quoted(quotes: Quotes) -> _Section:
     """The message that quotes, with the one it stands before as its id in the layout."""
     message = quotes.message
     if message is None:
-        return _Section((), ())
+        return _NOTHING
     sources = [entry.seq for entry in quotes.entries]
     item = AddedMessage.of(message, "recalled", id=f"{quotes.before}", sources=sources)
     return _Section((message,), (item,))

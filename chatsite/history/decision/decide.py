@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from chatsite.history.decision.compose import ComposedRequest, compose, leading_tokens
@@ -23,6 +23,13 @@ from chatsite.history.path.giving_way import smallest_current
 from chatsite.history.path.in_force import instructions_message
 from chatsite.history.path.marks import Path, PathContext, kept_in_force, remembered_from
 from chatsite.history.path.overflow import FittedPath
+from chatsite.history.path.own_lines import (
+    OwnLine,
+    date_lines,
+    own_lines,
+    reserve_room,
+    within_room,
+)
 from chatsite.history.path.transcript import (
     Entry,
     Transcript,
@@ -32,7 +39,7 @@ from chatsite.history.path.turn_verdicts import judge_current, judge_path
 from chatsite.history.policies.base import DecisionContext, Policy, Users
 from chatsite.history.policies.cuts import ALL
 from chatsite.history.reasons import SENT, Reason
-from chatsite.history.room import Head, RequestRoom, Window
+from chatsite.history.room import Head, RequestRoom, Window, sum_tokens
 from chatsite.history.settings.turn_settings import Settings
 from chatsite.history.token_estimate import tokens_of
 
@@ -135,17 +142,29 @@ def _run_policy(given: DecisionInput, prepared: _Prepared, *, policy: Policy) ->
         available_tokens=prepared.room.available_tokens,
     )
     choice = policy.choose(_context(given, prepared, quotes))
+    verdict = judge_path(prepared.context, choice)
+    texts = sum(tokens_of(text.message) for text in choice.texts)
+    terms, not_loaded, of_lines = given.settings.terms, given.transcript.not_loaded, 0
+    speaks = (terms.dates or terms.tell) and not (policy.only_current or prepared.room.exceeded)
+    if speaks and terms.dates and not policy.runs_agent_code:  # a strategy fills the room itself
+        free = prepared.room.available_tokens - quotes.tokens - texts
+        verdict, of_lines = reserve_room(verdict, date_lines(verdict), free=max(0, free))
     fitted = fit(
-        judge_path(prepared.context, choice),
+        verdict,
         given,
         policy=policy,
         room=prepared.room,
         quotes=quotes,
-        added_tokens=sum(tokens_of(text.message) for text in choice.texts),
+        added_tokens=texts + of_lines,
     )
     if fitted.verdict.current.lines:
         room = prepared.room.with_current(fitted.verdict.current.messages)
         prepared = replace(prepared, room=room)
+    lines: Mapping[int, Sequence[OwnLine]] = {}
+    if speaks:
+        quoted = {seq for one in (*fitted.earlier_quotes, fitted.quotes) for seq in one.reasons}
+        own = own_lines(fitted.verdict, not_loaded, terms, quoted=quoted)
+        lines = within_room(own, _free(prepared.room, fitted, texts))
     return _record(
         given,
         prepared,
@@ -157,9 +176,18 @@ def _run_policy(given: DecisionInput, prepared: _Prepared, *, policy: Policy) ->
             instructions=prepared.instructions,
             in_force=prepared.in_force,
             texts=choice.texts,
+            lines=lines,
         ),
         notes=choice.notes,
     )
+
+
+def _free(room: RequestRoom, fitted: FittedPath, texts: int) -> int:
+    """Tokens that are left beside all but our lines."""
+    sent = sum(sum_tokens(turn.messages) for turn in fitted.verdict.sent)
+    quotes = sum(one.tokens for one in (*fitted.earlier_quotes, fitted.quotes))
+    summary = tokens_of(fitted.summary) if fitted.summary else 0
+    return room.available_tokens - sent - quotes - summary - texts
 
 
 def _context(given: DecisionInput, prepared: _Prepared, quotes: Quotes) -> DecisionContext:
@@ -201,6 +229,7 @@ def _record(
         strategy=composed.texts,
         summary=fitted.summary,
         recalled=composed.quoted,
+        notes=composed.notes,
     )
     return Decision(
         agent=given.agent,

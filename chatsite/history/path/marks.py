@@ -265,6 +265,9 @@ class PathTerms:
     give_way_at: int = 100
     keep_results: int = 3
     least_freed: int = 200
+    recall_tool: bool = False
+    tell: bool = False
+    dates: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

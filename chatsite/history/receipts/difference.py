@@ -132,8 +132,9 @@ def _after_head(sent: SentRequest) -> Iterable[Piece]:
                 size = min(most, sent.sizes[seq])
                 yield Piece("history", (seq,), size, "", seq, item.shortened)
         else:
-            # Of quotes the id is the message they stand before; a strategy's texts have none.
-            which = {"recalled": item.id, "text": item.digest}.get(item.kind, item.role)
+            # Quotes and dates have the message they stand before; a strategy's texts have no id.
+            names = {"recalled": item.id, "date": item.id, "text": item.digest}
+            which = names.get(item.kind, item.role)
             yield Piece(item.kind, (item.kind, which), item.tokens, item.digest)
 
 

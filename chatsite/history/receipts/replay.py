@@ -23,6 +23,7 @@ from chatsite.history.path.added_messages import (
     unfinished_message,
 )
 from chatsite.history.path.in_force import instructions_message
+from chatsite.history.path.own_lines import line_message
 from chatsite.history.path.shortened import as_sent
 from chatsite.history.path.transcript import Entry
 from chatsite.history.policies.lexical_passages import passage_of
@@ -191,6 +192,8 @@ class _Rebuilding:
         elif item.kind == "instructions":
             sources = [self.entries[seq] for seq in item.sources if seq in self.entries]
             return instructions_message([one for one in sources if one.in_force])
+        elif item.kind in ("date", "told"):
+            return line_message(item.id, item.kind)
         else:
             self.differences.append(
                 say(

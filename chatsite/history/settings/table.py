@@ -165,6 +165,34 @@ class HistorySettings(FoundSettings):
         "lines of results when they are asked for; `on` there, too; `off` nowhere.",
     )
 
+    recall_tool = SettingRow[bool](
+        built_in=False,
+        grammar=Flag(),
+        label=later("tool that looks back"),
+        about=later(
+            "Whether the model may search and open earlier messages of this conversation that "
+            "aren't sent."
+        ),
+        manual="true: every agent has the tool `recall`, which searches and opens what isn't sent "
+        "of the conversation.",
+    )
+    tell = SettingRow[bool](
+        built_in=False,
+        grammar=Flag(),
+        label=later("told what isn't shown"),
+        about=later("Whether a line tells the model how much of the conversation isn't sent."),
+        manual="true: a line before the message says how many older exchanges aren't sent, and how "
+        "many results gave way.",
+    )
+    dates = SettingRow[bool](
+        built_in=False,
+        grammar=Flag(),
+        label=later("dates"),
+        about=later("Whether a line tells the model on which day a message was written."),
+        manual="true: where a new day (UTC) begins among the messages that are sent, a line says "
+        "which.",
+    )
+
     # ---- in the object `conversation` of a template; counts are turns ------------------------
     enabled = SettingRow[bool](
         group="conversation",
