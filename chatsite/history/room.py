@@ -35,13 +35,15 @@ class Head:
 
     `prefilled` is how many messages at the end are prefilled ones. `hash` is the sha256 of all
     roles and contents, in hex. Every message must carry its tokens before `decide`. `tools` are the
-    tokens that the descriptions of the agent's tools take, estimated.
+    tokens that the descriptions of the agent's tools take, estimated; `recall`: one of them finds
+    what isn't sent of the conversation.
     """
 
     messages: tuple[Message, ...]
     prefilled: int
     hash: str
     tools: int = 0
+    recall: bool = False
 
     @classmethod
     def of(cls, system: str | None, prefilled: Sequence[Message] = ()) -> Head:

@@ -139,12 +139,12 @@ def _rank(
             if counts[term]
         ) / (1 + 0.001 * counts.total())
         if score > best.get(id(hit), (0.0, hit, ""))[0]:
-            best[id(hit)] = (score, hit, _around(part, query_terms))
+            best[id(hit)] = (score, hit, around(part, query_terms))
     ranked = sorted(best.values(), key=lambda scored: scored[0], reverse=True)
     return [(hit, text) for _, hit, text in ranked]
 
 
-def _around(part: str, query_terms: Sequence[str]) -> str:
+def around(part: str, query_terms: Sequence[str]) -> str:
     """The part of a passage that is shown, around the first word of the query."""
     if len(part) <= TEXT:
         return part.strip()

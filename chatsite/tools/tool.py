@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Protocol
@@ -14,16 +14,28 @@ from jsonschema.exceptions import ValidationError
 from jsonschema.validators import extend, validator_for
 from referencing import Registry
 
+from chatsite.history import StoredRun
 from chatsite.messages import UNSOUND
 from chatsite.wording import later
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolContext:
-    """Who uses a tool, and where: the owner as storage knows it, and the conversation's id."""
+    """Who uses a tool, and where: the owner as storage knows it, and the conversation's id.
+
+    `asked` is the sequence number of the user message that is answered, `sent` are the stored
+    messages of the request. What a tool tells `note` stands in the turn's receipt.
+    """
 
     owner: Any
     conversation: str
+    asked: int = 0
+    sent: tuple[StoredRun, ...] = ()
+    note: Callable[[Mapping[str, object]], object] = lambda told: None
+
+    def shows(self, seq: int) -> bool:
+        """Whether the request has this message, whole and in its place."""
+        return any(run.first <= seq <= run.last for run in self.sent if not run.shortened)
 
 
 class ToolError(Exception):

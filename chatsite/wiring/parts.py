@@ -19,12 +19,15 @@ from chatsite.providers.reachable import Providers
 from chatsite.tools.calculator import Calculator
 from chatsite.tools.clock import DEFAULT_ZONE, ClockTool
 from chatsite.tools.mcp.connections import ToolServers
+from chatsite.tools.recall import Recall
 from chatsite.tools.search_history import SearchHistory
 from chatsite.tools.tool import Tool, ToolError
 from chatsite.tools.toolbox import Maker, Toolbox
 
 
-def builtin(*, now: Callable[[], datetime], search_history: SearchHistory) -> Mapping[str, Maker]:
+def builtin(
+    *, now: Callable[[], datetime], search_history: SearchHistory, recall: Recall
+) -> Mapping[str, Maker]:
     """`now` gives an aware time. A template may set the clock's `zone`."""
 
     def clock(configuration: Mapping[str, object]) -> Tool:
@@ -36,6 +39,7 @@ def builtin(*, now: Callable[[], datetime], search_history: SearchHistory) -> Ma
     return {
         "calculator": lambda configuration: Calculator(),
         "clock": clock,
+        "recall": lambda configuration: recall,
         "search_history": lambda configuration: search_history,
     }
 
@@ -87,7 +91,8 @@ def model_servers() -> Providers:
     )
 
 
-def toolbox(servers: ToolServers) -> Toolbox:
+def toolbox(servers: ToolServers, recall: Recall) -> Toolbox:
     """Our own tools and those of the tool servers."""
     search_history = SearchHistory(search_messages)
-    return Toolbox(builtin(now=lambda: datetime.now(UTC), search_history=search_history), servers)
+    ours = builtin(now=lambda: datetime.now(UTC), search_history=search_history, recall=recall)
+    return Toolbox(ours, servers)

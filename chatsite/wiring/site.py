@@ -41,12 +41,14 @@ from chatsite.providers.embedded.provider import EmbeddedProvider
 from chatsite.providers.tokens.sentence_vectors import SentenceVectors, describe_vectors
 from chatsite.storage import lock
 from chatsite.tools.mcp.connections import ToolServers
+from chatsite.tools.recall import Recall
 from chatsite.turns.agents.agents import Agents
 from chatsite.turns.agents.model_choice import ModelChoice
 from chatsite.turns.answer.feed import ConversationFeeds
 from chatsite.turns.context.decider import Decider, Gatherer
 from chatsite.turns.context.turn_context import Contexts, PageRequest, TurnContext, TurnHooks
 from chatsite.turns.elsewhere.other_servers import OtherServers
+from chatsite.turns.evidence.looking_back import LookBack
 from chatsite.turns.evidence.recall import Recaller
 from chatsite.turns.evidence.running_summary import Summariser
 from chatsite.turns.evidence.strategy import StrategyGatherer
@@ -92,8 +94,8 @@ class Site:
             )
         self.intake = Intake(settings.FILES_DIR)
         self._build_engine()
-        self._build_agents()
         self._build_gatherers()
+        self._build_agents()
         self._build_turns()
         self._build_previews()
         # A management command stops what it never started.
@@ -116,10 +118,10 @@ class Site:
 
     def _build_agents(self) -> None:
         """The agents, with the models and tools that they can have."""
-        self.catalogue = Catalogue(settings.AGENTS_DIR)
         self.models = parts.model_servers()
         self.tool_servers = ToolServers(settings.TOOL_SERVERS, logs=settings.VAR_DIR)
-        self.tools = parts.toolbox(self.tool_servers)
+        self.recall = Recall(LookBack(self.recaller))
+        self.tools = parts.toolbox(self.tool_servers, self.recall)
         self.agents = Agents(
             catalogue=self.catalogue,
             remote=self.models,
@@ -135,6 +137,7 @@ class Site:
 
     def _build_gatherers(self) -> None:
         """What policies need besides the stored path."""
+        self.catalogue = Catalogue(settings.AGENTS_DIR)
         self.vectors = SentenceVectors.find()
         self.recaller = Recaller(vectors=self.vectors)
         self.summariser = Summariser(publish=self.feeds.publish)
@@ -150,7 +153,9 @@ class Site:
 
     def _build_turns(self) -> None:
         self.contexts = Contexts(
-            environment=settings.HISTORY_ENVIRONMENT, resolve_agent=self.agents.resolve
+            environment=settings.HISTORY_ENVIRONMENT,
+            resolve_agent=self.agents.resolve,
+            recall=self.recall,
         )
         self.decider = Decider(gatherers=self.gatherers, cache_cleanup=settings.CACHE_CLEANUP)
         self.turns = Turns(

@@ -34,6 +34,7 @@ from chatsite.history import (
     Users,
 )
 from chatsite.history.path.giving_way import LEAST_RESULT
+from chatsite.history.path.marks import recallable
 from chatsite.kv_cache.books import LOADED
 from chatsite.storage import at_once, reading, takes_long
 from chatsite.wording import say
@@ -134,6 +135,17 @@ def load_turns(*, owner: Owner, conversation: str, seqs: Sequence[int]) -> tuple
         found = _entries(row, condition, key(row.id), True, key(row.id), True, *some)
         entries.update((entry.seq, entry) for entry in found)
     return tuple(entries[seq] for seq in sorted(entries))
+
+
+@reading
+def load_recallable(*, owner: Owner, conversation: str, seqs: Sequence[int]) -> tuple[Entry, ...]:
+    """Of the turns of these messages of the path what a model may look at again, in path order.
+    Raises NotFound for another owner's."""
+    row = totals_of_owned(owner, conversation)
+    if row is None:
+        raise NotFound(say("There is no such conversation."))
+    found = messages_on_path(row).filter(seq__in=seqs).values_list("turn_seq", flat=True)
+    return tuple(recallable(_turns(row, set(found)), marker=row.forget_above))
 
 
 def _turns(row: Conversation, turn_seqs: Collection[int]) -> tuple[Entry, ...]:

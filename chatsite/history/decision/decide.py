@@ -144,11 +144,12 @@ def _run_policy(given: DecisionInput, prepared: _Prepared, *, policy: Policy) ->
     choice = policy.choose(_context(given, prepared, quotes))
     verdict = judge_path(prepared.context, choice)
     texts = sum(tokens_of(text.message) for text in choice.texts)
-    terms, not_loaded, of_lines = given.settings.terms, given.transcript.not_loaded, 0
+    terms, not_loaded, of_lines, if_cut = given.settings.terms, given.transcript.not_loaded, 0, 0
     speaks = (terms.dates or terms.tell) and not (policy.only_current or prepared.room.exceeded)
     if speaks and terms.dates and not policy.runs_agent_code:  # a strategy fills the room itself
         free = prepared.room.available_tokens - quotes.tokens - texts
-        verdict, of_lines = reserve_room(verdict, date_lines(verdict), free=max(0, free))
+        dated = reserve_room(verdict, date_lines(verdict), free=max(0, free))
+        verdict, of_lines, if_cut = dated
     fitted = fit(
         verdict,
         given,
@@ -156,6 +157,7 @@ def _run_policy(given: DecisionInput, prepared: _Prepared, *, policy: Policy) ->
         room=prepared.room,
         quotes=quotes,
         added_tokens=texts + of_lines,
+        if_cut=if_cut,
     )
     if fitted.verdict.current.lines:
         room = prepared.room.with_current(fitted.verdict.current.messages)
@@ -163,7 +165,7 @@ def _run_policy(given: DecisionInput, prepared: _Prepared, *, policy: Policy) ->
     lines: Mapping[int, Sequence[OwnLine]] = {}
     if speaks:
         quoted = {seq for one in (*fitted.earlier_quotes, fitted.quotes) for seq in one.reasons}
-        own = own_lines(fitted.verdict, not_loaded, terms, quoted=quoted)
+        own = own_lines(fitted.verdict, not_loaded, terms, quoted=quoted, recall=given.head.recall)
         lines = within_room(own, _free(prepared.room, fitted, texts))
     return _record(
         given,

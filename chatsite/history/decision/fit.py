@@ -50,9 +50,10 @@ def fit(
     room: RequestRoom,
     quotes: Quotes,
     added_tokens: int,
+    if_cut: int = 0,
 ) -> FittedPath:
     """Make it fit. `quotes` are sent whatever is dropped; so are a strategy's texts, which take
-    `added_tokens`."""
+    `added_tokens`. Once anything is dropped, `if_cut` tokens more are needed."""
     settings, not_loaded = given.settings, given.transcript.not_loaded
     reach = policy.reach(settings.terms)
     wanted = _last_wanted(verdict, reach, not_loaded)
@@ -75,7 +76,7 @@ def fit(
             verdict=verdict,
             evidence=given.evidence,
             quotes=quotes,
-            fixed=fixed,
+            fixed=fixed + min(if_cut, max(0, room.limit - fixed)),
             limit=room.limit,
             low_water=settings.low_water.value,
             reason=room.overflow_reason,

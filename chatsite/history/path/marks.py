@@ -213,6 +213,16 @@ def selectable_entries(
     return [entry for entry in below if entry.seq in may]
 
 
+def recallable(entries: Sequence[Entry], *, marker: int) -> Iterator[Entry]:
+    """Of whole turns what a model may look at again, whatever a policy left out: nothing that a
+    person left out, nothing above the marker, no greeting, nothing of a background task's."""
+    for turn in split_turns([entry for entry in entries if entry.message.role != "system"]):
+        asked = turn.user
+        if asked and asked.seq >= marker and not (is_excluded(turn) or is_background(turn)):
+            lost = background_answers(turn)
+            yield from (e for e in turn.entries if not e.excluded and e.seq not in lost)
+
+
 def _offered(turn: PathTurn, reply_to: AbstractSet[str]) -> Iterator[Entry]:
     kept = is_pinned(turn) or holds_any(turn, reply_to)
     if is_excluded(turn):
@@ -265,7 +275,6 @@ class PathTerms:
     give_way_at: int = 100
     keep_results: int = 3
     least_freed: int = 200
-    recall_tool: bool = False
     tell: bool = False
     dates: bool = False
 

@@ -68,13 +68,18 @@ Placed = Sequence[tuple[int, OwnLine]]
 
 
 def own_lines(
-    verdict: PathVerdict, not_loaded: NotLoaded, terms: PathTerms, *, quoted: AbstractSet[int]
+    verdict: PathVerdict,
+    not_loaded: NotLoaded,
+    terms: PathTerms,
+    *,
+    quoted: AbstractSet[int],
+    recall: bool,
 ) -> Placed:
-    """The lines that belong to this path, in order; `quoted` are messages that are sent as quotes,
-    by sequence number."""
+    """The lines that belong to this path, in order. `quoted` are messages that are sent as quotes,
+    by sequence number; `recall`: the agent has the tool that finds what isn't sent."""
     found = date_lines(verdict) if terms.dates else []
     counts = _not_shown(verdict, not_loaded, quoted) if terms.tell else (0, 0)
-    told = (verdict.current.first, _line("told", *counts, int(terms.recall_tool)))
+    told = (verdict.current.first, _line("told", *counts, int(recall)))
     return [*found, told] if any(counts) else found
 
 
@@ -111,15 +116,17 @@ def _not_shown(
     return exchanges, sum(list(turn.lines.values()).count(GAVE_WAY) for turn in turns)
 
 
-def reserve_room(verdict: PathVerdict, lines: Placed, *, free: int) -> tuple[PathVerdict, int]:
+def reserve_room(verdict: PathVerdict, lines: Placed, *, free: int) -> tuple[PathVerdict, int, int]:
     """The verdict whose older turns take the tokens of their lines, too, so that enough of them is
-    left out; and the tokens of the current turn's, at most `free`."""
+    left out; the tokens of the current turn's, at most `free`; and those of the line that a cut
+    adds: the first turn below it always has one."""
     taken = {before: tokens_of(line.message) for before, line in lines}
     older = tuple(
         replace(turn, tokens=turn.tokens + taken[turn.first]) if turn.first in taken else turn
         for turn in verdict.older
     )
-    return replace(verdict, older=older), min(free, taken.get(verdict.current.first, 0))
+    of_current = min(free, taken.get(verdict.current.first, 0))
+    return replace(verdict, older=older), of_current, max(taken.values(), default=0)
 
 
 def within_room(lines: Placed, free: int) -> dict[int, list[OwnLine]]:

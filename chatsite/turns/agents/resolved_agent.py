@@ -15,6 +15,7 @@ from chatsite.messages import Message
 from chatsite.providers.base.files import NO_FILES, Files
 from chatsite.providers.base.provider import Model, Provider, Request, ToolSpec
 from chatsite.providers.known.servers import SERVERS
+from chatsite.tools.recall import Recall
 from chatsite.tools.tool import Tool
 from chatsite.wording import say
 
@@ -71,7 +72,10 @@ class ResolvedAgent:
     def head(self) -> Head:
         """Personality, then the prefilled turns, and what the tools take."""
         head = _head(self.system, self.template.prefilled)
-        return replace(head, tools=tool_tokens(self.tools)) if self.tools else head
+        if not self.tools:
+            return head
+        recall = any(tool.name == Recall.name for tool in self.tools)
+        return replace(head, tools=tool_tokens(self.tools), recall=recall)
 
     @property
     def asked(self) -> dict[str, object]:
@@ -94,6 +98,12 @@ class ResolvedAgent:
         settings = replace(self.model_settings, max_tokens=reply)
         now = replace(self, model=model, model_settings=settings)
         return now if model.tools else now.without_tools()
+
+    def with_tool(self, tool: Tool) -> ResolvedAgent:
+        """With one more tool, unless it has that or its model can't use any."""
+        if not self.model.tools or any(tool.name == one.name for one in self.tools):
+            return self
+        return replace(self, tools=(*self.tools, tool))
 
     def without_tools(self) -> ResolvedAgent:
         """For a model that can't use tools."""

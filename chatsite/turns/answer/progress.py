@@ -81,7 +81,8 @@ class TurnProgress:
     whoever needs it reads it here, and only methods of this class replace it.
 
     `answer` is the id of the message being written, `generation` its text so far; `receipt` is
-    that of the last request, as it is stored.
+    that of the last request, as it is stored. `looked_back` is what the tool `recall` searched and
+    opened.
     """
 
     context: TurnContext
@@ -93,6 +94,7 @@ class TurnProgress:
     finished: Finished | None = None
     rounds: list[Round] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    looked_back: list[Mapping[str, object]] = field(default_factory=list)
     cut: ServerCut | None = None
 
     def __post_init__(self) -> None:
@@ -197,6 +199,8 @@ class TurnProgress:
         }
         if self.notes:
             found["notes"] = [*(self.receipt or {}).get("notes", ()), *self.notes]
+        if self.looked_back:
+            found["looked_back"] = list(self.looked_back)
         if len(self.rounds) > 1 or any(round.retried for round in self.rounds):
             found["rounds"] = [round.to_dict() for round in self.rounds]
         if self.rounds and (cache := self.rounds[-1].cache) is not None:

@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 from chatsite.conversations.turn.rounds import begin_calls, end_call
 from chatsite.errors import ProviderError
 from chatsite.events import CallEnded, CallsStarted
+from chatsite.history import Decision, StoredRun
 from chatsite.history.anchors import telling_values
 from chatsite.messages import Message, ToolCall, repair_text
 from chatsite.providers.base.provider import Finished, WrittenCall
@@ -46,14 +47,11 @@ AGAIN_SECONDS = 0.2
 
 @dataclass(frozen=True, slots=True)
 class ToolRound:
-    """`room` are the tokens by which the turn may still grow, `quoted` the messages that were
-    quoted before its `question`, by sequence number."""
+    """`decision` is that of the request whose answer asks for the tools."""
 
     turn: TurnProgress
     services: TurnServices
-    room: int
-    quoted: tuple[int, ...] = ()
-    question: str = ""
+    decision: Decision
 
     async def run(self, finished: Finished) -> None:
         """Run the calls that `finished` asks for. Stop ends them; a call without a result keeps
@@ -85,13 +83,17 @@ class ToolRound:
         counted, *places = await self._counted([message, *results])
         answer = str(uuid.uuid4())
         views = await begin_calls(
-            turn=turn.id, message=counted, results=places, answer=answer, quoted=self.quoted
+            turn=turn.id,
+            message=counted,
+            results=places,
+            answer=answer,
+            quoted=self.decision.quoted,
         )
         if views is None:
             raise ProviderError(say("This answer was ended elsewhere."), code="interrupted")
         turn.begin_message(answer, Generation(turn.id))
         turn.feed.publish(CallsStarted(turn=turn.id, messages=views))
-        left = self.room - (counted.tokens.count if counted.tokens else 0)
+        left = _room_left(self.decision) - (counted.tokens.count if counted.tokens else 0)
         share = left * SHARED // 100 // len(places)
         return places, max(0, min(share, turn.context.agent.window.room // CHARACTERS))
 
@@ -101,13 +103,23 @@ class ToolRound:
             called.name,
             called.arguments,
             context.agent.tools,
-            ToolContext(owner=context.owner, conversation=context.conversation),
+            self._using(),
             seconds=self.services.tool_seconds,
             room_characters=min(most * CHARACTERS, LONGEST),
         )
         message = await self._fitted(replace(place, content=result.content, tokens=None), most)
         # Stop may come while it is stored; the tool has done its work by then.
         await finish_despite_stop(self._end(message))
+
+    def _using(self) -> ToolContext:
+        context, decision = self.turn.context, self.decision
+        return ToolContext(
+            owner=context.owner,
+            conversation=context.conversation,
+            asked=min(one.first for one in decision.verdicts if one.reason == "current"),
+            sent=tuple(item for item in decision.layout if isinstance(item, StoredRun)),
+            note=self.turn.looked_back.append,
+        )
 
     async def _fitted(self, result: Message, most: int) -> Message:
         """With its tokens; cut once more where its script has fewer characters to a token."""
@@ -123,7 +135,9 @@ class ToolRound:
         return counted
 
     async def _end(self, message: Message) -> None:
-        anchors = await asyncio.to_thread(telling_values, message.content or "", self.question)
+        texts = (m.content or "" for m in reversed(self.decision.request) if m.role == "user")
+        question = next(texts, "")
+        anchors = await asyncio.to_thread(telling_values, message.content or "", question)
         view = await self._stored(message, anchors)
         if view is not None:
             self.turn.feed.publish(CallEnded(turn=self.turn.id, message=view))
@@ -140,6 +154,12 @@ class ToolRound:
     async def _counted(self, messages: list[Message]) -> list[Message]:
         counter = self.services.decider.counter(self.turn.context)
         return await counter.with_counts(messages)
+
+
+def _room_left(decision: Decision) -> int:
+    """Tokens that this turn may still grow by: all but what every request of it takes."""
+    stays = {"system", "prefilled", "tools", "current"}
+    return decision.limit - sum(part.tokens for part in decision.parts if part.name in stays)
 
 
 def _calls_of(calls: Sequence[WrittenCall]) -> tuple[ToolCall, ...]:

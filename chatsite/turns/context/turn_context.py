@@ -13,6 +13,7 @@ from chatsite.history import Reach, Settings, first_values, reach
 from chatsite.history.settings.choosers import Choice
 from chatsite.history.settings.offers import SettingSources, offers
 from chatsite.messages import Message
+from chatsite.tools.tool import Tool
 from chatsite.turns.agents.resolved_agent import ResolvedAgent
 from chatsite.wording import TRANSLATE
 
@@ -107,10 +108,17 @@ class TurnContext:
 
 class Contexts:
     """Makes the context of every turn and preview; built once. `environment` are the variables
-    that decide history settings."""
+    that decide history settings; `recall` is the tool that agents get by a setting."""
 
-    def __init__(self, *, environment: Mapping[str, str], resolve_agent: AgentResolver) -> None:
+    def __init__(
+        self,
+        *,
+        environment: Mapping[str, str],
+        resolve_agent: AgentResolver,
+        recall: Tool | None = None,
+    ) -> None:
         self._environment = environment
+        self._recall = recall
         self.resolve_agent = resolve_agent
         self._settings: Callable[[_Page], Settings]
         self._settings = lru_cache(CACHED)(lambda page: self._sources_for(page).resolve())
@@ -125,6 +133,8 @@ class Contexts:
     def with_agent(self, request: PageRequest, agent: ResolvedAgent) -> TurnContext:
         """For an agent that was resolved already."""
         settings = self._settings(_page(request, agent))
+        if self._recall and settings.recall_tool.value:
+            agent = agent.with_tool(self._recall)
         return TurnContext(
             owner=request.owner,
             conversation=request.conversation,

@@ -13,6 +13,7 @@ from chatsite.conversations.owners import Owner
 from chatsite.conversations.records import IndexLines, IndexProgress
 from chatsite.conversations.search import stored_indexes as search_index
 from chatsite.conversations.search.stored_indexes import save_index_part
+from chatsite.errors import Refused
 from chatsite.history import Evidence
 from chatsite.history.evidence import Hit, Recall
 from chatsite.history.lexical.ranking import question_in_chat, recall_messages
@@ -51,6 +52,8 @@ _COLD_NOTE = later(
     "The {count:,} messages so far are being read for the first time. Until that is done, the "
     "newest turns are sent and none is recalled."
 )
+# For the model.
+_NOT_READY = "The messages are being read for the first time. Search again in a moment."
 _FAILED_NOTE = later("The older messages couldn't be searched, so the newest turns are sent.")
 
 
@@ -89,6 +92,31 @@ class Recaller:
         evidence: Evidence = await asyncio.shield(self._task(self._search(inputs)))
         return evidence
 
+    async def find(
+        self, *, owner: Owner, conversation: str, query: str, before: int
+    ) -> tuple[int, ...]:
+        """Find messages of this path above `before` by a query, by number, the best first, also
+        what people left out. Raises Refused while the index isn't complete."""
+
+        async def search() -> tuple[Hit, ...]:
+            cached = self.indexes.use(conversation)
+            async with cached.lock:
+                if not cached.waiting:
+                    await self._follow(cached, owner, conversation, before)
+                if cached.waiting:
+                    raise Refused(_NOT_READY)
+                asked, meaning = question_in_chat(query), cached.vectors
+                ask = partial(recall_messages, cached.index, asked, meaning=meaning, before=before)
+                hits = await asyncio.to_thread(ask)
+            self._save_later(cached, conversation)
+            return hits
+
+        try:
+            hits: tuple[Hit, ...] = await asyncio.shield(self._task(search()))
+        finally:
+            self.indexes.shrink()
+        return tuple(hit.seq for hit in hits)
+
     def forget(self, conversation: str) -> None:
         """Drop its index: a message in it was changed or deleted."""
         self.indexes.pop(conversation, None)
@@ -116,12 +144,14 @@ class Recaller:
         try:
             cached = self.indexes.use(id)
             async with cached.lock:
-                added = 0 if cached.waiting else await self._follow(cached, inputs)
+                added = 0
+                if not cached.waiting:
+                    owner, before = inputs.context.owner, _current(inputs).seq
+                    added = await self._follow(cached, owner, id, before)
                 if cached.waiting:
                     return Evidence(notes=(say(_COLD_NOTE, count=cached.waiting),))
                 hits = await self._hits(cached, inputs)
-            if self._saves and len(cached.index) >= SAVE + (cached.saved or [0])[-1]:
-                self._task(self._save(cached, id))
+            self._save_later(cached, id)
         except Exception:
             logger.exception("the older messages of %s couldn't be searched", id)
             self.forget(id)
@@ -138,12 +168,11 @@ class Recaller:
         return Evidence(recall=Recall(hits=hits), reports={LEXICAL.evidence: report})
 
     # ---- following the path ------------------------------------------------------------------
-    async def _follow(self, cached: CachedIndex, inputs: DecisionInputs) -> int:
-        """Bring the index up to the current message; how many messages were added.
+    async def _follow(self, cached: CachedIndex, owner: Owner, id: str, before: int) -> int:
+        """Bring the index up to the current message, `before`; how many messages were added.
 
         Where too many are missing, a task is begun that adds them, and `cached.waiting` says so.
         """
-        owner, id = inputs.context.owner, inputs.context.conversation
         now = await self._progress(cached, owner, id)
         if cached.text_changes is None and self._saves:
             await load_stored(cached, owner=owner, conversation=id, text_changes=now.text_changes)
@@ -153,12 +182,15 @@ class Recaller:
         cached.text_changes = now.text_changes
         if cached.index.last and not self._holds(cached, now):
             now = await self._progress(cached, owner, id)
-        before = _current(inputs).seq
         if now.waiting > COLD:
             cached.waiting = now.waiting
             self._task(self._complete(cached, owner, id, before))
             return 0
         return await self._add(cached, owner, id, before=before, most=COLD)
+
+    def _save_later(self, cached: CachedIndex, conversation: str) -> None:
+        if self._saves and len(cached.index) >= SAVE + (cached.saved or [0])[-1]:
+            self._task(self._save(cached, conversation))
 
     async def _save(self, cached: CachedIndex, conversation: str) -> None:
         """Store what the index has and the disk hasn't, a part at a time. A failure costs no turn:

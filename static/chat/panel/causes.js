@@ -48,6 +48,7 @@ const WHY = {
     came ? say("{place} is sent whole again") : say("{place} gave way to newer messages"),
   summary: () => say("the running summary changed"),
   recalled: () => say("other quotes stand among the older messages"),
+  lines: () => say("another date, or another count of what isn't shown, stands there"),
   own_code: () => say("the agent's strategy chose otherwise"),
   chosen: ({ came }) =>
     came ? say("{place} was chosen for this message") : say("{place} was no longer chosen"),

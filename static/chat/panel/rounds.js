@@ -16,11 +16,11 @@ import { term } from "./terms.js";
  * @returns {Section|null}
  */
 export function roundsSection(receipt) {
-  const all = receipt.rounds ?? [];
+  const { rounds: all = [], looked_back: looks = [] } = receipt;
   if (!all.length) return null;
   const retries = all.filter(({ retried }) => retried);
   return {
-    data: all,
+    data: [all, looks],
     draw: () => [
       h("h3", {}, say("Rounds"), h("small", {}, say("tokens"))),
       table(
@@ -44,8 +44,26 @@ export function roundsSection(receipt) {
             h("li", {}, h("b", {}, say("Round {round}:", { round })), " ", retried),
           ),
         ),
+      looks.length > 0 &&
+        h(
+          "p",
+          { class: "quiet looks" },
+          say("The model looked back: {what}.", { what: looks.map(describeLook).join("; ") }),
+        ),
     ],
   };
+}
+
+/** @param {NonNullable<Decision["looked_back"]>[number]} look */
+function describeLook({ query = "", found = [], opened }) {
+  if (opened) return say("opened message {number}", { number: opened });
+  if (!found.length) return say("searched “{query}”, nothing found", { query });
+  const numbers = found.join(", ");
+  return say("searched “{query}”, {count} found ({numbers})", {
+    query,
+    count: found.length,
+    numbers,
+  });
 }
 
 /** @param {Round} round */

@@ -24,6 +24,7 @@ const PARTS = {
   summary: say("summary"),
   history: say("history"),
   recalled: say("quotes"),
+  notes: say("dates and notes"),
   current: say("this message"),
   reply: say("reserved for the reply"),
   free: say("free"),

@@ -35,6 +35,7 @@ const MEANINGS = {
   recalled: say(
     "Older messages that match your message. They are sent as quotes directly before it.",
   ),
+  notes: say("Lines that tell the model the day, and how much of the chat it isn't shown."),
   strategy: say("Text that the agent's own strategy adds."),
   reply: say("Room in the model's window that is kept free for its answer."),
   free: say(

@@ -413,6 +413,8 @@ export interface Decision {
     rounds?: Round[];
     provider?: { kind?: string; label?: string; model: string } | null;
     server_cut?: { sentence: string } | null;
+    /** What the model searched and opened of this chat: a query with the messages found, or the number of one. */
+    looked_back?: { query?: string; found?: number[]; opened?: number }[];
     since?: Since;
 }
 
