@@ -20,7 +20,8 @@ PAGE, NOTED = 6_000, 80
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PastMessage:
     """A message that may be shown. `author` is "user", "assistant", a person's name or the tool
-    whose result it is; `results` are the numbers of the results of tools in its turn."""
+    whose result it is; `results` are the numbers of those that tools brought in its turn and that
+    aren't shown."""
 
     number: int
     author: str
@@ -37,8 +38,9 @@ class PastMessages(Protocol):
     """`turns.evidence.looking_back.LookBack` is one. Neither gives what a person left out."""
 
     async def find(self, using: ToolContext, query: str, *, most: int) -> Sequence[PastMessage]:
-        """Those that have to do with the query and aren't in the request, the best first. Raises
-        ToolError where they can't be searched now."""
+        """Those that have to do with the query, the best first, without what the request has,
+        unless a result in the same turn gave way. Raises ToolError where they can't be searched
+        now."""
         ...
 
     async def open(self, using: ToolContext, number: int) -> PastMessage | None: ...

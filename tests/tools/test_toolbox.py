@@ -14,9 +14,12 @@ from chatsite.agents.template_file import parse_template
 from chatsite.providers.known.servers import SERVERS
 from chatsite.tools.mcp.config_file import ToolServer
 from chatsite.tools.mcp.connections import LONGEST_NAME, ToolServers
+from chatsite.tools.recall import Recall
 from chatsite.tools.search_history import SearchHistory, SearchResult
 from chatsite.tools.tool import Tool, ToolContext, schema_fault
 from chatsite.tools.toolbox import MOST_TOOLS, AgentTools, Toolbox
+from chatsite.turns.evidence.looking_back import LookBack
+from chatsite.turns.evidence.recall import Recaller
 from chatsite.wiring.parts import builtin
 
 NOON = datetime(2026, 5, 4, 12, tzinfo=UTC)
@@ -29,8 +32,8 @@ async def find_nothing(**query: Any) -> SearchResult:
 
 
 def a_toolbox(servers: ToolServers) -> Toolbox:
-    search = SearchHistory(find_nothing)
-    return Toolbox(builtin(now=lambda: NOON, search_history=search), servers)
+    search, recall = SearchHistory(find_nothing), Recall(LookBack(Recaller()))
+    return Toolbox(builtin(now=lambda: NOON, search_history=search, recall=recall), servers)
 
 
 def tools_of(*nodes: str, **configurations: Mapping[str, object]) -> AgentTools:
@@ -43,8 +46,9 @@ def reasons(found: AgentTools) -> dict[str, str]:
 
 
 def test_the_built_in_tools_meet_the_limits_of_every_provider() -> None:
-    found = tools_of("clock", "calculator", "search_history")
-    assert [tool.name for tool in found.tools] == ["clock", "calculator", "search_history"]
+    names = ["clock", "calculator", "search_history", "recall"]
+    found = tools_of(*names)
+    assert [tool.name for tool in found.tools] == names
     assert not found.missing
     for tool in found.tools:
         assert not schema_fault(tool.parameters)

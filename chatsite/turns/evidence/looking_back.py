@@ -31,12 +31,13 @@ class LookBack:
         except Refused as error:
             raise ToolError(error.message, name="NotReady") from None
         found: list[PastMessage] = []
-        hidden = [seq for seq in seqs if not using.shows(seq)]
-        for start in range(0, len(hidden), AT_ONCE):
-            some = hidden[start : start + AT_ONCE]
+        for start in range(0, len(seqs), AT_ONCE):
+            some = seqs[start : start + AT_ONCE]
             entries = await _load(using, some)
             known = {entry.seq: entry for entry in entries}
-            found += [_past_message(known[seq], entries) for seq in some if seq in known]
+            messages = [_past_message(known[seq], entries, using) for seq in some if seq in known]
+            # One that is shown may lead to a result that gave way.
+            found += [one for one in messages if one.results or not using.shows(one.number)]
             if len(found) >= most:
                 break
         return found[:most]
@@ -53,7 +54,7 @@ class LookBack:
             except NotFound:
                 text = ""
             texts.append(f"File: {file.name}\n{text}")
-        return _past_message(entry, entries, "\n\n".join(filter(None, texts)))
+        return _past_message(entry, entries, using, "\n\n".join(filter(None, texts)))
 
 
 async def _load(using: ToolContext, seqs: Sequence[int]) -> tuple[Entry, ...]:
@@ -61,7 +62,9 @@ async def _load(using: ToolContext, seqs: Sequence[int]) -> tuple[Entry, ...]:
     return await load_recallable(owner=owner, conversation=conversation, seqs=seqs)
 
 
-def _past_message(entry: Entry, entries: Sequence[Entry], text: str = "") -> PastMessage:
+def _past_message(
+    entry: Entry, entries: Sequence[Entry], using: ToolContext, text: str = ""
+) -> PastMessage:
     """`entries` are those of its turn, and maybe of others."""
     message = entry.message
     turn = next(turn for turn in split_turns(entries) if entry in turn.entries)
@@ -74,5 +77,9 @@ def _past_message(entry: Entry, entries: Sequence[Entry], text: str = "") -> Pas
         author=author,
         at=entry.at,
         text=text or message.content or "",
-        results=tuple(one.seq for one in turn.entries if one.message.role == "tool"),
+        results=tuple(
+            one.seq
+            for one in turn.entries
+            if one.message.role == "tool" and not using.shows(one.seq)
+        ),
     )
