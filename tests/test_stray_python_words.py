@@ -113,7 +113,6 @@ EXCEPTED = {
     "tools/mcp/connections.py": MODEL,
     "tools/mcp/incoming.py::": NAMES,
     "tools/mcp/link.py": MODEL,
-    "tools/recall.py": MODEL,
     "tools/search_history.py": MODEL,
     "turns/answer/tool_calls.py::": MODEL,
     "turns/context/file_forms.py::_render_file": MODEL,

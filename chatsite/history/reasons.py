@@ -59,14 +59,6 @@ SENT: frozenset[Reason] = frozenset(
     }
 )
 
-# What a policy left out, or a limit: neither a person did, nor is it never sent anyway.
-NOT_SHOWN: frozenset[Reason] = frozenset(
-    {
-        *("over_length", "over_budget", "over_window", "above_cut", "not_relevant", "summarised"),
-        *("not_chosen", "low_priority", "unloaded", "unanswered", "not_read", "over_talk_limit"),
-    }
-)
-
 # A message that is left out with one of these isn't quoted either.
 NEVER_QUOTED: frozenset[Reason] = frozenset(
     {"above_marker", "excluded", "background", "unloaded", "unanswered", "too_long"}

@@ -19,14 +19,13 @@ from chatsite.providers.reachable import Providers
 from chatsite.tools.calculator import Calculator
 from chatsite.tools.clock import DEFAULT_ZONE, ClockTool
 from chatsite.tools.mcp.connections import ToolServers
-from chatsite.tools.recall import Recall
 from chatsite.tools.search_history import SearchHistory
 from chatsite.tools.tool import Tool, ToolError
 from chatsite.tools.toolbox import Maker, Toolbox
 
 
 def builtin(
-    *, now: Callable[[], datetime], search_history: SearchHistory, recall: Recall
+    *, now: Callable[[], datetime], search_history: SearchHistory, recall: Tool
 ) -> Mapping[str, Maker]:
     """`now` gives an aware time. A template may set the clock's `zone`."""
 
@@ -91,7 +90,7 @@ def model_servers() -> Providers:
     )
 
 
-def toolbox(servers: ToolServers, recall: Recall) -> Toolbox:
+def toolbox(servers: ToolServers, recall: Tool) -> Toolbox:
     """Our own tools and those of the tool servers."""
     search_history = SearchHistory(search_messages)
     ours = builtin(now=lambda: datetime.now(UTC), search_history=search_history, recall=recall)

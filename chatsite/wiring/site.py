@@ -41,14 +41,13 @@ from chatsite.providers.embedded.provider import EmbeddedProvider
 from chatsite.providers.tokens.sentence_vectors import SentenceVectors, describe_vectors
 from chatsite.storage import lock
 from chatsite.tools.mcp.connections import ToolServers
-from chatsite.tools.recall import Recall
 from chatsite.turns.agents.agents import Agents
 from chatsite.turns.agents.model_choice import ModelChoice
 from chatsite.turns.answer.feed import ConversationFeeds
 from chatsite.turns.context.decider import Decider, Gatherer
 from chatsite.turns.context.turn_context import Contexts, PageRequest, TurnContext, TurnHooks
 from chatsite.turns.elsewhere.other_servers import OtherServers
-from chatsite.turns.evidence.looking_back import LookBack
+from chatsite.turns.evidence.looking_back import RecallTool
 from chatsite.turns.evidence.recall import Recaller
 from chatsite.turns.evidence.running_summary import Summariser
 from chatsite.turns.evidence.strategy import StrategyGatherer
@@ -120,7 +119,6 @@ class Site:
         """The agents, with the models and tools that they can have."""
         self.models = parts.model_servers()
         self.tool_servers = ToolServers(settings.TOOL_SERVERS, logs=settings.VAR_DIR)
-        self.recall = Recall(LookBack(self.recaller))
         self.tools = parts.toolbox(self.tool_servers, self.recall)
         self.agents = Agents(
             catalogue=self.catalogue,
@@ -140,6 +138,7 @@ class Site:
         self.catalogue = Catalogue(settings.AGENTS_DIR)
         self.vectors = SentenceVectors.find()
         self.recaller = Recaller(vectors=self.vectors)
+        self.recall = RecallTool(self.recaller)
         self.summariser = Summariser(publish=self.feeds.publish)
         self.strategies = StrategyWorker()
         self.gatherers: dict[str, Gatherer] = {

@@ -36,7 +36,7 @@ def test_the_panel_says_what_was_searched_and_opened(visit: Visit, fake: FakeOpe
     assert "The harbour light is green." in result
     assert [tool["function"]["name"] for tool in fake.requests[-1]["tools"]] == ["recall"]
     asked = next(one["content"] for one in sent if one["role"] == "user")
-    assert "[2 earlier exchanges of this conversation are not shown." in asked
+    assert "[Not shown to you of this conversation: earlier exchanges (2)." in asked
     chat.receipt_buttons.last.click()
     rounds = chat.panel.locator("[data-section=rounds]")
     expect(rounds).to_contain_text("The model looked back: searched “harbour light”, ")

@@ -30,6 +30,8 @@ from chatsite.turns.agents.resolved_agent import ResolvedAgent, missing_agent, r
 from chatsite.turns.answer.feed import ConversationFeeds
 from chatsite.turns.context.decider import Decider
 from chatsite.turns.context.turn_context import Contexts, PageRequest
+from chatsite.turns.evidence.looking_back import RecallTool
+from chatsite.turns.evidence.recall import Recaller
 from chatsite.turns.evidence.running_summary import Summariser
 from chatsite.turns.running_turns import TurnLimits
 from chatsite.turns.turns import Turns
@@ -77,6 +79,7 @@ class Seeder:
         makers = builtin(
             now=lambda: datetime.now(UTC),
             search_history=SearchHistory(older_messages),
+            recall=RecallTool(Recaller()),
         )
         return tuple(makers[name]({}) for name in template.tools if name in makers)
 

@@ -14,11 +14,10 @@ from chatsite.agents.template_file import parse_template
 from chatsite.providers.known.servers import SERVERS
 from chatsite.tools.mcp.config_file import ToolServer
 from chatsite.tools.mcp.connections import LONGEST_NAME, ToolServers
-from chatsite.tools.recall import Recall
 from chatsite.tools.search_history import SearchHistory, SearchResult
 from chatsite.tools.tool import Tool, ToolContext, schema_fault
 from chatsite.tools.toolbox import MOST_TOOLS, AgentTools, Toolbox
-from chatsite.turns.evidence.looking_back import LookBack
+from chatsite.turns.evidence.looking_back import RecallTool
 from chatsite.turns.evidence.recall import Recaller
 from chatsite.wiring.parts import builtin
 
@@ -32,7 +31,7 @@ async def find_nothing(**query: Any) -> SearchResult:
 
 
 def a_toolbox(servers: ToolServers) -> Toolbox:
-    search, recall = SearchHistory(find_nothing), Recall(LookBack(Recaller()))
+    search, recall = SearchHistory(find_nothing), RecallTool(Recaller())
     return Toolbox(builtin(now=lambda: NOON, search_history=search, recall=recall), servers)
 
 

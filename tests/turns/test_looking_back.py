@@ -20,12 +20,11 @@ from chatsite.conversations.versions import deletions, edits
 from chatsite.errors import NotFound
 from chatsite.history import StoredRun
 from chatsite.providers.openai.provider import OpenAIProvider
-from chatsite.tools.recall import PAGE, Recall
 from chatsite.tools.tool import ToolContext, ToolError
 from chatsite.turns.agents.resolved_agent import ResolvedAgent, resolve_agent
 from chatsite.turns.context.turn_context import Contexts
 from chatsite.turns.evidence import recall as recalling
-from chatsite.turns.evidence.looking_back import LookBack
+from chatsite.turns.evidence.looking_back import PAGE, RecallTool
 from chatsite.turns.evidence.recall import Recaller
 from tests.conversations.builders import (
     ADA,
@@ -51,7 +50,7 @@ class Talk:
     def __init__(self, world: World) -> None:
         self.world, self.id = world, new_id()
         self.recaller = Recaller()
-        self.tool = Recall(LookBack(self.recaller))
+        self.tool = RecallTool(self.recaller)
         self.noted: list[Any] = []
 
     async def turns(self, *texts: tuple[str, str]) -> None:
@@ -111,8 +110,8 @@ async def test_a_message_is_opened_whole_in_pages(talk: Talk) -> None:
     pages = [(await talk.look(message=seq, page=page)) for page in (1, 2)]
     assert "".join(page["text"] for page in pages) == long
     assert [page["page"] for page in pages] == ["1 of 2", "2 of 2"]
-    assert talk.noted == [{"opened": seq}, {"opened": seq, "page": 2}]
-    with pytest.raises(ToolError, match="pages 1 to 2"):
+    assert talk.noted == [{"opened": seq, "page": 1}, {"opened": seq, "page": 2}]
+    with pytest.raises(ToolError, match="no page 3"):
         await talk.look(message=seq, page=3)
     [best, *_] = await talk.found("berth buoy")
     assert "berth" in best and len(best) <= 402
@@ -201,7 +200,7 @@ async def test_what_a_person_took_out_is_never_shown(
         assert SECRET in await talk.found("kestrel harbour light")
     await hide(talk)
     assert SECRET not in await talk.found("kestrel harbour light")
-    with pytest.raises(ToolError, match=f"no message {seq} that"):
+    with pytest.raises(ToolError, match=f"Message {seq} has no page 1"):
         await talk.look(message=seq)
 
 
@@ -211,7 +210,7 @@ async def test_an_excluded_answer_is_not_shown_but_its_question(talk: Talk) -> N
     await marks.exclude_message(owner=ADA, message=await talk.id_of(answer), on=True)
     [best, *others] = await talk.found("falcon kestrel")
     assert best == SECRET and answer not in others
-    with pytest.raises(ToolError, match="no message"):
+    with pytest.raises(ToolError, match="has no page 1 to open"):
         await talk.look(message=seq)
 
 
@@ -223,7 +222,7 @@ async def test_what_background_tasks_wrote_is_not_shown(talk: Talk) -> None:
 
     await talk.world.run(store)
     assert note not in await talk.found("kestrel harbour nightly")
-    with pytest.raises(ToolError, match="no message"):
+    with pytest.raises(ToolError, match="has no page 1 to open"):
         await talk.look(message=await talk.seq(note))
 
 
@@ -257,7 +256,7 @@ async def test_an_edited_message_is_found_with_its_new_text_alone(talk: Talk) ->
         ({}, "either a query or the number"),
         ({"query": "quay", "message": 2}, "either a query or the number"),
         ({"query": "what was it again?"}, "common words"),
-        ({"message": 999}, "no message 999"),
+        ({"message": 999}, "Message 999 has no page 1"),
     ],
     ids=str,
 )
@@ -306,8 +305,8 @@ async def test_a_model_searches_and_opens_what_is_not_sent(talk: Talk, world: Wo
     first, last = fake.requests
     assert SECRET not in json.dumps(first)
     assert first["messages"][-1]["content"].startswith(
-        "[4 earlier exchanges of this conversation are not shown. The tool `recall` finds them.]"
-        "\n\nWhere? "
+        "[Not shown to you of this conversation: earlier exchanges (4). The tool `recall` finds "
+        "them.]\n\nWhere? "
     )
     searched, opened = [
         json.loads(one["content"]) for one in last["messages"] if one["role"] == "tool"
@@ -320,7 +319,7 @@ async def test_a_model_searches_and_opens_what_is_not_sent(talk: Talk, world: Wo
     # Both ran at the same time, so either may have ended first.
     [search, *others] = sorted(receipt["looked_back"], key=lambda look: "opened" in look)
     assert (search["query"], search["found"][0]) == ("kestrel", seq)
-    assert others == [{"opened": seq}]
+    assert others == [{"opened": seq, "page": 1}]
 
 
 async def test_a_setting_gives_every_agent_whose_model_uses_tools_the_tool(talk: Talk) -> None:
@@ -334,12 +333,11 @@ async def test_a_setting_gives_every_agent_whose_model_uses_tools_the_tool(talk:
         ("true", harbour.resolve_agent("demo"), ["recall"]),
         ("true", replace(echo, model=replace(echo.model, tools=False)), []),
     ):
+        environment = {"HISTORY_RECALL_TOOL": on}
         contexts = Contexts(
-            environment={"HISTORY_RECALL_TOOL": on},
-            resolve_agent=lambda slug, model="", *, staff=False, agent=agent: agent,
-            recall=talk.tool,
+            environment=environment, resolve_agent=harbour.resolve_agent, recall=talk.tool
         )
-        found = contexts.of(harbour.page_request()).agent
+        found = contexts.with_agent(harbour.page_request(), agent).agent
         assert [tool.name for tool in found.tools] == names
         assert found.head.recall == bool(names)
     await openai.aclose()

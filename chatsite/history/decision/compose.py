@@ -7,11 +7,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from chatsite.history.evidence import AddedMessage, LayoutItem, Previous, StoredRun
+from chatsite.history.evidence import AddedKind, AddedMessage, LayoutItem, Previous, StoredRun
 from chatsite.history.path.added_messages import Quotes
 from chatsite.history.path.in_force import instructions_message
 from chatsite.history.path.overflow import FittedPath
-from chatsite.history.path.own_lines import OwnLine
 from chatsite.history.path.shortened import as_sent
 from chatsite.history.path.transcript import Entry, Transcript
 from chatsite.history.path.turn_verdicts import StrategyText, TextPlace, TurnVerdict
@@ -40,9 +39,6 @@ class _Section:
     items: tuple[LayoutItem, ...]
 
 
-_NOTHING = _Section((), ())
-
-
 def compose(
     fitted: FittedPath,
     head: Head,
@@ -51,7 +47,7 @@ def compose(
     instructions: Sequence[Entry],
     in_force: Sequence[Entry],
     texts: Sequence[StrategyText],
-    lines: Mapping[int, Sequence[OwnLine]],
+    lines: Mapping[int, Sequence[Message]],
 ) -> ComposedRequest:
     """Head, instructions (also those that a person keeps in force), then from what changes least to
     what changes most: a prompt's beginning that stays the same costs a tenth where the provider
@@ -78,39 +74,34 @@ def compose(
         history=tuple(entry.message for turn in sent for entry in turn.entries),
         texts=(*own.messages, *before.messages, *after.messages),
         quoted=(*_messages(map(_quoted, fitted.earlier_quotes)), *quoted.messages),
-        notes=tuple(line.message for own in lines.values() for line in own),
+        notes=tuple(line for own in lines.values() for line in own),
     )
 
 
 def _history(
     sent: Sequence[TurnVerdict],
     earlier_quotes: Iterable[Quotes],
-    lines: Mapping[int, Sequence[OwnLine]],
+    lines: Mapping[int, Sequence[Message]],
     places: _Places,
 ) -> Iterator[_Section]:
     """The older turns in their places, each with what is quoted before it, and our lines."""
     shortened = _shortened(sent, places)
-    own = {first: _lines(before) for first, before in lines.items()}
-    for quotes in earlier_quotes:
-        behind = own.get(quotes.before, _NOTHING)
-        own[quotes.before] = _joined(_quoted(quotes), behind)
-    neighbours: list[Entry] = []
+    quotes = {quotes.before: [_quoted(quotes)] for quotes in earlier_quotes}
+    own = {first: [*quotes.get(first, ()), _lines(some)] for first, some in lines.items()}
+    before, neighbours = quotes | own, list[Entry]()
     for turn in sent:
-        if turn.first in own:
+        if turn.first in before:
             yield places.section(neighbours, shortened=shortened)
-            yield own[turn.first]
+            yield from before[turn.first]
             neighbours = []
         neighbours += turn.entries
     yield places.section(neighbours, shortened=shortened)
 
 
-def _joined(one: _Section, other: _Section) -> _Section:
-    return _Section((*one.messages, *other.messages), (*one.items, *other.items))
-
-
-def _lines(lines: Iterable[OwnLine]) -> _Section:
-    own = tuple(lines)
-    return _Section(tuple(line.message for line in own), tuple(line.item for line in own))
+def _lines(lines: Sequence[Message]) -> _Section:
+    kinds: dict[bool, AddedKind] = {True: "date", False: "told"}
+    items = [AddedMessage.of(one, kinds[one.id.startswith("date")], id=one.id) for one in lines]
+    return _Section(tuple(lines), tuple(items))
 
 
 def _messages(sections: Iterable[_Section]) -> Iterator[Message]:
@@ -124,7 +115,7 @@ def _added(texts: Sequence[StrategyText], place: TextPlace) -> _Section:
 
 def _in_force(kept: Sequence[Entry]) -> _Section:
     if not kept:
-        return _NOTHING
+        return _Section((), ())
     message, sources = instructions_message(kept), [entry.seq for entry in kept]
     return _Section((message,), (AddedMessage.of(message, "instructions", sources=sources),))
 
@@ -132,7 +123,7 @@ def _in_force(kept: Sequence[Entry]) -> _Section:
 def _summary(fitted: FittedPath) -> _Section:
     message, source = fitted.summary, fitted.summary_source
     if message is None:
-        return _NOTHING
+        return _Section((), ())
     id = f"{source.id}" if source else ""
     return _Section((message,), (AddedMessage.of(message, "summary", id=id),))
 
@@ -141,7 +132,7 @@ def _quoted(quotes: Quotes) -> _Section:
     """The message that quotes, with the one it stands before as its id in the layout."""
     message = quotes.message
     if message is None:
-        return _NOTHING
+        return _Section((), ())
     sources = [entry.seq for entry in quotes.entries]
     item = AddedMessage.of(message, "recalled", id=f"{quotes.before}", sources=sources)
     return _Section((message,), (item,))

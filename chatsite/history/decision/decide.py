@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from chatsite.history.decision.compose import ComposedRequest, compose, leading_tokens
@@ -23,13 +23,7 @@ from chatsite.history.path.giving_way import smallest_current
 from chatsite.history.path.in_force import instructions_message
 from chatsite.history.path.marks import Path, PathContext, kept_in_force, remembered_from
 from chatsite.history.path.overflow import FittedPath
-from chatsite.history.path.own_lines import (
-    OwnLine,
-    date_lines,
-    own_lines,
-    reserve_room,
-    within_room,
-)
+from chatsite.history.path.own_lines import Lines, date_lines, reserve_room, told_line, within_room
 from chatsite.history.path.transcript import (
     Entry,
     Transcript,
@@ -142,31 +136,24 @@ def _run_policy(given: DecisionInput, prepared: _Prepared, *, policy: Policy) ->
         available_tokens=prepared.room.available_tokens,
     )
     choice = policy.choose(_context(given, prepared, quotes))
-    verdict = judge_path(prepared.context, choice)
-    texts = sum(tokens_of(text.message) for text in choice.texts)
-    terms, not_loaded, of_lines, if_cut = given.settings.terms, given.transcript.not_loaded, 0, 0
+    verdict, of_line, if_cut = judge_path(prepared.context, choice), 0, 0
+    texts, terms = sum(tokens_of(text.message) for text in choice.texts), given.settings.terms
     speaks = (terms.dates or terms.tell) and not (policy.only_current or prepared.room.exceeded)
     if speaks and terms.dates and not policy.runs_agent_code:  # a strategy fills the room itself
         free = prepared.room.available_tokens - quotes.tokens - texts
-        dated = reserve_room(verdict, date_lines(verdict), free=max(0, free))
-        verdict, of_lines, if_cut = dated
+        verdict, of_line, if_cut = reserve_room(verdict, free)
     fitted = fit(
         verdict,
         given,
         policy=policy,
         room=prepared.room,
         quotes=quotes,
-        added_tokens=texts + of_lines,
+        added_tokens=texts + of_line,
         if_cut=if_cut,
     )
     if fitted.verdict.current.lines:
         room = prepared.room.with_current(fitted.verdict.current.messages)
         prepared = replace(prepared, room=room)
-    lines: Mapping[int, Sequence[OwnLine]] = {}
-    if speaks:
-        quoted = {seq for one in (*fitted.earlier_quotes, fitted.quotes) for seq in one.reasons}
-        own = own_lines(fitted.verdict, not_loaded, terms, quoted=quoted, recall=given.head.recall)
-        lines = within_room(own, _free(prepared.room, fitted, texts))
     return _record(
         given,
         prepared,
@@ -178,18 +165,24 @@ def _run_policy(given: DecisionInput, prepared: _Prepared, *, policy: Policy) ->
             instructions=prepared.instructions,
             in_force=prepared.in_force,
             texts=choice.texts,
-            lines=lines,
+            lines=_own_lines(given, prepared.room, fitted, texts) if speaks else {},
         ),
         notes=choice.notes,
     )
 
 
-def _free(room: RequestRoom, fitted: FittedPath, texts: int) -> int:
-    """Tokens that are left beside all but our lines."""
-    sent = sum(sum_tokens(turn.messages) for turn in fitted.verdict.sent)
-    quotes = sum(one.tokens for one in (*fitted.earlier_quotes, fitted.quotes))
-    summary = tokens_of(fitted.summary) if fitted.summary else 0
-    return room.available_tokens - sent - quotes - summary - texts
+def _own_lines(given: DecisionInput, room: RequestRoom, fitted: FittedPath, texts: int) -> Lines:
+    """As many as fit beside everything else."""
+    quotes, verdict = (*fitted.earlier_quotes, fitted.quotes), fitted.verdict
+    lines = date_lines(verdict) if given.settings.terms.dates else {}
+    if given.settings.terms.tell:
+        quoted = {seq for one in quotes for seq in one.reasons}
+        told = told_line(verdict, given.transcript.not_loaded, quoted, recall=given.head.recall)
+        lines[verdict.current.first] = [*lines.get(verdict.current.first, ()), *told]
+    taken = sum(sum_tokens(turn.messages) for turn in verdict.sent)
+    taken += tokens_of(fitted.summary) if fitted.summary else 0
+    taken += texts + sum(one.tokens for one in quotes)
+    return within_room(lines, room.available_tokens - taken)
 
 
 def _context(given: DecisionInput, prepared: _Prepared, quotes: Quotes) -> DecisionContext:

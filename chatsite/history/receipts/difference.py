@@ -133,8 +133,9 @@ def _after_head(sent: SentRequest) -> Iterable[Piece]:
                 yield Piece("history", (seq,), size, "", seq, item.shortened)
         else:
             # Quotes and dates have the message they stand before; a strategy's texts have no id.
-            names = {"recalled": item.id, "date": item.id, "text": item.digest}
-            which = names.get(item.kind, item.role)
+            which = {"recalled": item.id, "date": item.id, "text": item.digest}.get(
+                item.kind, item.role
+            )
             yield Piece(item.kind, (item.kind, which), item.tokens, item.digest)
 
 

@@ -23,7 +23,7 @@ from chatsite.history.path.added_messages import (
     unfinished_message,
 )
 from chatsite.history.path.in_force import instructions_message
-from chatsite.history.path.own_lines import line_message
+from chatsite.history.path.own_lines import own_line
 from chatsite.history.path.shortened import as_sent
 from chatsite.history.path.transcript import Entry
 from chatsite.history.policies.lexical_passages import passage_of
@@ -193,7 +193,7 @@ class _Rebuilding:
             sources = [self.entries[seq] for seq in item.sources if seq in self.entries]
             return instructions_message([one for one in sources if one.in_force])
         elif item.kind in ("date", "told"):
-            return line_message(item.id, item.kind)
+            return own_line(item.id)
         else:
             self.differences.append(
                 say(

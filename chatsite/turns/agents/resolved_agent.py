@@ -11,11 +11,11 @@ from typing import Any
 from chatsite.agents.template import EMBEDDED, LLM, ModelSettings, Template
 from chatsite.errors import ProviderError
 from chatsite.history import Head, Window, estimate
+from chatsite.history.path.own_lines import RECALL
 from chatsite.messages import Message
 from chatsite.providers.base.files import NO_FILES, Files
 from chatsite.providers.base.provider import Model, Provider, Request, ToolSpec
 from chatsite.providers.known.servers import SERVERS
-from chatsite.tools.recall import Recall
 from chatsite.tools.tool import Tool
 from chatsite.wording import say
 
@@ -72,10 +72,9 @@ class ResolvedAgent:
     def head(self) -> Head:
         """Personality, then the prefilled turns, and what the tools take."""
         head = _head(self.system, self.template.prefilled)
-        if not self.tools:
-            return head
-        recall = any(tool.name == Recall.name for tool in self.tools)
-        return replace(head, tools=tool_tokens(self.tools), recall=recall)
+        recall = any(tool.name == RECALL for tool in self.tools)
+        tools = tool_tokens(self.tools)
+        return replace(head, tools=tools, recall=recall) if self.tools else head
 
     @property
     def asked(self) -> dict[str, object]:
@@ -101,9 +100,8 @@ class ResolvedAgent:
 
     def with_tool(self, tool: Tool) -> ResolvedAgent:
         """With one more tool, unless it has that or its model can't use any."""
-        if not self.model.tools or any(tool.name == one.name for one in self.tools):
-            return self
-        return replace(self, tools=(*self.tools, tool))
+        has = not self.model.tools or any(tool.name == one.name for one in self.tools)
+        return self if has else replace(self, tools=(*self.tools, tool))
 
     def without_tools(self) -> ResolvedAgent:
         """For a model that can't use tools."""

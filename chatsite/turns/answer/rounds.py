@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from chatsite.conversations.path.queries import current_owner
 from chatsite.errors import ProviderError
 from chatsite.events import Calling, Reading, Waiting
+from chatsite.history import Decision
 from chatsite.messages import UNSOUND, repair_text
 from chatsite.providers.base.provider import (
     CallBegun,
@@ -62,7 +63,9 @@ class Rounds:
             # Calls of an answer that was cut off are not whole, even where they can be read.
             if number > most or finished.reason != "tool_calls" or not finished.calls:
                 return
-            await ToolRound(self.turn, self.services, request.decision).run(finished)
+            decision = request.decision
+            tools = ToolRound(self.turn, self.services, _room_left(decision), decision)
+            await tools.run(finished)
             self.turn.finished = None
 
     async def _answered(
@@ -174,3 +177,9 @@ class Rounds:
         self.turn.rounds[-1].retried = sentence
         self.turn.generation.waiting = sentence
         self.turn.feed.publish(Waiting(turn=self.turn.id, sentence=sentence, seconds=seconds))
+
+
+def _room_left(decision: Decision) -> int:
+    """Tokens that this turn may still grow by: all but what every request of it takes."""
+    stays = {"system", "prefilled", "tools", "current"}
+    return decision.limit - sum(part.tokens for part in decision.parts if part.name in stays)

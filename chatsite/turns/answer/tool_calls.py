@@ -47,10 +47,11 @@ AGAIN_SECONDS = 0.2
 
 @dataclass(frozen=True, slots=True)
 class ToolRound:
-    """`decision` is that of the request whose answer asks for the tools."""
+    """`room` are the tokens by which the turn may still grow; `decision` is that of the request."""
 
     turn: TurnProgress
     services: TurnServices
+    room: int
     decision: Decision
 
     async def run(self, finished: Finished) -> None:
@@ -93,7 +94,7 @@ class ToolRound:
             raise ProviderError(say("This answer was ended elsewhere."), code="interrupted")
         turn.begin_message(answer, Generation(turn.id))
         turn.feed.publish(CallsStarted(turn=turn.id, messages=views))
-        left = _room_left(self.decision) - (counted.tokens.count if counted.tokens else 0)
+        left = self.room - (counted.tokens.count if counted.tokens else 0)
         share = left * SHARED // 100 // len(places)
         return places, max(0, min(share, turn.context.agent.window.room // CHARACTERS))
 
@@ -103,23 +104,19 @@ class ToolRound:
             called.name,
             called.arguments,
             context.agent.tools,
-            self._using(),
+            ToolContext(
+                owner=context.owner,
+                conversation=context.conversation,
+                asked=min(v.first for v in self.decision.verdicts if v.reason == "current"),
+                sent=tuple(run for run in self.decision.layout if isinstance(run, StoredRun)),
+                note=self.turn.looked_back.append,
+            ),
             seconds=self.services.tool_seconds,
             room_characters=min(most * CHARACTERS, LONGEST),
         )
         message = await self._fitted(replace(place, content=result.content, tokens=None), most)
         # Stop may come while it is stored; the tool has done its work by then.
         await finish_despite_stop(self._end(message))
-
-    def _using(self) -> ToolContext:
-        context, decision = self.turn.context, self.decision
-        return ToolContext(
-            owner=context.owner,
-            conversation=context.conversation,
-            asked=min(one.first for one in decision.verdicts if one.reason == "current"),
-            sent=tuple(item for item in decision.layout if isinstance(item, StoredRun)),
-            note=self.turn.looked_back.append,
-        )
 
     async def _fitted(self, result: Message, most: int) -> Message:
         """With its tokens; cut once more where its script has fewer characters to a token."""
@@ -154,12 +151,6 @@ class ToolRound:
     async def _counted(self, messages: list[Message]) -> list[Message]:
         counter = self.services.decider.counter(self.turn.context)
         return await counter.with_counts(messages)
-
-
-def _room_left(decision: Decision) -> int:
-    """Tokens that this turn may still grow by: all but what every request of it takes."""
-    stays = {"system", "prefilled", "tools", "current"}
-    return decision.limit - sum(part.tokens for part in decision.parts if part.name in stays)
 
 
 def _calls_of(calls: Sequence[WrittenCall]) -> tuple[ToolCall, ...]:

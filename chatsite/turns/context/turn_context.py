@@ -117,8 +117,7 @@ class Contexts:
         resolve_agent: AgentResolver,
         recall: Tool | None = None,
     ) -> None:
-        self._environment = environment
-        self._recall = recall
+        self._environment, self._recall = environment, recall
         self.resolve_agent = resolve_agent
         self._settings: Callable[[_Page], Settings]
         self._settings = lru_cache(CACHED)(lambda page: self._sources_for(page).resolve())

@@ -52,7 +52,6 @@ _COLD_NOTE = later(
     "The {count:,} messages so far are being read for the first time. Until that is done, the "
     "newest turns are sent and none is recalled."
 )
-# For the model.
 _NOT_READY = "The messages are being read for the first time. Search again in a moment."
 _FAILED_NOTE = later("The older messages couldn't be searched, so the newest turns are sent.")
 
@@ -95,26 +94,21 @@ class Recaller:
     async def find(
         self, *, owner: Owner, conversation: str, query: str, before: int
     ) -> tuple[int, ...]:
-        """Find messages of this path above `before` by a query, by number, the best first, also
-        what people left out. Raises Refused while the index isn't complete."""
+        """Find messages above `before` by a query, by number, the best first, also those that
+        people left out. Raises Refused while the index isn't complete."""
+        return await asyncio.shield(self._task(self._find(owner, conversation, query, before)))
 
-        async def search() -> tuple[Hit, ...]:
-            cached = self.indexes.use(conversation)
-            async with cached.lock:
-                if not cached.waiting:
-                    await self._follow(cached, owner, conversation, before)
-                if cached.waiting:
-                    raise Refused(_NOT_READY)
-                asked, meaning = question_in_chat(query), cached.vectors
-                ask = partial(recall_messages, cached.index, asked, meaning=meaning, before=before)
-                hits = await asyncio.to_thread(ask)
-            self._save_later(cached, conversation)
-            return hits
-
-        try:
-            hits: tuple[Hit, ...] = await asyncio.shield(self._task(search()))
-        finally:
-            self.indexes.shrink()
+    async def _find(self, owner: Owner, id: str, query: str, before: int) -> tuple[int, ...]:
+        cached = self.indexes.use(id)
+        async with cached.lock:
+            if not cached.waiting:
+                await self._follow(cached, owner, id, before)
+            if cached.waiting:
+                raise Refused(_NOT_READY)
+            asked, meaning = question_in_chat(query), cached.vectors
+            ask = partial(recall_messages, cached.index, asked, meaning=meaning, before=before)
+            hits = await asyncio.to_thread(ask)
+        self.indexes.shrink()
         return tuple(hit.seq for hit in hits)
 
     def forget(self, conversation: str) -> None:
@@ -144,14 +138,16 @@ class Recaller:
         try:
             cached = self.indexes.use(id)
             async with cached.lock:
-                added = 0
-                if not cached.waiting:
-                    owner, before = inputs.context.owner, _current(inputs).seq
-                    added = await self._follow(cached, owner, id, before)
+                added = (
+                    0
+                    if cached.waiting
+                    else await self._follow(cached, inputs.context.owner, id, _current(inputs).seq)
+                )
                 if cached.waiting:
                     return Evidence(notes=(say(_COLD_NOTE, count=cached.waiting),))
                 hits = await self._hits(cached, inputs)
-            self._save_later(cached, id)
+            if self._saves and len(cached.index) >= SAVE + (cached.saved or [0])[-1]:
+                self._task(self._save(cached, id))
         except Exception:
             logger.exception("the older messages of %s couldn't be searched", id)
             self.forget(id)
@@ -187,10 +183,6 @@ class Recaller:
             self._task(self._complete(cached, owner, id, before))
             return 0
         return await self._add(cached, owner, id, before=before, most=COLD)
-
-    def _save_later(self, cached: CachedIndex, conversation: str) -> None:
-        if self._saves and len(cached.index) >= SAVE + (cached.saved or [0])[-1]:
-            self._task(self._save(cached, conversation))
 
     async def _save(self, cached: CachedIndex, conversation: str) -> None:
         """Store what the index has and the disk hasn't, a part at a time. A failure costs no turn:
