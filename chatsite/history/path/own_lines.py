@@ -76,7 +76,10 @@ def reserve_room(verdict: PathVerdict, free: int) -> tuple[PathVerdict, int, int
     them is left out; the tokens of the current turn's, at most `free`; and those of one that a cut
     adds: the first turn below it always has one."""
     taken = {seq: tokens_of(line) for seq, [line] in date_lines(verdict).items()}
-    older = [replace(one, tokens=one.tokens + taken.get(one.first, 0)) for one in verdict.older]
+    older = [
+        replace(one, tokens=one.tokens + taken[one.first]) if one.first in taken else one
+        for one in verdict.older
+    ]
     of_current = min(max(0, free), taken.get(verdict.current.first, 0))
     return replace(verdict, older=tuple(older)), of_current, max(taken.values(), default=0)
 

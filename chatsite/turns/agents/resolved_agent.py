@@ -72,9 +72,10 @@ class ResolvedAgent:
     def head(self) -> Head:
         """Personality, then the prefilled turns, and what the tools take."""
         head = _head(self.system, self.template.prefilled)
+        if not self.tools:
+            return head
         recall = any(tool.name == RECALL for tool in self.tools)
-        tools = tool_tokens(self.tools)
-        return replace(head, tools=tools, recall=recall) if self.tools else head
+        return replace(head, tools=tool_tokens(self.tools), recall=recall)
 
     @property
     def asked(self) -> dict[str, object]:

@@ -96,9 +96,9 @@ class Recaller:
     ) -> tuple[int, ...]:
         """Find messages above `before` by a query, by number, the best first, also those that
         people left out. Raises Refused while the index isn't complete."""
-        return await asyncio.shield(self._task(self._find(owner, conversation, query, before)))
+        return await asyncio.shield(self._task(self._ranked(owner, conversation, query, before)))
 
-    async def _find(self, owner: Owner, id: str, query: str, before: int) -> tuple[int, ...]:
+    async def _ranked(self, owner: Owner, id: str, query: str, before: int) -> tuple[int, ...]:
         cached = self.indexes.use(id)
         async with cached.lock:
             if not cached.waiting:
