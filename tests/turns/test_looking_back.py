@@ -15,6 +15,8 @@ from chatsite.conversations.models import Message as Row
 from chatsite.conversations.owners import Owner
 from chatsite.conversations.path import added_messages as background
 from chatsite.conversations.path import marks
+from chatsite.conversations.records import NewTurn
+from chatsite.conversations.turn.begin import begin_turn
 from chatsite.conversations.turn.rounds import end_call
 from chatsite.conversations.versions import deletions, edits
 from chatsite.errors import NotFound
@@ -29,6 +31,7 @@ from chatsite.turns.evidence.recall import Recaller
 from tests.conversations.builders import (
     ADA,
     BOB,
+    EVERYTHING,
     begin,
     begin_round,
     end,
@@ -36,10 +39,14 @@ from tests.conversations.builders import (
     new_id,
     tool_call_message,
     tool_result,
+    user_message,
 )
+from tests.conversations.upload_builders import Keep, folder, keep
 from tests.fakes.openai_provider import provider_at
 from tests.fakes.openai_server import FakeOpenAI
 from tests.turns.conftest import World, settings_for, template
+
+__all__ = ["folder", "keep"]
 
 SECRET = "The kestrel nests under the harbour light."
 
@@ -155,6 +162,27 @@ async def test_the_result_of_a_tool_is_named_and_opened(talk: Talk) -> None:
     assert (first["message"], first["results"]) == (asked["message"], [seq])
     whole = (StoredRun(1, 99),)
     assert (await talk.look(query="breakwater", sent=whole))["found"] == []
+
+
+async def test_the_text_of_a_file_is_opened_with_its_message(talk: Talk, keep: Keep) -> None:
+    def store() -> None:
+        file = keep(name="tides.txt", text="High water at nine.")
+        new = NewTurn(
+            owner=ADA,
+            conversation=talk.id,
+            agent="demo",
+            client_id=new_id(),
+            answer=new_id(),
+            reach=EVERYTHING,
+        )
+        user = replace(user_message("Read this."), attachments=(file,))
+        end(begin_turn.here(new, user=user, greeting=(), history={}))
+
+    await talk.world.run(store)
+    seq = await talk.seq("Read this.")
+    line = (StoredRun(seq, seq, -1),)
+    opened = await talk.look(message=seq, sent=line)
+    assert opened["text"] == "Read this.\n\nFile: tides.txt\nHigh water at nine."
 
 
 # ---- what is never shown ---------------------------------------------------------------------
