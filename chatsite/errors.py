@@ -8,12 +8,16 @@ ChatsiteError
     Refused               a valid request that is not possible now; the draft is kept
         TurnRunning       one answer at a time in a conversation
         TooMany           over a limit: answers at once, requests in a minute
+        CostsMore         it costs so much that the person is asked first
     PromptTooLarge        head and current message alone don't fit the window
     BadRestore            a saved conversation that can't be taken as it is
     ProviderError         the model couldn't be reached or didn't answer properly
 """
 
 from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
 
 
 class ChatsiteError(Exception):
@@ -66,6 +70,16 @@ class TooMany(Refused):
     def __init__(self, message: str, *, seconds: int = 0) -> None:
         super().__init__(message)
         self.seconds = seconds
+
+
+class CostsMore(Refused):
+    """`costs` is what the page asks with, as JSON; see `turns.what_if.cost_question`."""
+
+    code = "costs_more"
+
+    def __init__(self, message: str, costs: Mapping[str, Any]) -> None:
+        super().__init__(message)
+        self.costs = costs
 
 
 class PromptTooLarge(ChatsiteError):

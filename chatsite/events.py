@@ -266,16 +266,17 @@ class Relayed:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Refusal(Record):
     """The answer to one command of one socket; `ref` is the command's own. `seconds` is how long to
-    wait before it may work, 0 where time doesn't help."""
+    wait before it may work, 0 where time doesn't help; `costs` is of what is asked first."""
 
     type: ClassVar[str] = "refused"
     ref: str
     problem: Problem
     seconds: int = 0
+    costs: Json | None = None
 
     def to_dict(self) -> dict[str, Any]:
         flat = {"type": self.type, "ref": self.ref, **self.problem.to_dict()}
-        return flat | {"seconds": self.seconds}
+        return flat | {"seconds": self.seconds, "costs": self.costs}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -90,6 +90,19 @@ def bucket(name: str) -> dict[str, str]:
     return {"bucket_name": parts.netloc, "location": parts.path.strip("/"), **named}
 
 
+def dollars(name: str) -> tuple[float | None, float | None]:
+    """US dollars for a message, and for a person in a day; None where nobody set it."""
+    value = text(name)
+    found = re.fullmatch(r"(\d{1,6}(?:\.\d{1,6})?)(?:\s*,\s*(\d{1,6}(?:\.\d{1,6})?))?", value)
+    amounts = [float(one) for one in found.groups() if one] if found else []
+    if value and (not amounts or min(amounts) == 0):
+        raise BadSetting(
+            f"{name}={value!r} is not allowed. It is US dollars above 0: for a message, as 0.05, "
+            "or for a message and for a person in a day, as 0.05,2.00"
+        )
+    return (*amounts, None, None)[0], (*amounts, None, None)[1]
+
+
 def networks(name: str) -> list[str]:
     """Addresses and networks, as `10.0.0.7` or `10.0.0.0/8`, separated by commas or blanks."""
     found = text(name).replace(",", " ").split()
@@ -204,6 +217,7 @@ MODEL_SERVERS_READY = frozenset(
     if server.key in API_KEYS or text(server.address) or (name in MODELS.own and not server.key)
 )
 CHAT_MODEL = text("CHAT_MODEL")
+WARN_COST = dollars("WARN_COST")
 FAST_MODEL = text("FAST_MODEL")
 MODEL_CHOICE = choice("MODEL_CHOICE", "everyone", ("everyone", "staff", "off"))
 LOCAL_SERVERS = choice("LOCAL_SERVERS", "on", ("on", "off")) == "on"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from datetime import datetime
 from typing import Any
 
 from django.conf import settings
@@ -121,7 +122,8 @@ class Clock(models.Model):
 
 class Turn(models.Model):
     """Stores how one user message was answered. `receipt` is the decision with what the provider
-    reported, in its stored form, without what the row knows; `whole_receipt` has that, too.
+    reported, in its stored form, without what the row knows; `whole_receipt` has that, too. `cost`
+    is what it says in US dollars, for sums.
 
     `mode`: "" has a message of its own, "edit" one that took the place of another, "again" answers
     the message `asked` again, "continue" extends its last answer. `replaced` is the message that
@@ -150,10 +152,18 @@ class Turn(models.Model):
     problem_code = models.CharField(max_length=40, blank=True, default="")
     problem = models.TextField(blank=True, default="")
     receipt = models.JSONField(null=True, blank=True)
+    cost = models.FloatField(null=True, blank=True)
     started = models.DateTimeField()
     ended = models.DateTimeField(null=True, blank=True)
 
     class Meta:
+        indexes = [
+            models.Index(
+                fields=["conversation", "ended", "cost"],
+                name="turn_cost",
+                condition=Q(cost__isnull=False),
+            )
+        ]
         constraints = [
             models.UniqueConstraint(fields=["conversation", "client_id"], name="turn_once"),
             models.UniqueConstraint(
@@ -173,6 +183,14 @@ class Turn(models.Model):
             return None
         stored: dict[str, Any] = self.receipt
         return stored | {"turn": str(self.id), "number": self.number}
+
+    @property
+    def sent_last(self) -> datetime:
+        """When the request that the receipt describes was sent: of several the last, near the
+        end."""
+        several = self.receipt and self.receipt.get("rounds")
+        sent: datetime = (several and self.ended) or self.started
+        return sent
 
 
 class Server(models.Model):

@@ -17,14 +17,16 @@ from chatsite.views import ConversationView, MessageView, Problem, State, Summar
 class LoadedPath:
     """Holds a transcript and the other stored inputs of a decision.
 
-    `agent` is the conversation's, "" for a new chat; `receipt` is that of the last answer. In a
-    preview the draft has the sequence number `next_seq`.
+    `agent` is the conversation's, "" for a new chat; `receipt` is that of the last answer, whose
+    last request was sent at the time `sent`, in seconds. In a preview the draft has the sequence
+    number `next_seq`.
     """
 
     agent: str
     transcript: Transcript
     next_seq: int
     receipt: Mapping[str, Any] | None
+    sent: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

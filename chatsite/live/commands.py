@@ -70,7 +70,8 @@ class Open(PageCommand):
 
 
 class Send(PageCommand):
-    """`history`: what was chosen in the page before the chat began; later what is kept counts."""
+    """`history`: what was chosen in the page before the chat began; later what is kept counts.
+    `once`: this choice holds for the answer alone. `confirmed`: whatever it costs."""
 
     type: Literal["send"]
     agent: Slug
@@ -80,6 +81,8 @@ class Send(PageCommand):
     attachments: Attached = ()
     model: ModelName = ""
     history: HistoryChoice = Field(default_factory=dict)
+    once: HistoryChoice | None = None
+    confirmed: bool = False
 
 
 class Edit(PageCommand):

@@ -18,7 +18,7 @@ from pydantic_core import to_json
 from chatsite.accounts.removal import Rights
 from chatsite.channels.channel import Reader
 from chatsite.conversations.owners import Owner
-from chatsite.errors import BadCommand, ChatsiteError, PromptTooLarge, TooMany
+from chatsite.errors import BadCommand, ChatsiteError, CostsMore, PromptTooLarge, TooMany
 from chatsite.events import Event, Json, Preview, Refusal, Reply, Snapshot, TurnStarted
 from chatsite.limits.limiter import address_of
 from chatsite.live.commands import (
@@ -164,7 +164,8 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
     async def _refuse(self, ref: str, error: ChatsiteError) -> None:
         problem = Problem(code=error.code, message=error.message)
         seconds = error.seconds if isinstance(error, TooMany) else 0
-        await self._send_event(Refusal(ref=ref, problem=problem, seconds=seconds))
+        costs = error.costs if isinstance(error, CostsMore) else None
+        await self._send_event(Refusal(ref=ref, problem=problem, seconds=seconds, costs=costs))
 
     async def _send_event(self, event: Event | Reply) -> None:
         await self._send_wire(event.to_dict())
@@ -199,12 +200,19 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
         request = self._page_request(command, command.agent, model=command.model)
         client_id = str(command.client_id)
         if isinstance(command, Send):
+            known = self._known_choice(command)
+            request = replace(request, history=known, once=command.once)
+            reply_to = str(command.reply_to) if command.reply_to else None
+            files = [str(id) for id in command.attachments]
+            if not command.confirmed:
+                ask = self.site.cost_question.ask
+                await ask(request, client_id, command.text, reply_to=reply_to, attachments=files)
             return await self.site.turns.send(
-                replace(request, history=self._known_choice(command)),
+                request,
                 client_id=client_id,
                 text=command.text,
-                reply_to=str(command.reply_to) if command.reply_to else None,
-                attachments=[str(id) for id in command.attachments],
+                reply_to=reply_to,
+                attachments=files,
             )
         if isinstance(command, Edit):
             return await self.site.turns.edit(

@@ -19,6 +19,7 @@ from chatsite.conversations.turn.retry import begin_edit, begin_retry
 from chatsite.conversations.turn.rounds import ask_to_stop
 from chatsite.errors import BadCommand, PromptTooLarge, TurnRunning
 from chatsite.events import TurnStarted
+from chatsite.history.settings.choosers import Choice
 from chatsite.messages import Message, Source
 from chatsite.turns.answer.checkpoints import CheckpointSaver
 from chatsite.turns.answer.feed import ConversationFeeds
@@ -26,7 +27,7 @@ from chatsite.turns.answer.progress import TurnProgress, TurnServices
 from chatsite.turns.answer.retries import CircuitBreaker
 from chatsite.turns.answer.writer import AnswerWriter
 from chatsite.turns.context.decider import Decider
-from chatsite.turns.context.drafts import Drafts
+from chatsite.turns.context.drafts import CacheFacts, Drafts, nothing_known
 from chatsite.turns.context.turn_context import (
     NO_HOOKS,
     Contexts,
@@ -74,6 +75,7 @@ class Turns:
         others: OtherServers | None = None,
         hooks: TurnHooks = NO_HOOKS,
         tool_seconds: float = 30.0,
+        cache_facts: CacheFacts = nothing_known,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.contexts = contexts
@@ -82,7 +84,7 @@ class Turns:
         self.others = others
         self.hooks = hooks
         self.running = RunningTurns(limits)
-        self.drafts = Drafts(contexts=contexts, decider=decider)
+        self.drafts = Drafts(contexts=contexts, decider=decider, cache_facts=cache_facts)
         self.services = TurnServices(
             decider=decider,
             checkpoints=CheckpointSaver(),
@@ -120,15 +122,18 @@ class Turns:
 
         `reply_to` is the id of a message on the path, `attachments` those of uploaded files;
         `written` says where the message came from.
+        A choice for this answer alone (`request.once`) isn't kept with the conversation.
         Raises BadCommand, Refused (TurnRunning, TooMany), NotFound, PromptTooLarge or
         ProviderError: nothing has been stored then, and the page keeps the draft.
         """
+        once = request.once is not None
 
         async def store(context: TurnContext) -> StartedTurn:
             user = await self._user_message(request, text, attachments, reply_to, written)
-            return await self._store_message(context, client_id, user)
+            kept = request.history if once else context.page_request.history
+            return await self._store_message(context, client_id, user, kept, once=once)
 
-        return await self._start(request, client_id, store, knows_choice=True)
+        return await self._start(request, client_id, store, knows_choice=not once)
 
     async def edit(
         self,
@@ -285,7 +290,7 @@ class Turns:
             return await store(context)
 
     async def _store_message(
-        self, context: TurnContext, client_id: str, user: Message
+        self, context: TurnContext, client_id: str, user: Message, kept: Choice, *, once: bool
     ) -> StartedTurn:
         services = self.services
         # Outside the page nobody reads a greeting.
@@ -294,8 +299,7 @@ class Turns:
         *greeting, user = await services.decider.counter(context).with_counts([*greeting, user])
         await services.decider.require_room(context, user)
         new = self._new_turn(context, client_id)
-        chosen = context.page_request.history
-        return await begin_turn(new, user=user, greeting=greeting, history=chosen)
+        return await begin_turn(new, user=user, greeting=greeting, history=kept, once=once)
 
     def _new_turn(self, context: TurnContext, client_id: str) -> NewTurn:
         request = context.page_request

@@ -56,6 +56,7 @@ from chatsite.turns.history_choice import HistoryChoices
 from chatsite.turns.running_turns import TurnLimits
 from chatsite.turns.turns import Turns
 from chatsite.turns.what_if.comparison import PolicyComparison
+from chatsite.turns.what_if.cost_question import CostQuestion
 from chatsite.wiring import parts
 from chatsite.wiring.features import FEATURES
 from chatsite.wiring.maintenance import Maintenance, bring_up_to_date
@@ -174,6 +175,7 @@ class Site:
                 changed=self._path_changed,
             ),
             tool_seconds=settings.TOOL_SECONDS,
+            cache_facts=self.models.table.cache_rules,
         )
         self.drafts, self.snapshots = self.turns.drafts, self.turns.snapshots
         self.trim_ahead = TrimAhead(
@@ -189,6 +191,7 @@ class Site:
         """What the panel shows: the same turn under other policies, and cleanups of the cache."""
         self.comparison = PolicyComparison(drafts=self.drafts, vectors=self.vectors)
         self.cleanups = CleanupPreview(drafts=self.drafts)
+        self.cost_question = CostQuestion(self.comparison, *settings.WARN_COST)
 
     def _channels(self) -> Channels:
         """The ways besides the page, such as rooms and mail."""

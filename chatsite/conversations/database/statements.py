@@ -23,7 +23,7 @@ TURNS = Columns(Turn)
 MESSAGES = Columns(Message)
 
 # ---- a conversation --------------------------------------------------------------------------
-RECEIPTS = Columns(Turn, "id", "number", "receipt")
+RECEIPTS = Columns(Turn, "id", "number", "receipt", "started", "ended")
 # A conversation with its last turn's receipt: its id.
 CONVERSATION_WITH_RECEIPT = (
     f"SELECT {CONVERSATIONS.names('conversation')}, {RECEIPTS.names('turn')} "
@@ -137,7 +137,9 @@ RUNNING_TURN = (
     "WHERE turn.id = %s AND turn.state = 'running' ORDER BY message.seq"
 )
 TURN_END = Columns(Turn, "state", "ended", "problem_code", "problem")
-TURN_END_WITH_RECEIPT = Columns(Turn, "state", "ended", "problem_code", "problem", "receipt")
+TURN_END_WITH_RECEIPT = Columns(
+    Turn, "state", "ended", "problem_code", "problem", "receipt", "cost"
+)
 ANSWER_END = Columns(
     Message,
     *("content", "reasoning", "metadata", "state", "finish_reason"),

@@ -2,7 +2,7 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    dependencies = [("conversations", "0030_marked_in_force")]
+    dependencies = [("conversations", "0032_turn_cost")]
     operations = [
         migrations.AddField(
             model_name="message",

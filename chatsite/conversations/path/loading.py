@@ -95,11 +95,13 @@ def load_stored_path(
     if cut:
         # A query of their own: joined by OR, SQLite would read the whole conversation.
         entries = (*_turns(row, _marked_turns(row, cut, reply_to)), *entries)
+    last = row.last_turn
     return LoadedPath(
         agent=row.agent,
         transcript=Transcript(entries=entries, not_loaded=_not_loaded(row, entries, cut)),
         next_seq=row.next_seq,
-        receipt=row.last_turn.receipt if row.last_turn else None,
+        receipt=last.receipt if last else None,
+        sent=last.sent_last.timestamp() if last else 0.0,
     )
 
 

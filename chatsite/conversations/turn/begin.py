@@ -51,15 +51,17 @@ def begin_turn(
     user: DomainMessage,
     greeting: Sequence[DomainMessage],
     history: Mapping[str, str] = MappingProxyType({}),
+    once: bool = False,
 ) -> StartedTurn:
     """Store a user message and start its turn.
 
     The conversation is created with its first turn; `greeting` is stored before it where the path
     is empty. `history` is the choice of the policy that the turn was prepared with, stored with a
-    new conversation. The same transaction reads what the reach needs, unless that is long. Raises
-    NotFound for another owner's conversation, BadCommand for another agent's, AnotherChoice,
-    Refused where the message replied to isn't on the path, a file is missing or the owner's quota
-    is full, TurnRunning while an answer is written, TooMany.
+    new conversation; `once`: it was prepared with another one, for this answer alone. The same
+    transaction reads what the reach needs, unless that is long. Raises NotFound for another owner's
+    conversation, BadCommand for another agent's, AnotherChoice, Refused where the message replied
+    to isn't on the path, a file is missing or the owner's quota is full, TurnRunning while an
+    answer is written, TooMany.
     """
     hold(new.owner, conversation=new.conversation)
     row = _conversation_for_turn(new, user)
@@ -68,7 +70,7 @@ def begin_turn(
         row.history = dict(history)
     if (resent := resent_turn(row, new.client_id)) is not None:
         return resent
-    if choice_of(row) != history:
+    if choice_of(row) != history and not once:
         raise AnotherChoice
     if user.reply_to is not None:
         _require_replied(row, user.reply_to)

@@ -117,7 +117,7 @@ def _store_turn_end(
         TURN_END.update(row)
         stored: Mapping[str, Any] | None = row.receipt
         return stored
-    row.receipt = receipt
+    row.receipt, row.cost = receipt, receipt.get("reported", {}).get("cost")
     TURN_END_WITH_RECEIPT.update(row)
     return receipt
 

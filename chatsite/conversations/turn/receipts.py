@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import Any
 
-from django.db.models import Q, QuerySet
+from django.db.models import Q, QuerySet, Sum
 
 from chatsite.conversations.database.rows import choice_of, entry_of
 from chatsite.conversations.database.statements import ENTRY_FIELDS
@@ -103,6 +104,25 @@ def list_all_conversations(
 
 
 @reading
+def is_begun(*, owner: Owner, conversation: str, client_id: str) -> bool:
+    """Whether this client id began a turn in this conversation of the owner's."""
+    turns = Turn.objects.filter(owner.filter("conversation__"), client_id=client_id)
+    return turns.filter(conversation=as_uuid(conversation)).exists()
+
+
+@reading
+def cost_since(*, owner: Owner, since: datetime) -> float:
+    """US dollars of the owner's answers that ended since then, as far as prices are known."""
+    ended = Turn.objects.filter(
+        owner.filter("conversation__"),
+        conversation__updated__gte=since,
+        ended__gte=since,
+        cost__isnull=False,
+    )
+    return float(ended.aggregate(sum=Sum("cost"))["sum"] or 0)
+
+
+@reading
 def past_turn(*, owner: Owner, turn: str) -> PastTurn:
     """A turn's user message and the path above it, with today's marks. Raises NotFound."""
     row = owned_turn(owner, turn)
@@ -181,14 +201,12 @@ def requests_to_compare(
     path = [one for one in rows.values_list(*fields) if one[0] in chain]
 
     def sent(by: Turn, receipt: Mapping[str, Any]) -> SentRequest:
-        # Of several rounds the last one, which the receipt describes, was asked near the end.
-        at = (receipt.get("rounds") and by.ended) or by.started
         return SentRequest(
             receipt=receipt,
             sizes={seq: size for _, seq, size, gone, _ in path if not gone or gone > by.started},
-            at=at.timestamp(),
+            at=by.sent_last.timestamp(),
             server=str(by.server or ""),
-            edited=frozenset(seq for _, seq, *_, edited in path if edited and edited > at),
+            edited=frozenset(seq for _, seq, *_, edited in path if edited and edited > by.sent_last),
         )
 
     return sent(before, before.receipt or {}) if before else None, sent(row, receipt)

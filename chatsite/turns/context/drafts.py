@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Protocol
 
 from chatsite.conversations.files.uploads import attachments_of
 from chatsite.conversations.path.loading import load_path
@@ -12,6 +13,8 @@ from chatsite.conversations.path.queries import kept_choice
 from chatsite.conversations.records import LoadedPath
 from chatsite.errors import BadCommand
 from chatsite.history import Decision, Entry, Reach
+from chatsite.history.receipts.cache_miss import CacheRules
+from chatsite.history.receipts.next_price import NextPrice, RequestBefore, price_next
 from chatsite.messages import Attachment, Message
 from chatsite.turns.context.decider import Decider
 from chatsite.turns.context.file_forms import draft_file_notes, needs_another_model
@@ -31,12 +34,23 @@ class Draft:
 EMPTY = Draft()
 
 
+class CacheFacts(Protocol):
+    """What is known of the cache of a server's model."""
+
+    def __call__(self, server: str, model: str, *, pays_writes: bool) -> CacheRules: ...
+
+
+def nothing_known(server: str, model: str, *, pays_writes: bool) -> CacheRules:
+    return CacheRules()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Drafts:
     """Decides on drafts. Nothing is stored but token counts, and no model is asked."""
 
     contexts: Contexts
     decider: Decider
+    cache_facts: CacheFacts = nothing_known
 
     async def preview(
         self,
@@ -58,12 +72,28 @@ class Drafts:
         loaded = await self.load(context, draft, context.reach)
         decide = self.decider.measure if too_large else self.decider.preview
         decision, model = await decide(context, loaded), context.agent.model
+        price = None if too_large else self.price(context, loaded, decision)
         return decision.to_dict() | {
+            "price": price.to_dict() if price else None,
             "files": list(draft_file_notes(decision.request, own, model)),
             "another_model": any(needs_another_model(file, model) for file in own),
             "dropped": context.agent.asked["dropped"],
             "offers": self.contexts.offers(context),
         }
+
+    def price(
+        self, context: TurnContext, loaded: LoadedPath, decision: Decision
+    ) -> NextPrice | None:
+        """What the request would cost; None where no price is known."""
+        model, receipt = context.agent.model, loaded.receipt
+        if model.price is None:
+            return None
+        asked = (receipt or {}).get("provider") or {}
+        before = None
+        if receipt and (asked.get("kind"), asked.get("model")) == (model.provider, model.name):
+            before = RequestBefore(receipt=receipt, seconds=time.time() - loaded.sent)
+        rules = self.cache_facts(model.provider, model.name, pays_writes=False)
+        return price_next(decision, model.price, rules, before)
 
     async def context(self, request: PageRequest) -> TurnContext:
         """Who answers, and the settings in force. Raises NotFound, ProviderError, and BadCommand
@@ -108,6 +138,13 @@ class Drafts:
         """The decision as it would be for the draft, even an empty one."""
         loaded = await self.load(context, draft, context.reach)
         return await self.decider.preview(context, loaded)
+
+    async def price_of(self, context: TurnContext, draft: Draft) -> NextPrice | None:
+        """What the draft's request would cost; None where no price is known."""
+        if context.agent.model.price is None:
+            return None
+        loaded = await self.load(context, draft, context.reach)
+        return self.price(context, loaded, await self.decider.preview(context, loaded))
 
     async def load(self, context: TurnContext, draft: Draft, wanted: Reach) -> LoadedPath:
         """The stored path, with the draft as its current message."""

@@ -16,7 +16,6 @@ from chatsite.history.settings.offers import Alternative, SettingSources, altern
 from chatsite.providers.base.provider import PUBLISHED, Price, reusable
 from chatsite.providers.tokens.sentence_vectors import SentenceVectors
 from chatsite.turns.agents.resolved_agent import ResolvedAgent
-from chatsite.turns.context.decider import Decider
 from chatsite.turns.context.drafts import Draft, Drafts
 from chatsite.turns.context.loaded_path import as_storage_loads
 from chatsite.turns.context.turn_context import PageRequest, TurnContext
@@ -53,7 +52,7 @@ class PolicyComparison:
                 whole if wanted == Everything() else await self.drafts.load(context, draft, wanted)
             )
 
-        turn = _ComparedTurn(self.drafts.decider, context, whole, read)
+        turn = _ComparedTurn(self.drafts, context, whole, read)
         return await turn.compare(self.drafts.contexts.sources(context), context.settings)
 
     async def of_turn(self, request: PageRequest, turn: str) -> dict[str, Any]:
@@ -74,7 +73,8 @@ class PolicyComparison:
             return replace(whole, transcript=as_storage_loads(whole.transcript.entries, wanted))
 
         decider = decider_of_turn(decider, past, vectors=self.vectors)
-        compared = _ComparedTurn(decider, context, whole, read, is_past=True)
+        drafts = replace(self.drafts, decider=decider)
+        compared = _ComparedTurn(drafts, context, whole, read, is_past=True)
         found = await compared.compare(
             self.drafts.contexts.sources(context), as_then(context.settings, past.receipt)
         )
@@ -95,7 +95,7 @@ class PolicyComparison:
 class _ComparedTurn:
     """One turn with its whole path; `read` gives as much of it as storage gives for settings."""
 
-    decider: Decider
+    drafts: Drafts
     context: TurnContext
     whole: LoadedPath
     read: Read
@@ -134,7 +134,9 @@ class _ComparedTurn:
             return row | {"note": say(ON_SENDING)}
         loaded = await self.read(settings)
         try:
-            decision = await self.decider.preview(self.context.with_settings(settings), loaded)
+            decision = await self.drafts.decider.preview(
+                self.context.with_settings(settings), loaded
+            )
         except PromptTooLarge:
             return row | {"note": say(TOO_LARGE)}
         found = groups.figures(decision, last=loaded.transcript.entries[-1].seq)
@@ -142,6 +144,9 @@ class _ComparedTurn:
         if price is not None:
             cost = price.cost(prompt=found.tokens, cached=reusable(found.leading))
         numbers = found.to_dict() | {"cost": cost, "exchanges": asdict(decision.exchanges)}
+        if not self.is_past:
+            price_now = self.drafts.price(self.context, loaded, decision)
+            numbers["price"] = price_now.to_dict() if price_now else None
         if loaded.receipt is None:
             numbers["share"] = None  # there was no request before this one
         notes = [say(note) for note in decision.notes if note]
