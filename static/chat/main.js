@@ -75,7 +75,7 @@ const frame = new Frame(page);
 const banner = new Banner();
 const meter = new Meter(page.debug_panel ? () => frame.showPanel(true) : null);
 const composer = new Composer(page, {
-  send: (draft) => session.send(draft),
+  send: (draft, confirmed) => session.send(draft, undefined, confirmed),
   queue: (draft) => queue.add(draft),
   stop: () => session.stop(),
   typed: () => {
@@ -220,7 +220,10 @@ const agents = new AgentPicker(page, (slug) => open({ agent: slug }));
 const session = new Session(page, {
   onChange: show,
   onConnection: (line, reason) => banner.showConnection(line, reason),
-  onRestore: (draft) => composer.restore(draft),
+  onRestore: (draft, costs) => {
+    composer.restore(draft);
+    if (costs) composer.ask(costs);
+  },
   onFailed: showError,
   onEntered: () => {
     composer.enter(session.state.conversationId);
@@ -475,9 +478,9 @@ const lastAsked = () =>
   session.state.messages.findLast(({ role, source }) => role === "user" && source === "web")
     ?.content ?? "";
 
-/** Esc closes what is over the chat; then it gives up a reply; then it stops the answer. */
+/** Esc closes what is over the chat; then it gives up a question or a reply; then it stops the answer. */
 function escape() {
-  if (closeNewest() || frame.closeTop() || composer.reply.cancel()) return;
+  if (closeNewest() || frame.closeTop() || composer.cancel()) return;
   session.stop();
 }
 

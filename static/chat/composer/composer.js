@@ -7,6 +7,7 @@ import { loadDraft, storeDraft } from "../net/drafts.js";
 import { byteLength, formatBytes } from "../state/format.js";
 import { describeFailed } from "./draft-file.js";
 import { onFilesChosen, onFilesDropped, onPaste, textFile } from "./file-intake.js";
+import { describeCosts, describePrice } from "../state/price.js";
 import { tokensTooMany } from "../state/state.js";
 import { say } from "../words/say.js";
 import { FileTray } from "./file-tray.js";
@@ -14,8 +15,8 @@ import { ReplyBar } from "./reply.js";
 
 /**
  * @import { Page } from "../types/page.js"
- * @import { Draft, State } from "../types/state.js"
- * @import { Attachment, Decision, Quote } from "../types/wire.js"
+ * @import { Confirmed, Draft, State } from "../types/state.js"
+ * @import { Attachment, Costs, Decision, Quote } from "../types/wire.js"
  */
 
 const TALLEST = 240;
@@ -29,7 +30,7 @@ const SHORT = 8_000;
 export class Composer {
   /**
    * @param {Page} page
-   * @param {{send: (draft: Draft) => void, queue: (draft: Draft) => boolean, stop: () => void, typed: () => void,
+   * @param {{send: (draft: Draft, confirmed: Confirmed) => void, queue: (draft: Draft) => boolean, stop: () => void, typed: () => void,
    *   fits: (text: string) => boolean}} actions
    */
   constructor(page, actions) {
@@ -52,6 +53,8 @@ export class Composer {
     this.shown = "";
     // What was said last of files that can't be sent.
     this.refused = "";
+    /** The text whose price is asked about. @type {string|null} */
+    this.asked = null;
     this.box.addEventListener("input", () => this.#typed());
     this.box.addEventListener("keydown", (event) => this.#pressed(event));
     byId("composer").addEventListener("submit", (event) => {
@@ -169,22 +172,59 @@ export class Composer {
   }
 
   /**
-   * Shows a sentence above the box, with one action; "" removes it.
+   * Shows a sentence above the box, with its actions; "" removes it.
    * @param {string} sentence
-   * @param {{quiet?: boolean, label?: string, act?: () => void}} [options]
+   * @param {{quiet?: boolean, actions?: [string, () => void][]}} [options]
    */
-  showNotice(sentence, { quiet = false, label = "", act } = {}) {
+  showNotice(sentence, { quiet = false, actions = [] } = {}) {
     this.notice.hidden = !sentence;
     this.notice.classList.toggle("quiet", quiet);
+    this.notice.classList.remove("question");
+    this.asked = null;
     if (this.shown === sentence) return;
     this.shown = sentence;
-    const button = act && h("button", { type: "button", class: "link", on: { click: act } }, label);
     setChildren(
       this.notice,
       sentence && icon("warn", 14),
       sentence && h("span", {}, sentence),
-      button,
+      actions.map(([label, act]) =>
+        h("button", { type: "button", class: "link", on: { click: act } }, label),
+      ),
     );
+  }
+
+  /**
+   * Asks before a dear message is sent; it stays in the box.
+   * @param {Costs} costs
+   */
+  ask(costs) {
+    const { cheaper } = costs;
+    const send = (/** @type {Confirmed} */ confirmed) => {
+      this.#send({ confirmed: true, ...confirmed });
+      this.box.focus();
+    };
+    /** @type {[string, () => void][]} */
+    const actions = [[say("Send it"), () => send({})]];
+    if (cheaper) {
+      const words = { policy: cheaper.words, price: describePrice(cheaper.price) };
+      const { once } = cheaper;
+      actions.push([say("Send it with {policy}: {price}", words), () => send({ once })]);
+    }
+    actions.push([say("Cancel"), () => (this.cancel(), this.box.focus())]);
+    this.shown = "";
+    this.showNotice(describeCosts(costs), { actions });
+    this.notice.classList.add("question");
+    this.asked = this.box.value;
+  }
+
+  /**
+   * Gives up the question or the reply.
+   * @returns {boolean} whether there was one
+   */
+  cancel() {
+    if (this.asked === null) return this.reply.cancel();
+    this.showNotice("");
+    return true;
   }
 
   /** Files come from the button, are dropped on the chat, or pasted. */
@@ -240,18 +280,17 @@ export class Composer {
   }
 
   offerFile() {
-    this.showNotice(TOO_LONG, {
-      label: say("Make it a file"),
-      act: () => {
-        this.#addText(this.box.value);
-        this.box.value = "";
-        this.#typed();
-        this.box.focus();
-      },
-    });
+    const makeFile = () => {
+      this.#addText(this.box.value);
+      this.box.value = "";
+      this.#typed();
+      this.box.focus();
+    };
+    this.showNotice(TOO_LONG, { actions: [[say("Make it a file"), makeFile]] });
   }
 
-  #send() {
+  /** @param {Confirmed} [confirmed] */
+  #send(confirmed = {}) {
     const { text } = this.draft;
     if (this.closed || (!text.trim() && this.tray.empty)) return this.focus();
     if (!this.actions.fits(text)) return this.offerFile();
@@ -261,7 +300,7 @@ export class Composer {
     const { draft, busy } = this;
     if (busy && !this.actions.queue(draft))
       return this.showNotice(say("Twenty messages wait already. This one stays in the box."));
-    if (!busy) this.actions.send(draft);
+    if (!busy) this.actions.send(draft, confirmed);
     this.waits = false;
     this.showNotice("");
     this.box.value = "";
@@ -275,17 +314,16 @@ export class Composer {
     const { failed, attachments, busy } = this.tray;
     const left = this.box.value.trim() || attachments.length || busy;
     this.refused = describeFailed(failed);
-    this.showNotice(this.refused, {
-      label: !left
-        ? say("Remove")
-        : failed.length === 1
-          ? say("Send without it")
-          : say("Send without them"),
-      act: () => {
-        this.tray.removeFailed();
-        this.#send();
-      },
-    });
+    const label = !left
+      ? say("Remove")
+      : failed.length === 1
+        ? say("Send without it")
+        : say("Send without them");
+    const without = () => {
+      this.tray.removeFailed();
+      this.#send();
+    };
+    this.showNotice(this.refused, { actions: [[label, without]] });
     announce(this.refused);
   }
 
@@ -320,7 +358,8 @@ export class Composer {
     this.updateButtons();
     const long = this.box.value.length > SHORT && !this.actions.fits(this.box.value);
     if (long) this.offerFile();
-    else if (this.shown === TOO_LONG) this.showNotice("");
+    else if (this.shown === TOO_LONG || (this.asked ?? this.box.value) !== this.box.value)
+      this.showNotice("");
     this.actions.typed();
   }
 

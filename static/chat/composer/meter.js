@@ -3,6 +3,7 @@
 import { byId, h, setChildren, setText } from "../elements/dom.js";
 import { describeExchanges } from "../state/exchanges.js";
 import { describeTooMany, formatNumber } from "../state/format.js";
+import { describePrice, describeWhole } from "../state/price.js";
 import { tokensTooMany } from "../state/state.js";
 import { say } from "../words/say.js";
 
@@ -45,19 +46,33 @@ export class Meter {
     const exchanges = tooMany
       ? ""
       : describeExchanges(decision) || (isAsked(state) ? say("nothing earlier to send") : "");
-    byId("meter").title = say(
-      "What your next message is sent with. A token is a piece of a word; the model takes {limit} of them.",
-      { limit: formatNumber(limit) },
-    );
+    const price = (!tooMany && decision.price) || null;
+    const cost = price ? describePrice(price) : "";
+    byId("meter").title = [
+      say(
+        "What your next message is sent with. A token is a piece of a word; the model takes {limit} of them.",
+        { limit: formatNumber(limit) },
+      ),
+      price && describeWhole(price),
+    ]
+      .filter(Boolean)
+      .join(" ");
     setChildren(
       this.words,
       h("span", {}, room),
       exchanges && h("span", { class: "dot" }, " · "),
       exchanges && h("span", {}, exchanges),
+      cost && h("span", { class: "dot" }, " · "),
+      cost && h("span", { class: "cost" }, cost),
     );
-    const spoken = exchanges
-      ? say("Next request: {tokens} of {limit} tokens, {exchanges}.", { ...numbers, exchanges })
-      : say("Next request: {room}.", { room });
+    const spoken = [
+      exchanges
+        ? say("Next request: {tokens} of {limit} tokens, {exchanges}.", { ...numbers, exchanges })
+        : say("Next request: {room}.", { room }),
+      price && describeWhole(price),
+    ]
+      .filter(Boolean)
+      .join(" ");
     setText(this.spoken, spoken);
     if (this.words instanceof HTMLButtonElement) this.words.setAttribute("aria-label", spoken);
     else this.words.setAttribute("aria-hidden", "true");

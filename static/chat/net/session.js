@@ -23,16 +23,16 @@ import { say } from "../words/say.js";
 /**
  * @import { ConnectionState } from "./connection.js"
  * @import { Page } from "../types/page.js"
- * @import { Draft, PendingMessage, State } from "../types/state.js"
- * @import { Choice, MarkName, RefusedReply, ServerEvent } from "../types/wire.js"
+ * @import { Confirmed, Draft, PendingMessage, State } from "../types/state.js"
+ * @import { Choice, Costs, MarkName, RefusedReply, ServerEvent } from "../types/wire.js"
  */
 
 /**
- * `onRestore` gives back a draft that was not sent; `onEntered`: another conversation is open;
+ * `onRestore` gives back a draft that was not sent, with what is asked of its price; `onEntered`: another conversation is open;
  * `onFailed` shows an error; `model` is the one chosen in the page, as `provider:name`, null: none;
  * `history` is what was chosen of the policy before the chat has begun.
  * @typedef {{onChange: (state: State, before: State) => void, onConnection: (line: ConnectionState, reason?: string) => void,
- *   onRestore: (draft: Draft) => void, onEntered: () => void, onFailed: (error: Error) => void,
+ *   onRestore: (draft: Draft, costs?: Costs|null) => void, onEntered: () => void, onFailed: (error: Error) => void,
  *   draft: () => Draft, model: () => string|null, history: () => Choice}} Listeners
  */
 
@@ -111,9 +111,11 @@ export class Session {
    * Draws the message and sends it, now or as soon as the connection is back.
    * @param {Draft} draft
    * @param {string} [clientId] of a message that waited: it is sent once, whoever sends it
+   * @param {Confirmed} [confirmed]
    */
-  send({ text, reply, attachments }, clientId = this.#clientIdOf(text)) {
+  send({ text, reply, attachments }, clientId = this.#clientIdOf(text), confirmed = {}) {
     const pending = {
+      ...confirmed,
       text,
       reply,
       attachments,
@@ -311,9 +313,9 @@ export class Session {
   #restoreRefused({ refusal: before }) {
     const { refusal } = this.state;
     if (!refusal?.draft || refusal === before) return;
-    const { draft, code } = refusal;
+    const { draft, code, costs } = refusal;
     this.refused = draft;
-    this.listeners.onRestore(code === "reply_gone" ? { ...draft, reply: null } : draft);
+    this.listeners.onRestore(code === "reply_gone" ? { ...draft, reply: null } : draft, costs);
   }
 
   /** After every snapshot: messages that were never confirmed are sent again under their own ids. */
@@ -324,8 +326,14 @@ export class Session {
   }
 
   /** @param {PendingMessage} pending */
-  #sendPending({ client_id, ref, model, ...draft }) {
-    const fields = { agent: this.state.agentSlug, client_id, model: this.#model(model) };
+  #sendPending({ client_id, ref, model, confirmed = false, once, ...draft }) {
+    const whatever = { confirmed, ...(once && { once }) };
+    const fields = {
+      agent: this.state.agentSlug,
+      client_id,
+      model: this.#model(model),
+      ...whatever,
+    };
     this.#command(
       "send",
       { ...fields, ...this.#firstChoice(), text: draft.text, ...replyAndFiles(draft) },

@@ -2,6 +2,7 @@
 
 import { h } from "../elements/dom.js";
 import { describeTooMany, formatDollars, formatDuration, formatNumber } from "../state/format.js";
+import { describeWhole } from "../state/price.js";
 import { countGreetings, tokensTooMany } from "../state/state.js";
 import { say, sayCount } from "../words/say.js";
 import { SOURCES } from "./settings.js";
@@ -162,6 +163,7 @@ export function notesSection(decision) {
  */
 export function partsSection(decision, { next, before, here }) {
   const {
+    price,
     parts: all,
     prompt_tokens: total,
     limit,
@@ -185,7 +187,7 @@ export function partsSection(decision, { next, before, here }) {
   const bases = new Set(sent.map((part) => part.basis));
   const one = bases.size === 1 ? [...bases][0] : null;
   return {
-    data: [all, total, limit, leading, budget, size, reply, dropped, next, before, here],
+    data: [price, all, total, limit, leading, budget, size, reply, dropped, next, before, here],
     draw: () => [
       h(
         "h3",
@@ -224,6 +226,7 @@ export function partsSection(decision, { next, before, here }) {
       before &&
         !tooMany &&
         h("p", { class: "reuse" }, leading > 0 && h("i", {}), describeReuse(leading, total, here)),
+      price && !tooMany && h("p", { class: "price" }, describeWhole(price)),
       h(
         "p",
         { class: "quiet" },

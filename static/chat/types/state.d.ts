@@ -3,7 +3,9 @@
 import type {
     Agent,
     Attachment,
+    Choice,
     Conversation,
+    Costs,
     Decision,
     Engine,
     Message,
@@ -22,7 +24,7 @@ export interface Draft {
 }
 
 /** A message that is drawn but not yet stored. */
-export interface PendingMessage extends Draft {
+export interface PendingMessage extends Draft, Confirmed {
     client_id: string;
     ref: string;
     model: string | null;
@@ -61,6 +63,13 @@ export interface Refusal extends Problem {
     ref: string;
     /** The draft that was refused; null where another command was. */
     draft: PendingMessage | null;
+    costs: Costs | null;
+}
+
+/** What a person answered when a message's price was asked about; `once` is a cheaper policy for this message alone. */
+export interface Confirmed {
+    confirmed?: boolean;
+    once?: Choice;
 }
 
 export interface State {

@@ -271,6 +271,21 @@ export interface Offer {
     changes: ChoiceChanges;
 }
 
+/** What a request would cost, in US dollars: with the cache and without; `answer` of both is for the answer. */
+export interface NextPrice {
+    low: number;
+    high: number;
+    answer: number | null;
+    part: string;
+}
+
+/** What is asked before a message is sent: its price, what was spent today where that is why, and a cheaper policy. */
+export interface Costs {
+    price: NextPrice;
+    spent: number | null;
+    cheaper: { words: string; price: NextPrice; once: Choice } | null;
+}
+
 /** One part of a prompt. */
 export interface Part {
     name: string;
@@ -393,6 +408,8 @@ export interface Decision {
     /** The model sees nothing above this sequence number; null: no line. */
     horizon: number | null;
     leading: number;
+    /** Of previews alone; null where no price is known. */
+    price?: NextPrice | null;
     /** How many results and files are one line, and the tokens that this freed. Receipts of before lack it. */
     gave_way?: [number, number];
     layout?: { kind: string; sources?: number[] }[];
@@ -573,6 +590,7 @@ export interface RefusedReply {
     code: string;
     message: string;
     seconds: number;
+    costs: Costs | null;
 }
 /** `too_large` is a decision with more tokens than its limit, where `decision` is null for that reason. */
 export interface PreviewReply {

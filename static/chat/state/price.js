@@ -1,0 +1,77 @@
+/** What the next message would cost, in words. Pure. */
+
+import { say } from "../words/say.js";
+import { capitalize, formatDollars } from "./format.js";
+
+/** @import { Costs, NextPrice } from "../types/wire.js" */
+
+/** @type {Record<string, string>} what most of a price is for */
+const PARTS = {
+  answer: say("the answer"),
+  agent: say("the agent’s instructions"),
+  tools: say("the descriptions of tools"),
+  results: say("the results of tools"),
+  files: say("your files"),
+  earlier: say("earlier messages"),
+  current: say("what you have written"),
+};
+
+/**
+ * "about $0.0040 to $0.011"; where the cache isn't in doubt, one number.
+ * @param {number} low in US dollars
+ * @param {number} high
+ */
+function about(low, high) {
+  const [least, most] = [formatDollars(low), formatDollars(high)];
+  return least === most
+    ? say("about {most}", { most })
+    : say("about {least} to {most}", { least, most });
+}
+
+/**
+ * With an answer like the last ones, or where there were none, without one.
+ * @param {NextPrice} price
+ */
+export const describePrice = ({ low, high, answer }) =>
+  answer === null ? say("{price} plus the answer", { price: about(low, high) }) : about(low, high);
+
+/**
+ * "It would cost about $0.0040 to $0.011, mostly earlier messages.", and what that is made of, a sentence each.
+ * @param {NextPrice} price
+ */
+export function describeWhole(price) {
+  const { low, high, answer, part } = price;
+  const words = { price: describePrice(price), part: PARTS[part] ?? "" };
+  return [
+    part
+      ? say("It would cost {price}, mostly {part}.", words)
+      : say("It would cost {price}.", words),
+    answer !== null &&
+      say("{prompt} of it is for what is sent, {answer} for an answer as long as the last ones.", {
+        prompt: capitalize(about(low - answer, high - answer)),
+        answer: about(answer, answer),
+      }),
+    formatDollars(low) !== formatDollars(high) &&
+      say("It is less where the provider still has the beginning in its cache."),
+    say("Estimated from list prices."),
+  ]
+    .filter(Boolean)
+    .join(" ");
+}
+
+/**
+ * The question before a message is sent.
+ * @param {Costs} costs
+ */
+export function describeCosts({ price, spent }) {
+  const words = { price: describePrice(price), part: PARTS[price.part] ?? "" };
+  return [
+    spent !== null &&
+      say("Your answers of today have cost about {spent}.", { spent: formatDollars(spent) }),
+    price.part
+      ? say("This message costs {price}, mostly {part}.", words)
+      : say("This message costs {price}.", words),
+  ]
+    .filter(Boolean)
+    .join(" ");
+}
