@@ -195,6 +195,7 @@ def test_a_refusal_names_the_refused_command_and_the_reason() -> None:
         "code": "refused",
         "message": "Not now. Your text is kept.",
         "seconds": 3,
+        "costs": None,
     }
 
 

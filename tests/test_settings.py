@@ -44,6 +44,7 @@ def manage(folder: Path, *arguments: str, **environment: str) -> subprocess.Comp
 READERS = (
     "text",
     "choice",
+    "dollars",
     "flag",
     "number",
     "folder",
@@ -90,6 +91,7 @@ BAD = [
     ("CONVERSATION_SELECTION_TIMEOUT", "0", "a number above 0"),
     ("PORT", "http", "a whole number from 1 to 65535"),
     ("DEBUG", "yes", "true, false"),
+    ("WARN_COST", "5 cents", "US dollars above 0: for a message, as 0.05"),
     ("MODEL_CHOICE", "on", "everyone, staff, off"),
     ("CACHE_CLEANUP", "RemoveOldest", "removeOldestMessages was probably meant"),
     ("ALLOWED_HOSTS", "*", "Name hosts"),
@@ -271,6 +273,28 @@ class TestReading:
     ) -> None:
         monkeypatch.setenv("MAX_ANSWERS_PER_OWNER", value)
         assert environment.number("MAX_ANSWERS_PER_OWNER", 3, low=1, high=1000) == meant
+
+    @pytest.mark.parametrize(
+        ("value", "meant"),
+        [
+            ("", (None, None)),
+            ("0.05", (0.05, None)),
+            ("0.05,2.00", (0.05, 2.0)),
+            (" 1 , 20 ", (1.0, 20.0)),
+            ("0.000001", (0.000001, None)),
+        ],
+    )
+    def test_dollars_are_for_a_message_and_for_a_day(
+        self, value: str, meant: tuple[float | None, float | None], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("WARN_COST", value)
+        assert settings.dollars("WARN_COST") == meant
+
+    @pytest.mark.parametrize("value", ["0", "1,0", "-1", "1,2,3", ",2", "1,", "$1", "1e3", "٣"])
+    def test_other_dollars_are_bad(self, value: str, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("WARN_COST", value)
+        with pytest.raises(BadSetting, match="WARN_COST=.*0.05,2.00"):
+            settings.dollars("WARN_COST")
 
     @pytest.mark.parametrize("value", ["True", "1", "on", "staff "])
     def test_a_choice_is_matched_exactly(self, value: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -83,7 +83,9 @@ def test_an_upgrade_that_fails_half_way_keeps_the_copy_of_its_beginning(folder: 
     )
     with closing(sqlite3.connect(folder / DATABASE)) as database:
         drop = [f"DROP {kind} {name}" for kind, name in database.execute(later)]
-    drop += [f"ALTER TABLE conversations_turn DROP COLUMN {name}" for name in ("server", "stop")]
+    drop += ["DROP INDEX turn_cost"]
+    later_columns = ("server", "stop", "cost")
+    drop += [f"ALTER TABLE conversations_turn DROP COLUMN {name}" for name in later_columns]
     kept = ("kept_whole", "in_force", "anchors")
     marked = "conversations_message (conversation_id, on_path, turn_seq) WHERE pinned OR excluded"
     drop += ["DROP INDEX message_marked", f"CREATE INDEX message_marked ON {marked}"]

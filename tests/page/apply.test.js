@@ -420,7 +420,19 @@ describe("a refusal", () => {
       code: "busy",
       message: "Wait.",
       draft: pending,
+      costs: null,
     });
+  });
+
+  it("of a dear message says what is asked", () => {
+    const costs = {
+      price: { low: 1, high: 1, answer: null, part: "" },
+      spent: null,
+      cheaper: null,
+    };
+    const event = { type: "refused", ref: "send-x", code: "costs_more", message: "Asks.", costs };
+    const { refusal } = apply(drawn, event);
+    assert.deepEqual([refusal.draft, refusal.costs], [pending, costs]);
   });
 
   it("of another command keeps the drawn message", () => {

@@ -329,7 +329,7 @@ function refused(state, event) {
   return {
     ...state,
     pending: state.pending.filter((one) => one !== draft),
-    refusal: { ...problem, ref: event.ref, draft, costs: event.costs },
+    refusal: { ...problem, ref: event.ref, draft, costs: event.costs ?? null },
   };
 }
 

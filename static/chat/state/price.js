@@ -1,7 +1,7 @@
 /** What the next message would cost, in words. Pure. */
 
 import { say } from "../words/say.js";
-import { capitalize, formatDollars } from "./format.js";
+import { formatDollars } from "./format.js";
 
 /** @import { Costs, NextPrice } from "../types/wire.js" */
 
@@ -17,23 +17,25 @@ const PARTS = {
 };
 
 /**
- * "about $0.0040 to $0.011"; where the cache isn't in doubt, one number.
+ * "$0.0040 to $0.011"; where the cache isn't in doubt, one number.
  * @param {number} low in US dollars
  * @param {number} high
  */
-function about(low, high) {
+function range(low, high) {
   const [least, most] = [formatDollars(low), formatDollars(high)];
-  return least === most
-    ? say("about {most}", { most })
-    : say("about {least} to {most}", { least, most });
+  return least === most ? most : say("{least} to {most}", { least, most });
 }
 
 /**
- * With an answer like the last ones, or where there were none, without one.
+ * "about $0.0040 to $0.011", with an answer like the last ones; where there were none, without one.
  * @param {NextPrice} price
  */
-export const describePrice = ({ low, high, answer }) =>
-  answer === null ? say("{price} plus the answer", { price: about(low, high) }) : about(low, high);
+export function describePrice({ low, high, answer }) {
+  const price = range(low, high);
+  return answer === null
+    ? say("about {price} plus the answer", { price })
+    : say("about {price}", { price });
+}
 
 /**
  * "It would cost about $0.0040 to $0.011, mostly earlier messages.", and what that is made of, a sentence each.
@@ -47,10 +49,13 @@ export function describeWhole(price) {
       ? say("It would cost {price}, mostly {part}.", words)
       : say("It would cost {price}.", words),
     answer !== null &&
-      say("{prompt} of it is for what is sent, {answer} for an answer as long as the last ones.", {
-        prompt: capitalize(about(low - answer, high - answer)),
-        answer: about(answer, answer),
-      }),
+      say(
+        "Of it {prompt} is for what is sent, and {answer} for an answer as long as the last ones.",
+        {
+          prompt: range(low - answer, high - answer),
+          answer: formatDollars(answer),
+        },
+      ),
     formatDollars(low) !== formatDollars(high) &&
       say("It is less where the provider still has the beginning in its cache."),
     say("Estimated from list prices."),
