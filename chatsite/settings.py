@@ -93,7 +93,8 @@ def bucket(name: str) -> dict[str, str]:
 def dollars(name: str) -> tuple[float | None, float | None]:
     """US dollars for a message, and for a person in a day; None where nobody set it."""
     value = text(name)
-    found = re.fullmatch(r"(\d{1,6}(?:\.\d{1,6})?)(?:\s*,\s*(\d{1,6}(?:\.\d{1,6})?))?", value)
+    amount = r"([0-9]{1,6}(?:\.[0-9]{1,6})?)"
+    found = re.fullmatch(rf"{amount}(?:\s*,\s*{amount})?", value)
     amounts = [float(one) for one in found.groups() if one] if found else []
     if value and (not amounts or min(amounts) == 0):
         raise BadSetting(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import uuid
-from datetime import datetime
 from typing import Any
 
 from django.conf import settings
@@ -183,14 +182,6 @@ class Turn(models.Model):
             return None
         stored: dict[str, Any] = self.receipt
         return stored | {"turn": str(self.id), "number": self.number}
-
-    @property
-    def sent_last(self) -> datetime:
-        """When the request that the receipt describes was sent: of several the last, near the
-        end."""
-        several = self.receipt and self.receipt.get("rounds")
-        sent: datetime = (several and self.ended) or self.started
-        return sent
 
 
 class Server(models.Model):

@@ -142,6 +142,13 @@ def choice_of(row: models.Conversation) -> dict[str, str]:
     return {str(name): str(value) for name, value in row.history.items()}
 
 
+def sent_last(turn: models.Turn) -> float:
+    """When the request of the turn's receipt was sent, in seconds: of several the last, near the
+    end."""
+    several = bool(turn.receipt and turn.receipt.get("rounds"))
+    return float(((several and turn.ended) or turn.started).timestamp())
+
+
 def message_columns(message: Message) -> dict[str, Any]:
     """The columns of a new row that hold the message itself."""
     tokens = message.tokens

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 from chatsite.conversations.database.columns import fetch, key, placeholders
-from chatsite.conversations.database.rows import entry_of
+from chatsite.conversations.database.rows import entry_of, sent_last
 from chatsite.conversations.database.statements import (
     ENTRIES,
     FINISHED,
@@ -101,7 +101,7 @@ def load_stored_path(
         transcript=Transcript(entries=entries, not_loaded=_not_loaded(row, entries, cut)),
         next_seq=row.next_seq,
         receipt=last.receipt if last else None,
-        sent=last.sent_last.timestamp() if last else 0.0,
+        sent=sent_last(last) if last else 0.0,
     )
 
 

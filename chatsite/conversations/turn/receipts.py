@@ -9,7 +9,7 @@ from typing import Any
 
 from django.db.models import Q, QuerySet, Sum
 
-from chatsite.conversations.database.rows import choice_of, entry_of
+from chatsite.conversations.database.rows import choice_of, entry_of, sent_last
 from chatsite.conversations.database.statements import ENTRY_FIELDS
 from chatsite.conversations.models import Conversation, Message, Summary, Turn
 from chatsite.conversations.owners import Owner
@@ -201,12 +201,14 @@ def requests_to_compare(
     path = [one for one in rows.values_list(*fields) if one[0] in chain]
 
     def sent(by: Turn, receipt: Mapping[str, Any]) -> SentRequest:
+        at = sent_last(by)
+        changed = (seq for _, seq, *_, edited in path if edited and edited.timestamp() > at)
         return SentRequest(
             receipt=receipt,
             sizes={seq: size for _, seq, size, gone, _ in path if not gone or gone > by.started},
-            at=by.sent_last.timestamp(),
+            at=at,
             server=str(by.server or ""),
-            edited=frozenset(seq for _, seq, *_, edited in path if edited and edited > by.sent_last),
+            edited=frozenset(changed),
         )
 
     return sent(before, before.receipt or {}) if before else None, sent(row, receipt)
