@@ -226,7 +226,7 @@ export function partsSection(decision, { next, before, here }) {
       before &&
         !tooMany &&
         h("p", { class: "reuse" }, leading > 0 && h("i", {}), describeReuse(leading, total, here)),
-      price && !tooMany && h("p", { class: "price" }, describeWhole(price)),
+      price && !tooMany && h("p", { class: "quiet price" }, describeWhole(price)),
       h(
         "p",
         { class: "quiet" },
