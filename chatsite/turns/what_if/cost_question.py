@@ -9,6 +9,7 @@ from typing import Any
 
 from chatsite.conversations.turn.receipts import cost_since, is_begun
 from chatsite.errors import CostsMore, NotFound
+from chatsite.history.settings.offers import SettingSources
 from chatsite.turns.context.drafts import Draft, Drafts
 from chatsite.turns.context.turn_context import PageRequest
 from chatsite.turns.what_if.comparison import PolicyComparison
@@ -59,7 +60,8 @@ class CostQuestion:
         conversation = request.conversation
         if await is_begun(owner=request.owner, conversation=conversation, client_id=client_id):
             return
-        cheaper = await self._cheaper(request, draft, price.high)
+        sources = self.drafts.contexts.sources(context)
+        cheaper = await self._cheaper(request, draft, sources, price.high)
         costs = {"price": price.to_dict(), "spent": spent, "cheaper": cheaper}
         raise CostsMore(say(ASKS_FIRST), costs)
 
@@ -72,31 +74,27 @@ class CostQuestion:
         return spent if spent + more > self.per_day else None
 
     async def _cheaper(
-        self, request: PageRequest, draft: Draft, price: float
+        self, request: PageRequest, draft: Draft, sources: SettingSources, price: float
     ) -> Mapping[str, Any] | None:
         """Of the policies that this person may choose and that halve the price the one that sends
         most, if it can be without asking; None where there is none, and in a new conversation."""
+        if sources.why_closed:
+            return None
         try:
             found = await self.comparison.of_draft(request, draft)
         except NotFound:
             return None
-        rows = [
-            row
-            for row in found["rows"]
-            if row["allowed"] and row["outcome"] and 2 * row["outcome"]["price"]["high"] <= price
-        ]
+
+        def high(row: Mapping[str, Any]) -> float:
+            return float(row["outcome"]["price"]["high"])
+
+        possible = [row for row in found["rows"] if row["allowed"] and row["outcome"]]
+        rows = [row for row in possible if 2 * high(row) <= price]
         if not rows:
             return None
-
-        def unasked(row: Mapping[str, Any]) -> tuple[bool, float]:
-            high: float = row["outcome"]["price"]["high"]
-            return (high <= (self.per_message or 0), high)
-
-        context = await self.drafts.context(request)
-        best = max(rows, key=unasked)
-        once = self.drafts.contexts.sources(context).after(best["changes"]).conversation
+        best = max(rows, key=lambda row: (high(row) <= (self.per_message or 0), high(row)))
         return {
             "words": best["in_words"],
             "price": best["outcome"]["price"],
-            "once": dict(once),
+            "once": dict(sources.after(best["changes"]).conversation),
         }
