@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Mapping
-from functools import cache
+from functools import cache, partial
 from typing import IO
 
 from django.conf import settings
@@ -175,7 +175,7 @@ class Site:
                 changed=self._path_changed,
             ),
             tool_seconds=settings.TOOL_SECONDS,
-            cache_facts=self.models.table.cache_rules,
+            cache_facts=partial(self.models.table.cache_rules, pays_writes=False),
         )
         self.drafts, self.snapshots = self.turns.drafts, self.turns.snapshots
         self.trim_ahead = TrimAhead(

@@ -82,7 +82,7 @@ async def test_a_preview_says_what_the_next_message_would_cost(priced: World) ->
     then = await preview(page_request, "Hello")
     assert then["price"]["answer"] == pytest.approx(100 * 50e-6)
     assert then["price"]["low"] < then["price"]["high"]
-    kept = lambda server, model, *, pays_writes: CacheRules(kept=(300, 600))  # noqa: E731
+    kept = lambda server, model: CacheRules(kept=(300, 600))  # noqa: E731
     sure = await replace(priced.turns.drafts, cache_facts=kept).preview(page_request, "Hello")
     assert sure["price"]["high"] == sure["price"]["low"] == pytest.approx(then["price"]["low"])
 

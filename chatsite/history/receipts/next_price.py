@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from statistics import median
-from typing import Literal, Protocol
+from typing import Literal
 
 from chatsite.encoding import Record
 from chatsite.history.decision.receipt import Decision, Stored
@@ -15,15 +15,11 @@ from chatsite.messages import Message
 
 # How many of the last answers say how long the next one will be.
 ANSWERS = 5
+# US dollars for so many tokens: `prompt`, of which `cached` and `written`, and `answer`.
+Cost = Callable[..., float]
 # What a price is made of: the answer, and of the prompt what the agent says, the descriptions of
 # its tools, their results, files, earlier messages, and the message itself.
 PricePart = Literal["answer", "agent", "tools", "results", "files", "earlier", "current"]
-
-
-class PriceList(Protocol):
-    def cost(self, *, prompt: int, cached: int = 0, written: int = 0, answer: int = 0) -> float:
-        """US dollars for so many tokens; `cached` and `written`, into the cache, are of `prompt`"""
-        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,7 +57,7 @@ class NextPrice(Record):
 
 
 def price_next(
-    decision: Decision, prices: PriceList, rules: CacheRules, before: RequestBefore | None
+    decision: Decision, cost: Cost, rules: CacheRules, before: RequestBefore | None
 ) -> NextPrice:
     """The price of a request that answers a draft; `before` is None where none was sent to this
     model."""
@@ -69,9 +65,9 @@ def price_next(
     prompt = round(decision.tokens * scale)
     pays_writes = before is not None and before.reported.get("written") is not None
 
-    def cost(cached: int) -> float:
+    def cost_with(cached: int) -> float:
         written = rules.reusable(prompt) - cached if pays_writes else 0
-        return prices.cost(prompt=prompt, cached=cached, written=max(0, written))
+        return cost(prompt=prompt, cached=cached, written=written)
 
     tools = next((part.tokens for part in decision.parts if part.name == "tools"), 0)
     leading = decision.leading + tools if decision.leading else 0
@@ -79,16 +75,13 @@ def price_next(
     surely, longest = rules.kept or (0, float("inf"))
     if before and before.seconds > longest:
         cached = 0
-    low = cost(cached)
-    high = low if before and before.seconds <= surely else max(low, cost(0))
+    low = cost_with(cached)
+    high = low if before and before.seconds <= surely else cost_with(0)
     tokens = _usual_answer(decision, before)
-    answer = None if tokens is None else prices.cost(prompt=0, answer=tokens)
-    return NextPrice(
-        low=low + (answer or 0),
-        high=high + (answer or 0),
-        answer=answer,
-        part=_most(decision, high, answer or 0),
-    )
+    answer = None if tokens is None else cost(prompt=0, answer=tokens)
+    more = answer or 0
+    part = _most(decision, high, more)
+    return NextPrice(low=low + more, high=high + more, answer=answer, part=part)
 
 
 def _usual_answer(decision: Decision, before: RequestBefore | None) -> int | None:
@@ -111,20 +104,21 @@ def _most(decision: Decision, prompt: float, answer: float) -> PricePart | Liter
     *earlier, current = decision.request[decision.head_messages :]
     results = sum(tokens_of(message) for message in earlier if message.role == "tool")
     own, others = _files(current), sum(map(_files, earlier))
+    tools, said = tokens.get("tools", 0), tokens.get("current", 0)
     talk = sum(tokens.get(name, 0) for name in ("history", "recalled", "summary"))
-    head = sum(tokens.get(name, 0) for name in ("system", "prefilled", "instructions", "strategy"))
-    each = prompt / max(1, decision.tokens)
-    sizes: dict[PricePart, float] = {
-        "answer": answer,
-        "agent": head * each,
-        "tools": tokens.get("tools", 0) * each,
-        "results": results * each,
-        "files": (own + others) * each,
-        "earlier": (talk - results - others) * each,
-        "current": (tokens.get("current", 0) - own) * each,
+    sizes: dict[PricePart, int] = {
+        "agent": decision.tokens - tools - said - talk,
+        "tools": tools,
+        "results": results,
+        "files": own + others,
+        "earlier": talk - results - others,
+        "current": said - own,
     }
-    largest = max(sizes, key=lambda name: sizes[name])
-    return largest if 2 * sizes[largest] >= prompt + answer > 0 else ""
+    whole, largest = prompt + answer, max(sizes, key=lambda name: sizes[name])
+    if 2 * answer >= whole > 0:
+        return "answer"
+    share = prompt * sizes[largest] / max(1, decision.tokens)
+    return largest if 2 * share >= whole > 0 else ""
 
 
 def _files(message: Message) -> int:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any
 
 from chatsite.conversations.files.uploads import attachments_of
 from chatsite.conversations.path.loading import load_path
@@ -34,13 +34,11 @@ class Draft:
 EMPTY = Draft()
 
 
-class CacheFacts(Protocol):
-    """What is known of the cache of a server's model."""
-
-    def __call__(self, server: str, model: str, *, pays_writes: bool) -> CacheRules: ...
+# What is known of the cache of a server's model, by both names.
+CacheFacts = Callable[[str, str], CacheRules]
 
 
-def nothing_known(server: str, model: str, *, pays_writes: bool) -> CacheRules:
+def nothing_known(server: str, model: str) -> CacheRules:
     return CacheRules()
 
 
@@ -92,8 +90,8 @@ class Drafts:
         before = None
         if receipt and (asked.get("kind"), asked.get("model")) == (model.provider, model.name):
             before = RequestBefore(receipt=receipt, seconds=time.time() - loaded.sent)
-        rules = self.cache_facts(model.provider, model.name, pays_writes=False)
-        return price_next(decision, model.price, rules, before)
+        rules = self.cache_facts(model.provider, model.name)
+        return price_next(decision, model.price.cost, rules, before)
 
     async def context(self, request: PageRequest) -> TurnContext:
         """Who answers, and the settings in force. Raises NotFound, ProviderError, and BadCommand
