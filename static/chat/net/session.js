@@ -326,8 +326,9 @@ export class Session {
   }
 
   /** @param {PendingMessage} pending */
-  #sendPending({ client_id, ref, model, confirmed = false, once, ...draft }) {
-    const whatever = { confirmed, ...(once && { once }) };
+  #sendPending({ client_id, ref, model, confirmed, once, ...draft }) {
+    // A server of before this version knows neither.
+    const whatever = { ...(confirmed && { confirmed }), ...(once && { once }) };
     const fields = {
       agent: this.state.agentSlug,
       client_id,
