@@ -3,8 +3,8 @@ from django.urls import include, path
 from django.views.generic import RedirectView
 
 from chatsite.web import health, pages
+from chatsite.web.api import compaction, files, history, messages
 from chatsite.web.api import conversations as api
-from chatsite.web.api import files, history, messages
 
 # With its query: a link's agent and history settings count there too.
 to_chat = RedirectView.as_view(
@@ -35,6 +35,11 @@ urlpatterns = [
     path("conversations/<uuid:id>/compare", history.compare_draft, name="compare-draft"),
     path("conversations/<uuid:id>/summary", history.summary, name="summary"),
     path("conversations/<uuid:id>/summary/switch", history.switch, name="summary-switch"),
+    path("conversations/<uuid:id>/compact", compaction.compact, name="compact"),
+    path("conversations/<uuid:id>/compact/plan", compaction.plan, name="compact-plan"),
+    path("conversations/<uuid:id>/compact/draft", compaction.draft, name="compact-draft"),
+    path("conversations/<uuid:id>/compact/undo", compaction.undo, name="compact-undo"),
+    path("conversations/<uuid:id>/compact/again", compaction.again, name="compact-again"),
     path("conversations/<uuid:id>/", include("chatsite.kv_cache.urls")),
     path("files", files.files, name="files"),
     path("files/<uuid:id>", files.file, name="file"),

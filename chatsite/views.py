@@ -181,10 +181,14 @@ class TurnView(Record):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SummaryView(Record):
     """The running summary that holds for the path, of `messages` up to the sequence number `last`;
-    version 0 where there is none. `on`: it may be sent and made in this conversation."""
+    version 0 where there is none. `on`: it may be sent and made in this conversation. `compaction`
+    is the version that a person put in the place of older turns, which this one is or was made
+    from; `undone` the newest that can be applied again. 0: there is none."""
 
     on: bool = True
     version: int = 0
     messages: int = 0
     by: str = ""
     last: int = 0
+    compaction: int = 0
+    undone: int = 0

@@ -60,6 +60,7 @@ class Conversation(models.Model):
     marked = models.PositiveIntegerField(default=0)
     forget_above = models.PositiveIntegerField(default=0)
     summary_on = models.BooleanField(default=True)
+    compacted = models.BooleanField(null=True, blank=True)
     text_changes = models.PositiveIntegerField(default=0)
     cleared = models.PositiveIntegerField(default=0)
     hidden = models.PositiveIntegerField(default=0)
@@ -331,6 +332,10 @@ class Summary(models.Model):
     It holds while `last` is on the path (its place in the tree determines all messages above) and
     no covered message was changed: a change marks it `stale` in the same transaction. `made_from`
     is the version that it was folded or edited from. `by` is a model's name, or "you".
+
+    `compaction` is the number of the version that a person applied, which this one is or was made
+    from; None for a summary that comes about by itself. While it is `undone` it doesn't hold.
+    `kept` are the turns that it doesn't stand for, by the seqs of their first messages.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4)
@@ -350,6 +355,9 @@ class Summary(models.Model):
     tokenizer = models.CharField(max_length=80)
     basis = models.CharField(max_length=9)
     report = models.JSONField(default=dict, blank=True)
+    compaction = models.PositiveIntegerField(null=True, blank=True)
+    undone = models.BooleanField(null=True, blank=True)
+    kept = models.JSONField(null=True, blank=True)
     created = models.DateTimeField()
 
     class Meta:

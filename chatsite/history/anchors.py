@@ -62,14 +62,25 @@ def find_anchors(text: str) -> tuple[Anchor, ...]:
     - numbers of two digits or more, with a unit that is written to them
     - names: capitalised words in a row; one alone only where no sentence begins with it
     """
-    return tuple(dict.fromkeys(Anchor(kind, text[a:b]) for kind, a, b in _spans(text)))
+    return tuple(_places(text))
 
 
-def lost_anchors(text: str, draft: str) -> list[Anchor]:
-    """The exact values of `text` that don't stand in `draft`, a summary of it."""
-    kept, words = set(find_anchors(draft)), set(re.findall(r"\w+", draft))
-    lost = (anchor for anchor in find_anchors(text) if anchor not in kept)
-    return [one for one in lost if one.kind != "name" or one.text not in words]
+def lost_anchors(text: str, draft: str) -> dict[Anchor, int]:
+    """The exact values of `text` that don't stand in `draft`, a summary of it, in the order in
+    which they come, each with the place of the first one."""
+    kept, words = _places(draft), set(re.findall(r"\w+", draft))
+    return {
+        anchor: place
+        for anchor, place in _places(text).items()
+        if anchor not in kept and (anchor.kind != "name" or anchor.text not in words)
+    }
+
+
+def _places(text: str) -> dict[Anchor, int]:
+    found: dict[Anchor, int] = {}
+    for kind, start, end in _spans(text):
+        found.setdefault(Anchor(kind, text[start:end]), start)
+    return found
 
 
 def _spans(text: str) -> Iterator[tuple[AnchorKind, int, int]]:

@@ -200,7 +200,10 @@ class RunningSummary:
     """A summary of the path from the message `first` to the message `last`; `messages` of them.
 
     `tokens` is what the summary takes as a message of its own, labels included. `by` is the model
-    that wrote it, or "you" where a person did. `values` is a line with exact values that it lost.
+    that wrote it, or "you" where a person did. `compaction` is the version that a person applied,
+    which this one is or was made from, 0 for none; `kept` are the turns that it doesn't stand for,
+    by the sequence numbers of their first messages. `values` is a line with exact values that it
+    lost.
     """
 
     id: str
@@ -211,6 +214,8 @@ class RunningSummary:
     messages: int
     by: str
     tokens: TokenCount
+    compaction: int = 0
+    kept: tuple[int, ...] = ()
     values: str = ""
 
     def with_values(self) -> RunningSummary:
@@ -220,6 +225,12 @@ class RunningSummary:
         count = self.tokens.count + estimate(self.values) + 1
         tokens = replace(self.tokens, count=count, basis="estimated")
         return replace(self, text=f"{self.text}\n\n{self.values}", tokens=tokens, values="")
+
+    @property
+    def report(self) -> Report:
+        """What the receipt says of it."""
+        found = {"version": self.version, "messages": self.messages, "by": self.by}
+        return found | {"compaction": self.compaction} if self.compaction else found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

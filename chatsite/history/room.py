@@ -184,6 +184,11 @@ class RequestRoom:
         part = RequestPart.of("current", current)
         return replace(self, current=part, fixed=self.fixed - self.current.tokens + part.tokens)
 
+    def with_summary(self, tokens: int) -> RequestRoom | None:
+        """The same room beside a summary, None where it has no room."""
+        fixed = self.fixed + tokens
+        return replace(self, fixed=fixed) if fixed <= self.limit else None
+
     @property
     def available_tokens(self) -> int:
         """Tokens that are left for history."""

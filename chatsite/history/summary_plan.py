@@ -24,9 +24,7 @@ from chatsite.history.path.transcript import Entry, PathTurn, split_turns
 from chatsite.history.token_estimate import estimate, tokens_of
 from chatsite.messages import Message
 
-# Percentages of the limit: a fold begins this early, so that the summary is there before it is
-# needed, and a summary takes at most this much of a request.
-FOLD_FROM = 75
+# Percent of a request that a summary takes at most.
 SUMMARY_SHARE = 15
 # A summary of fewer tokens has no room for facts.
 LEAST_TOKENS = 64
@@ -42,13 +40,21 @@ _SENTENCE_END = re.compile(r"[.!?…](?=\s)|[。！？]|\n")
 class RequestLoad:
     """What a request holds besides the path, in tokens: `fixed` is its head, `summary` the
     running summary, 0 without one. `low_water` is a percentage of what they leave of the limit.
-    Results give way before talk is folded, but for the newest `keep_results`."""
+    Results give way before talk is folded, but for the newest `keep_results`. `fold_at` says when
+    it begins, as the setting does."""
 
     fixed: int
     summary: int
     limit: int
     low_water: int
     keep_results: int = 0
+    fold_at: int | str = "75%"
+
+    def is_reached(self, used: int) -> bool:
+        """Whether it is time to fold where a request takes so many tokens."""
+        if isinstance(self.fold_at, int):
+            return self.limit - used < self.fold_at
+        return used * 100 > self.limit * int(self.fold_at.rstrip("%"))
 
 
 def most_tokens(limit: int) -> int:
@@ -72,7 +78,7 @@ def turns_to_fold(entries: Sequence[Entry], load: RequestLoad) -> tuple[PathTurn
     lines = {entry.seq for entry in may[:gone]}
     sizes = [_tokens_beside_lines(turn, lines) for turn in path]
     rest = sum(sizes)
-    if (always + load.summary + rest) * 100 <= load.limit * FOLD_FROM:
+    if not load.is_reached(always + load.summary + rest):
         return ()
     room = load.limit - always - max(load.summary, most_tokens(load.limit))
     stay = 2 if sum(sizes[-2:]) <= room else 1
@@ -115,10 +121,10 @@ class SummaryPiece:
 
 
 def split_into_pieces(
-    entries: Sequence[Entry], folded: Sequence[PathTurn], *, room: int, most: int
+    entries: Sequence[Entry], folded: Sequence[PathTurn], *, room: int, most: int | None = None
 ) -> list[SummaryPiece]:
     """The folded turns of `entries`, in order, in pieces of at most `room` tokens by estimate,
-    and of those the first `most`.
+    and of those the first `most`, or all.
 
     A turn that is too large alone is shortened in its middle.
     """
@@ -138,7 +144,7 @@ def split_into_pieces(
     return found
 
 
-def _grouped(folded: Sequence[PathTurn], room: int, most: int) -> list[list[PathTurn]]:
+def _grouped(folded: Sequence[PathTurn], room: int, most: int | None) -> list[list[PathTurn]]:
     groups: list[list[PathTurn]] = []
     size = 0
     for turn in folded:
@@ -190,7 +196,7 @@ def shorten_middle(text: str, *, tokens: int) -> str:
 
 # ---- in which words --------------------------------------------------------------------------
 # The embedded model answers this shape best: what it is to do comes last and is short.
-_TASK = """\
+BUILT_IN_TASK = """\
 You keep the running summary of a conversation between a user and an assistant. The assistant \
 will no longer see the messages that you are shown; your summary is all that remains of them, so \
 whatever may be asked about later must stand there.
@@ -207,7 +213,26 @@ def words_for_tokens(tokens: int) -> int:
     return max(20, int(tokens * WORDS_PER_TOKEN))
 
 
-def summary_question(*, summary: str, text: str, words: int) -> tuple[Message, ...]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SummaryTask:
+    """What the model is to do: the setting `summary_prompt`, "" for what is built in, and what a
+    person wants to `keep` in particular."""
+
+    prompt: str = ""
+    keep: str = ""
+
+    @property
+    def message(self) -> Message:
+        parts = [self.prompt or BUILT_IN_TASK, f"Keep in particular: {self.keep}" * bool(self.keep)]
+        return Message.system("\n".join(filter(None, parts)), id="task")
+
+
+BUILT_IN = SummaryTask()
+
+
+def summary_question(
+    *, summary: str, text: str, words: int, task: SummaryTask = BUILT_IN
+) -> tuple[Message, ...]:
     """What the model is asked: `summary` is the text so far, "" where there is none."""
     if summary:
         asked = (
@@ -217,16 +242,18 @@ def summary_question(*, summary: str, text: str, words: int) -> tuple[Message, .
         )
     else:
         asked = f"Conversation:\n\n{text}\n\nSummarise it in at most {words} words."
-    return (Message.system(_TASK, id="task"), Message.user(asked, id="question"))
+    return (task.message, Message.user(asked, id="question"))
 
 
-def shorter_question(reply: str, *, words: int) -> tuple[Message, ...]:
+def shorter_question(
+    reply: str, *, words: int, task: SummaryTask = BUILT_IN
+) -> tuple[Message, ...]:
     """What the model is asked about a reply that was too long."""
     asked = (
         f"This summary of a conversation is too long:\n\n{reply}\n\nWrite it again in at most "
         f"{words} words. Keep the facts that may be asked about later."
     )
-    return (Message.system(_TASK, id="task"), Message.user(asked, id="again"))
+    return (task.message, Message.user(asked, id="again"))
 
 
 def cut_at_sentence(text: str, *, characters: int) -> str:

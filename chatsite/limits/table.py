@@ -125,6 +125,12 @@ ROUTES: dict[str, Route] = {
     "compare-turn": Route(HEAVY_READS, SMALL_BODY),
     "summary": Route(CHANGES, SMALL_BODY),
     "summary-switch": Route(CHANGES, SMALL_BODY),
+    "compact": Route(CHANGES, SMALL_BODY),
+    "compact-plan": Route(CHANGES, SMALL_BODY),
+    # A model writes.
+    "compact-draft": Route(MESSAGES, SMALL_BODY),
+    "compact-undo": Route(CHANGES, SMALL_BODY),
+    "compact-again": Route(CHANGES, SMALL_BODY),
     "cache": Route(READS),
     "cache-cleanup": Route(CHANGES, SMALL_BODY),
     "cache-bring-back": Route(CHANGES, SMALL_BODY),

@@ -24,6 +24,7 @@ from chatsite.conversations.imports.tasks import Imports
 from chatsite.conversations.lifecycle import remove_imports
 from chatsite.conversations.owners import Owner
 from chatsite.conversations.path.cache_places import place_books
+from chatsite.conversations.summaries.queries import SummaryState
 from chatsite.conversations.versions.edits import TextChange
 from chatsite.events import CacheChanged, MessagesChanged, PathChanged, SummaryChanged
 from chatsite.files.intake import Intake
@@ -48,6 +49,7 @@ from chatsite.turns.context.decider import Decider, Gatherer
 from chatsite.turns.context.turn_context import Contexts, PageRequest, TurnContext, TurnHooks
 from chatsite.turns.elsewhere.other_servers import OtherServers
 from chatsite.turns.evidence.looking_back import RecallTool
+from chatsite.turns.evidence.compacting import Compactor
 from chatsite.turns.evidence.recall import Recaller
 from chatsite.turns.evidence.running_summary import Summariser
 from chatsite.turns.evidence.strategy import StrategyGatherer
@@ -178,6 +180,7 @@ class Site:
             cache_facts=partial(self.models.table.cache_rules, pays_writes=False),
         )
         self.drafts, self.snapshots = self.turns.drafts, self.turns.snapshots
+        self.compactor = Compactor(drafts=self.drafts, tell=self._tell_compaction)
         self.trim_ahead = TrimAhead(
             drafts=self.drafts, cache=self.embedded, running=self.turns.is_running
         )
@@ -274,6 +277,10 @@ class Site:
         """Drops what was made of the conversation's text for the model."""
         self.recaller.forget(conversation)
         await self.cache.drop(conversation)
+
+    def _tell_compaction(self, conversation: str, state: SummaryState) -> None:
+        self.trim_ahead.changed(conversation)
+        self.feeds.publish(conversation, SummaryChanged(summary=state.view))
 
     async def _tell_summary(self, owner: Owner, conversation: str) -> None:
         state = await self.summariser.state(owner, conversation)

@@ -197,7 +197,9 @@ async def test_a_failing_model_breaks_no_turn_and_the_next_receipt_says_so(
 async def test_a_long_path_takes_several_calls_and_a_failure_keeps_the_earlier_summaries(
     summary_world: SummaryWorld, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("chatsite.turns.evidence.summary_fold.room_of", lambda model, most: 100)
+    monkeypatch.setattr(
+        "chatsite.turns.evidence.summary_fold.room_of", lambda model, most, task: 100
+    )
     conversation = summary_world.page_request.conversation
     await reading(talk)(conversation, 40)
     replies = (LONG, "First notes.", "Second notes.", "Third notes. [[mode=401]]")
@@ -275,7 +277,9 @@ async def test_no_answer_waits_for_the_summary_and_a_server_stop_cancels_it(
 async def test_a_local_summary_gives_way_to_the_next_answer_and_keeps_its_progress(
     summary_world: SummaryWorld, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("chatsite.turns.evidence.summary_fold.room_of", lambda model, most: 100)
+    monkeypatch.setattr(
+        "chatsite.turns.evidence.summary_fold.room_of", lambda model, most, task: 100
+    )
     monkeypatch.setattr(summary_world.provider, "kind", "embedded")
     await reading(talk)(summary_world.page_request.conversation, 40)
     await summary_world.ask(
@@ -350,7 +354,9 @@ def answering_after(change: Callable[[], None], text: str) -> Callable[[Mapping[
 async def test_words_removed_while_a_summary_is_made_are_not_sent_any_more(
     summary_world: SummaryWorld, monkeypatch: pytest.MonkeyPatch, change: str, text: str
 ) -> None:
-    monkeypatch.setattr("chatsite.turns.evidence.summary_fold.room_of", lambda model, most: 100)
+    monkeypatch.setattr(
+        "chatsite.turns.evidence.summary_fold.room_of", lambda model, most, task: 100
+    )
     conversation = summary_world.page_request.conversation
     await reading(talk)(conversation, 40)
     answer = answering_after(lambda: changed(change, conversation, 1), text)
@@ -362,7 +368,9 @@ async def test_words_removed_while_a_summary_is_made_are_not_sent_any_more(
 async def test_a_summary_ends_before_a_message_that_is_left_out_meanwhile(
     summary_world: SummaryWorld, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("chatsite.turns.evidence.summary_fold.room_of", lambda model, most: 100)
+    monkeypatch.setattr(
+        "chatsite.turns.evidence.summary_fold.room_of", lambda model, most, task: 100
+    )
     conversation = summary_world.page_request.conversation
     await reading(talk)(conversation, 40)
     answer = answering_after(lambda: changed("leave out", conversation, 31), "Notes.")

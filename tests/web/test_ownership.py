@@ -44,6 +44,12 @@ OWNED: dict[str, tuple[Case, ...]] = {
     "kept-whole": (Case(method="POST", body='{"messages": [2], "on": true}'),),
     "summary": (Case(), Case(method="POST", body='{"version": 1, "text": "x"}', owner_gets=404)),
     "summary-switch": (Case(method="POST", body='{"on": false}'),),
+    # One exchange folds nothing, and there is nothing to undo.
+    "compact": (Case(method="POST", body='{"version": 0, "text": "x"}', owner_gets=409),),
+    "compact-plan": (Case(method="POST", body="{}", owner_gets=409),),
+    "compact-draft": (Case(method="POST", body='{"part": 0}', owner_gets=409),),
+    "compact-undo": (Case(method="POST", body='{"version": 1}', owner_gets=409),),
+    "compact-again": (Case(method="POST", body='{"version": 1}', owner_gets=409),),
     "file": (Case(), Case(method="HEAD"), Case(method="DELETE")),
     "message": tuple(
         Case(method="PATCH", body=f'{{"{mark}": true}}')

@@ -5,7 +5,7 @@ FIELDS = ["conversation", "ended", "cost"]
 
 
 class Migration(migrations.Migration):
-    dependencies = [("conversations", "0030_marked_in_force")]
+    dependencies = [("conversations", "0031_compactions")]
     operations = [
         migrations.AddField("turn", "cost", models.FloatField(blank=True, null=True)),
         migrations.AddIndex(

@@ -22,6 +22,7 @@ from chatsite.conversations.owners import Owner
 from chatsite.conversations.ownership import free_or_owned, messages_on_path, totals_of_owned
 from chatsite.conversations.path.entry_cache import EntryCache
 from chatsite.conversations.records import LoadedPath
+from chatsite.conversations.summaries.queries import compaction_of
 from chatsite.errors import NotFound
 from chatsite.history import (
     BACKGROUND,
@@ -85,7 +86,7 @@ def load_stored_path(
 ) -> LoadedPath:
     """The same for a conversation whose row was read in this transaction. `whole` is its whole
     path where the caller has stored it just now."""
-    cut = first_wanted(row, reach, ahead=ahead)
+    cut, compaction = first_wanted(row, reach, ahead=ahead), compaction_of(row)
     if whole and not cut:
         entries = tuple(entry_of(one) for one in whole)
     else:
@@ -94,11 +95,14 @@ def load_stored_path(
         entries = _entries(row, FINISHED_BETWEEN, *between, is_path=True)
     if cut:
         # A query of their own: joined by OR, SQLite would read the whole conversation.
-        entries = (*_turns(row, _marked_turns(row, cut, reply_to)), *entries)
+        kept = {seq for seq in compaction.kept if seq < cut} if compaction else set()
+        entries = (*_turns(row, _marked_turns(row, cut, reply_to) | kept), *entries)
     last = row.last_turn
     return LoadedPath(
         agent=row.agent,
-        transcript=Transcript(entries=entries, not_loaded=_not_loaded(row, entries, cut)),
+        transcript=Transcript(
+            entries=entries, not_loaded=_not_loaded(row, entries, cut), compaction=compaction
+        ),
         next_seq=row.next_seq,
         receipt=last.receipt if last else None,
         sent=sent_last(last) if last else 0.0,

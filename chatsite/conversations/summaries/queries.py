@@ -8,12 +8,12 @@ remembered part still begins there.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from django.db.models import Exists, OuterRef, QuerySet, Subquery
+from django.db.models import Exists, F, OuterRef, Q, QuerySet, Subquery
 
 from chatsite.conversations.database.rows import entry_of
 from chatsite.conversations.database.statements import ENTRY_FIELDS
@@ -33,22 +33,26 @@ from chatsite.wording import later, say
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SummaryState:
-    """Holds the summary that holds for the path, if there is one, and whether it is switched on."""
+    """Holds the summary that holds for the path, if there is one, and whether it is switched on.
+    `undone` is the newest compaction that can be applied again, 0 for none."""
 
     on: bool
     summary: RunningSummary | None
+    undone: int = 0
 
     @property
     def view(self) -> SummaryView:
         """Show the state on a page; version 0 where there is no summary."""
         if (summary := self.summary) is None:
-            return SummaryView(on=self.on)
+            return SummaryView(on=self.on, undone=self.undone)
         return SummaryView(
             on=self.on,
             version=summary.version,
             messages=summary.messages,
             by=summary.by,
             last=summary.last,
+            compaction=summary.compaction if self.on else 0,
+            undone=self.undone,
         )
 
 
@@ -65,12 +69,22 @@ class UnsummarisedPath:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class LostValue(Record):
+    """An exact value of the message `seq` that a summary of it lacks."""
+
+    text: str
+    seq: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SummaryVersion(Record):
     """Shows one version to a person. `made_from` is a version's number, 0 for none. `exchanges`
     are those that it covers, 0 where it can't be used any more.
 
     `why_not` is a sentence why it can't be used any more, or "". `seconds` and `tokens` are the
-    cost of making it, None where it wasn't measured.
+    cost of making it, None where it wasn't measured. `compaction` is the version that a person
+    applied, which this one is or was made from, 0 for none; `undone` until it is applied again.
+    `kept` are the turns that it doesn't stand for; `lost` are exact values that its text lacks.
     """
 
     version: int
@@ -85,6 +99,10 @@ class SummaryVersion(Record):
     shortened: bool = False
     seconds: float | None = None
     tokens: int | None = None
+    compaction: int = 0
+    undone: bool = False
+    kept: tuple[int, ...] = ()
+    lost: tuple[LostValue, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -172,13 +190,15 @@ def summary_text(*, owner: Owner, conversation: str, version: int) -> str:
 
 def _version_of(row: Summary, start: int | None, users: Sequence[int]) -> SummaryVersion:
     why_not = invalid_reason(row, start)
-    covered = bisect_right(users, row.last_seq) - bisect_left(users, row.first_seq)
+    kept = row.kept or ()
+    covered = users[bisect_left(users, row.first_seq) : bisect_right(users, row.last_seq)]
+    lost = [] if why_not == TEXT_DELETED else lost_in(row.report)
     return SummaryVersion(
         version=row.version,
         text="" if why_not == TEXT_DELETED else row.text,
         first=row.first_seq,
         last=row.last_seq,
-        exchanges=0 if why_not else covered,
+        exchanges=0 if why_not else len(set(covered) - set(kept)),
         by=row.by,
         made_from=row.made_from.version if row.made_from else 0,
         created=row.created.isoformat(),
@@ -186,21 +206,51 @@ def _version_of(row: Summary, start: int | None, users: Sequence[int]) -> Summar
         shortened=bool(row.report.get("shortened")),
         seconds=row.report.get("seconds"),
         tokens=row.report.get("tokens"),
+        compaction=row.compaction or 0,
+        undone=bool(row.undone),
+        kept=tuple(kept),
+        lost=tuple(LostValue(text=text, seq=seq) for text, seq in lost),
     )
 
 
 # ---- which summaries hold ---------------------------------------------------------------------
 def summary_state_of(row: Conversation) -> SummaryState:
-    summary = holding_summaries(row).first()
-    return SummaryState(on=row.summary_on, summary=summary_of(summary) if summary else None)
+    holding = holding_summaries(row).first()
+    return SummaryState(
+        on=row.summary_on,
+        summary=summary_of(holding) if holding else None,
+        undone=_undone(row, holding) if row.compacted else 0,
+    )
+
+
+def compaction_of(row: Conversation) -> RunningSummary | None:
+    """Return the compaction that is sent in the place of older turns, without a query where there
+    never was one."""
+    if not (row.compacted and row.summary_on):
+        return None
+    holding = holding_summaries(row).first()
+    return summary_of(holding) if holding and holding.compaction else None
 
 
 def holding_summaries(row: Conversation) -> QuerySet[Summary]:
     """Select the versions that hold for the path, the newest first."""
+    return valid_summaries(row).filter(Q(undone=None) | Q(undone=False))
+
+
+def valid_summaries(row: Conversation) -> QuerySet[Summary]:
+    """Select the same with those that were undone."""
     valid = Summary.objects.filter(conversation=row, stale=False, last__on_path=True)
     if row.hidden:
         valid = valid.exclude(Exists(_hidden_since(OuterRef)))
     return valid.filter(first_seq=Subquery(remembered_from(row)[:1])).order_by("-version")
+
+
+def _undone(row: Conversation, holding: Summary | None) -> int:
+    """Return the newest compaction that would hold if it were applied again, 0 for none: what held
+    before it holds again."""
+    undone = valid_summaries(row).filter(undone=True, compaction=F("version"))
+    newest = undone.filter(made_from=holding, version__gt=holding.version if holding else 0).first()
+    return newest.version if newest else 0
 
 
 def _hidden_since(field: Callable[[str], Any]) -> QuerySet[Message]:
@@ -251,7 +301,14 @@ def summary_of(row: Summary) -> RunningSummary:
         by=row.by,
         tokens=TokenCount(count=row.tokens, tokenizer=row.tokenizer, basis=row.basis),  # type: ignore[arg-type]
         values=lost_line(row.report.get("lost")),
+        compaction=row.compaction or 0,
+        kept=tuple(row.kept or ()),
     )
+
+
+def lost_in(report: Mapping[str, Any]) -> list[tuple[str, int]]:
+    """Return the exact values that a version's text lacks, with the seqs of their messages."""
+    return [(text, seq) for text, seq in report.get("lost", ())]
 
 
 def invalid_reason(row: Summary, start: int | None) -> str:

@@ -20,16 +20,22 @@ from chatsite.conversations.summaries.queries import (
     holding_summaries,
     invalid_reason,
     is_unchanged,
+    lost_in,
     remembered_from,
     summary_state_of,
 )
 from chatsite.errors import NotFound, Refused
 from chatsite.history import Entry
+from chatsite.history.compaction import MOST_LOST, still_lost
 from chatsite.messages import TokenCount
 from chatsite.storage import writing
-from chatsite.wording import say
+from chatsite.wording import later, say
 
 YOU = "you"
+CHANGED_SINCE = later(
+    "The summary of this conversation, or a message that it stands for, was changed since. Nothing "
+    "was changed now."
+)
 
 
 @writing
@@ -44,10 +50,12 @@ def fold_summary(
     by: str,
     tokens: TokenCount,
     report: Mapping[str, Any],
+    kept: Sequence[int] | None = None,
 ) -> SummaryState | None:
     """Store a new version, which covers `start` and the entries `folded` that followed it.
 
-    `messages` of the entries are in its text. None, and nothing is stored, where the conversation
+    `messages` of the entries are in its text. With `kept` a person compacts: the turns that begin
+    with these messages stay in their places. None, and nothing is stored, where the conversation
     was cleared or deleted, the summary switched off, or a covered message changed meanwhile.
     """
     hold(conversation=conversation)
@@ -55,21 +63,44 @@ def fold_summary(
     row = rows.first()
     if row is None or not is_unchanged(row, start, folded):
         return None
-    base = start.state.summary
-    _append(
-        row,
-        Summary(
-            first_seq=start.first,
-            last_id=uuid.UUID(folded[-1].message.id),
-            last_seq=folded[-1].seq,
-            messages=(base.messages if base else 0) + messages,
-            text=text,
-            by=by,
-            made_from=holding_summaries(row).first(),
-            report=dict(report),
-        ),
-        tokens,
+    base = holding_summaries(row).first()
+    lost = [*still_lost(lost_in(base.report) if base else (), text), *lost_in(report)]
+    made = Summary(
+        first_seq=start.first,
+        last_id=uuid.UUID(folded[-1].message.id),
+        last_seq=folded[-1].seq,
+        messages=(base.messages if base else 0) + messages,
+        text=text,
+        by=by or YOU,
+        made_from=base,
+        report={**report, "lost": lost[-MOST_LOST:]},
+        compaction=base.compaction if base else None,
+        kept=base.kept if base else None,
     )
+    if kept is not None:
+        made.compaction, made.kept = _next_version(row), [*(made.kept or ()), *kept]
+        row.compacted = True
+        row.save(update_fields=["compacted"])
+    _append(row, made, tokens)
+    return summary_state_of(row)
+
+
+@writing
+def undo_compaction(
+    *, owner: Owner, conversation: str, version: int, again: bool = False
+) -> SummaryState:
+    """Let what held before the compaction `version` hold again; with `again` apply it anew.
+
+    Raises Refused where another summary holds, or the compaction can't be used any more.
+    """
+    hold(conversation=conversation)
+    row = owned_conversation(owner, conversation)
+    state = summary_state_of(row)
+    held = state.undone if again else state.summary.compaction if state.summary else 0
+    if version != held:
+        raise Refused(say(CHANGED_SINCE), code="changed")
+    made = Summary.objects.filter(conversation=row, compaction=version)
+    made.update(undone=None if again else True)
     return summary_state_of(row)
 
 
@@ -104,6 +135,9 @@ def rewrite_summary(
             text=old.text if text is None else text,
             by=old.by if text is None else YOU,
             made_from=old,
+            compaction=old.compaction,
+            kept=old.kept,
+            report={"lost": still_lost(lost_in(old.report), old.text if text is None else text)},
         ),
         tokens,
     )
@@ -122,12 +156,16 @@ def switch_summary(*, owner: Owner, conversation: str, on: bool) -> SummaryState
 
 def _append(row: Conversation, summary: Summary, tokens: TokenCount) -> None:
     """Store the next version; the caller holds the conversation."""
-    newest = Summary.objects.filter(conversation=row).aggregate(newest=Max("version"))["newest"]
     summary.conversation = row
-    summary.version = (newest or 0) + 1
+    summary.version = _next_version(row)
     summary.tokens, summary.tokenizer, summary.basis = tokens.count, tokens.tokenizer, tokens.basis
     summary.created = timezone.now()
     summary.save(force_insert=True)
+
+
+def _next_version(row: Conversation) -> int:
+    newest = Summary.objects.filter(conversation=row).aggregate(newest=Max("version"))["newest"]
+    return (newest or 0) + 1
 
 
 # ---- when covered messages change ------------------------------------------------------------
@@ -141,12 +179,15 @@ def mark_stale(row: Conversation, seq: int) -> int:
 
 
 def erase_texts(row: Conversation, seq: int, *, before: datetime) -> int:
-    """Mark as stale, and empty, every text made from the message `seq`, hidden at `before`. Returns
-    how many there were.
+    """Mark as stale, and empty, every text made from the message `seq`, hidden at `before`, and
+    what it lost of the messages. Returns how many there were.
 
     Call this before the message's row is deleted.
     """
     made = Summary.objects.filter(id__in=_covering(row, seq), created__lt=before)
+    for summary in made.only("report"):
+        if summary.report.pop("lost", None):
+            summary.save(update_fields=["report"])
     return made.update(stale=True, text="")
 
 

@@ -136,9 +136,13 @@ def past_turn(*, owner: Owner, turn: str) -> PastTurn:
     shown = until.filter(deleted__isnull=True).order_by("seq")
     rows = [message for message in shown.only(*ENTRY_FIELDS) if message.id in chain]
     above = conversation.forget_above
+    summary = _summary_then(row, receipt, asked, rows)
     loaded = LoadedPath(
         agent=conversation.agent,
-        transcript=Transcript(entries=tuple(entry_of(m, forget_above=above) for m in rows)),
+        transcript=Transcript(
+            entries=tuple(entry_of(m, forget_above=above) for m in rows),
+            compaction=summary if summary and summary.compaction else None,
+        ),
         next_seq=asked.seq + 1,
         receipt=before.receipt if (before := _turn_before(row, asked, chain)) else None,
     )
@@ -147,7 +151,7 @@ def past_turn(*, owner: Owner, turn: str) -> PastTurn:
         model=conversation.model,
         loaded=loaded,
         receipt=receipt,
-        summary=_summary_then(row, receipt, asked, rows),
+        summary=summary,
     )
 
 
@@ -157,13 +161,15 @@ def _summary_then(
     """The version that the turn was sent; under another policy the newest one that was made before
     the turn and still holds for its path."""
     stored = Summary.objects.filter(conversation=asked.conversation_id).exclude(text="")
-    if needed_evidence(receipt) == SUMMARY.evidence:
-        given = receipt.get("reports", {}).get(SUMMARY.evidence, {}).get("version")
+    report = receipt.get("reports", {}).get(SUMMARY.evidence, {})
+    if needed_evidence(receipt) == SUMMARY.evidence or report:
+        given = report.get("version")
         found = stored.filter(version=given).first() if isinstance(given, int) else None
         return summary_of(found) if found else None
     marker = asked.conversation.forget_above
     remembered = path[0].seq if marker > asked.seq else next(m.seq for m in path if m.seq >= marker)
     made = stored.filter(stale=False, created__lt=turn.started, first_seq=remembered)
+    made = made.filter(compaction=None)
     places = {message.id for message in path[:-1]}
     versions = made.order_by("-version")
     return next((summary_of(row) for row in versions if row.last_id in places), None)

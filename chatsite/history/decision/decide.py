@@ -16,8 +16,8 @@ from chatsite.history.decision.verdicts import (
     sum_gave_way,
     verdicts,
 )
-from chatsite.history.evidence import NO_EVIDENCE, Evidence
-from chatsite.history.path.added_messages import Quotes, quote_notes
+from chatsite.history.evidence import NO_EVIDENCE, Evidence, RunningSummary
+from chatsite.history.path.added_messages import Quotes, quote_notes, summary_message
 from chatsite.history.path.cleaner import Cleaner
 from chatsite.history.path.giving_way import smallest_current
 from chatsite.history.path.in_force import instructions_message
@@ -32,6 +32,7 @@ from chatsite.history.path.transcript import (
 from chatsite.history.path.turn_verdicts import judge_current, judge_path
 from chatsite.history.policies.base import DecisionContext, Policy, Users
 from chatsite.history.policies.cuts import ALL
+from chatsite.history.policies.summary import FORGOTTEN, NO_SUMMARY_ROOM, SUMMARY
 from chatsite.history.reasons import SENT, Reason
 from chatsite.history.room import Head, RequestRoom, Window, sum_tokens
 from chatsite.history.settings.turn_settings import Settings
@@ -83,13 +84,14 @@ def decide(
 class _Prepared:
     """What holds under every policy. `instructions` are the system messages inside the path that
     are sent, `system_reasons` the reasons for all of them by sequence number; `in_force` have the
-    sentences that a person keeps in force."""
+    sentences that a person keeps in force. `note` says why a compaction isn't sent."""
 
     context: PathContext
     system_reasons: Mapping[int, Reason]
     instructions: tuple[Entry, ...]
     in_force: tuple[Entry, ...]
     room: RequestRoom
+    note: str
 
 
 def _prepare(given: DecisionInput) -> _Prepared:
@@ -108,9 +110,17 @@ def _prepare(given: DecisionInput) -> _Prepared:
         current=current.messages,
         in_force=[instructions_message(in_force)] if in_force else (),
     )
-    if room.exceeded:
+    summary, note = _compaction(given, marker)
+    size = summary.tokens.count if summary else 0
+    if room.fixed + size > room.limit:
         values = values_in_lines(given.settings)
-        room = room.with_current(smallest_current(current, terms, values=values).messages)
+        smallest = room.with_current(smallest_current(current, terms, values=values).messages)
+        if room.exceeded or smallest.fixed + size <= room.limit:
+            room = smallest
+    if summary and (beside := room.with_summary(size)):
+        room = beside
+    elif summary:
+        summary, note = None, NO_SUMMARY_ROOM
     answered = path.current.entries[0].message.reply_to
     reply_to = given.evidence.reply_to
     return _Prepared(
@@ -120,12 +130,24 @@ def _prepare(given: DecisionInput) -> _Prepared:
             marker=marker,
             reply_to=reply_to | {answered} if answered else reply_to,
             last_not_loaded=given.transcript.not_loaded.last,
+            compaction=summary,
         ),
         system_reasons=reasons,
         instructions=instructions,
         in_force=in_force,
         room=room,
+        # Under its own policy the summary may still be sent, and what is said of it is said there.
+        note="" if given.settings.active_policy.uses_summary else note,
     )
+
+
+def _compaction(given: DecisionInput, marker: int) -> tuple[RunningSummary | None, str]:
+    """The compaction that is to be sent; where it isn't, a sentence why, "" where none is meant to
+    be."""
+    summary = given.transcript.compaction
+    if summary is None or given.settings.active_policy.only_current:
+        return None, ""
+    return (None, FORGOTTEN) if summary.first < marker else (summary, "")
 
 
 def _run_policy(given: DecisionInput, prepared: _Prepared, *, policy: Policy) -> Decision:
@@ -142,6 +164,7 @@ def _run_policy(given: DecisionInput, prepared: _Prepared, *, policy: Policy) ->
     if speaks and terms.dates and not policy.runs_agent_code:  # a strategy fills the room itself
         free = prepared.room.available_tokens - quotes.tokens - texts
         verdict, of_line, if_cut = reserve_room(verdict, free)
+    summary = prepared.context.compaction
     fitted = fit(
         verdict,
         given,
@@ -150,7 +173,11 @@ def _run_policy(given: DecisionInput, prepared: _Prepared, *, policy: Policy) ->
         quotes=quotes,
         added_tokens=texts + of_line,
         if_cut=if_cut,
+        compaction=summary,
     )
+    if summary:
+        message = summary_message(summary.text, summary.tokens)
+        fitted = replace(fitted, summary=message, summary_source=summary)
     if fitted.verdict.current.lines:
         room = prepared.room.with_current(fitted.verdict.current.messages)
         prepared = replace(prepared, room=room)
@@ -167,7 +194,7 @@ def _run_policy(given: DecisionInput, prepared: _Prepared, *, policy: Policy) ->
             texts=choice.texts,
             lines=_own_lines(given, prepared.room, fitted, texts) if speaks else {},
         ),
-        notes=choice.notes,
+        notes=(*choice.notes, *filter(None, (prepared.note,))),
     )
 
 
@@ -180,7 +207,8 @@ def _own_lines(given: DecisionInput, room: RequestRoom, fitted: FittedPath, text
         told = told_line(verdict, given.transcript.not_loaded, quoted, recall=given.head.recall)
         lines[verdict.current.first] = [*lines.get(verdict.current.first, ()), *told]
     taken = sum(sum_tokens(turn.messages) for turn in verdict.sent)
-    taken += tokens_of(fitted.summary) if fitted.summary else 0
+    if fitted.summary and not (fitted.summary_source and fitted.summary_source.compaction):
+        taken += tokens_of(fitted.summary)  # the room has a compaction's already
     taken += texts + sum(one.tokens for one in quotes)
     return within_room(lines, room.available_tokens - taken)
 
@@ -201,6 +229,7 @@ def _context(given: DecisionInput, prepared: _Prepared, quotes: Quotes) -> Decis
         users_not_loaded=not_loaded.users - not_loaded.background,
         reached=isinstance(reach, Users) and len(counted) >= reach.users,
         available_tokens=max(0, prepared.room.available_tokens - quotes.tokens),
+        compaction=prepared.context.compaction,
         overflow_reason=prepared.room.overflow_reason,
     )
 
@@ -214,6 +243,7 @@ def _record(
     notes: tuple[str, ...],
 ) -> Decision:
     room, evidence, not_loaded = prepared.room, given.evidence, given.transcript.not_loaded
+    summary = prepared.context.compaction
     findings = find_reasons(
         fitted, system=prepared.system_reasons, opening=prepared.context.path.opening
     )
@@ -252,7 +282,7 @@ def _record(
         layout=composed.layout,
         quoted=tuple(entry.seq for entry in fitted.quotes.entries),
         notes=(*evidence.notes, *notes, *fitted.notes),
-        reports=evidence.reports,
+        reports={**evidence.reports, **({SUMMARY.evidence: summary.report} if summary else {})},
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from operator import attrgetter
 
-from chatsite.history.evidence import AddedMessage, Evidence
+from chatsite.history.evidence import AddedMessage, Evidence, RunningSummary
 from chatsite.history.path.added_messages import Quotes
 from chatsite.history.path.cleaner import Cleaner
 from chatsite.history.path.giving_way import RoomForTurns, gave_way_before, give_way
@@ -50,21 +50,27 @@ def fit(
     room: RequestRoom,
     quotes: Quotes,
     added_tokens: int,
+    compaction: RunningSummary | None,
     if_cut: int = 0,
 ) -> FittedPath:
     """Make it fit. `quotes` are sent whatever is dropped; so are a strategy's texts, which take
-    `added_tokens`. Once anything is dropped, `if_cut` tokens more are needed."""
+    `added_tokens`, and a `compaction`, for which `room` allows. Once anything is dropped, `if_cut`
+    tokens more are needed."""
     settings, not_loaded = given.settings, given.transcript.not_loaded
     reach = policy.reach(settings.terms)
     wanted = _last_wanted(verdict, reach, not_loaded)
     reason = _not_loaded_reason(verdict, policy, reach, not_loaded)
+    if compaction and reason != "greeting" and verdict.marker <= not_loaded.last <= compaction.last:
+        wanted, reason = None, "summarised"
     previous = given.evidence.previous
     same = previous is not None and previous.under == cut_key(settings)
     previous_cut = previous.cut if previous and same else None
     added_tokens += quotes.tokens
     if any(map(_MAY_GIVE_WAY, given.transcript.entries)):
         verdict = _give_way(
-            verdict, given, policy, room, added_tokens, previous_cut, more=wanted is not None
+            *(verdict, given, policy, room, added_tokens, previous_cut),
+            more=wanted is not None,
+            compacted=compaction is not None,
         )
         room = room.with_current(verdict.current.messages)
     fixed = room.fixed + added_tokens
@@ -85,6 +91,7 @@ def fit(
             previous_cut=previous_cut,
             recall_share=settings.recall_share.value,
             cleaner=given.cleanup,
+            compacted=compaction is not None,
         )
     )
 
@@ -98,10 +105,11 @@ def _give_way(
     cut: int | None,
     *,
     more: bool,
+    compacted: bool,
 ) -> PathVerdict:
     """Let results give way; a running summary, which comes in place of turns, has its room."""
     settings, evidence = given.settings, given.evidence
-    summary = evidence.summary if policy.uses_summary else None
+    summary = evidence.summary if policy.uses_summary and not compacted else None
     share = room.limit * settings.give_way_at.value // 100
     if policy.quotes_stay and evidence.previous:
         items = (item for item in evidence.previous.layout if isinstance(item, AddedMessage))

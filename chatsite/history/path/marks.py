@@ -7,9 +7,16 @@ from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
-from chatsite.history.evidence import LEFT_OUT
+from chatsite.history.evidence import LEFT_OUT, RunningSummary
 from chatsite.history.path.shortened import as_sent
-from chatsite.history.path.transcript import BACKGROUND, Entry, PathTurn, Transcript, split_turns
+from chatsite.history.path.transcript import (
+    BACKGROUND,
+    Entry,
+    PathTurn,
+    Transcript,
+    is_covered,
+    split_turns,
+)
 from chatsite.history.reasons import Reason
 from chatsite.messages import Message
 
@@ -198,16 +205,17 @@ def selectable_entries(
     """The messages before the current one that may be sent, in path order.
 
     Without greetings, what is above "forget what is above", what is excluded, what background
-    tasks wrote, what a cleanup unloaded, messages whose answer failed, and what a provider would
-    refuse. `reply_to` holds the ids of messages replied to: their turns are among them, as pinned
-    turns are, whoever wrote them.
+    tasks wrote, what a cleanup unloaded, messages whose answer failed, what a compaction stands
+    for, and what a provider would refuse. `reply_to` holds the ids of messages replied to: their
+    turns are among them, as pinned turns are, whoever wrote them.
     """
     marker = remembered_from(transcript.entries)
     below = [entry for entry in transcript.entries if entry.seq >= marker]
     system = [entry for entry in below if entry.message.role == "system" and not entry.excluded]
     path = split_turns([entry for entry in below if entry.message.role != "system"])
     older = [turn for turn in path[:-1] if turn.user is not None]
-    may = {entry.seq for turn in older for entry in _offered(turn, reply_to)}
+    summary = transcript.compaction
+    may = {e.seq for turn in older for e in _offered(turn, reply_to, is_covered(turn, summary))}
     current = path[-1].entries[0].seq if path else 0
     may |= {entry.seq for entry in system if entry.seq < current}
     return [entry for entry in below if entry.seq in may]
@@ -223,11 +231,11 @@ def recallable(entries: Sequence[Entry], *, marker: int) -> Iterator[Entry]:
             yield from (e for e in turn.entries if not e.excluded and e.seq not in lost)
 
 
-def _offered(turn: PathTurn, reply_to: AbstractSet[str]) -> Iterator[Entry]:
+def _offered(turn: PathTurn, reply_to: AbstractSet[str], covered: bool) -> Iterator[Entry]:
     kept = is_pinned(turn) or holds_any(turn, reply_to)
     if is_excluded(turn):
         return
-    if not kept and unless_asked_for(turn):
+    if not kept and (covered or unless_asked_for(turn)):
         return
     apart = excluded_answers(turn) | ({} if kept else background_answers(turn))
     rest = with_results_left_out([e for e in turn.entries if e.seq not in apart])
@@ -285,7 +293,7 @@ class PathContext:
 
     `marker` is the sequence number from which things are remembered, `reply_to` holds the ids of
     messages that are replied to, and `last_not_loaded` is the last sequence number that was not
-    read from storage.
+    read from storage. `compaction` is sent in the place of the turns that it covers.
     """
 
     path: Path
@@ -293,6 +301,7 @@ class PathContext:
     marker: int
     reply_to: AbstractSet[str]
     last_not_loaded: int
+    compaction: RunningSummary | None
 
     def left_out(self, turn: PathTurn, *, spared: bool) -> dict[int, Reason]:
         """The answers that are left out of a turn, by seq; `spared`: somebody pinned the turn or

@@ -44,7 +44,8 @@ class Overflow:
     `low_water` is a percentage of the room for history: of the limit less `fixed` and less the
     turns that marks spare. `previous_cut` is the cut of the last request under the same settings.
     `recall_share` is the percentage of the room that new quotes may take, None for the policy's
-    own rule. `cleaner` is given where a cleanup may take the guard's place.
+    own rule. `cleaner` is given where a cleanup may take the guard's place. `compacted`: a
+    compaction is sent.
     """
 
     verdict: PathVerdict
@@ -59,6 +60,7 @@ class Overflow:
     previous_cut: int | None
     recall_share: int | None
     cleaner: Cleaner | None
+    compacted: bool
 
 
 def cut_oldest(overflow: Overflow) -> FittedPath:

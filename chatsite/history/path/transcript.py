@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
+from chatsite.history.evidence import RunningSummary
 from chatsite.messages import Message
 
 # Sources of messages that a background task wrote, or asked for, and no person.
@@ -85,11 +86,13 @@ class Transcript:
 
     Whole turns are loaded: the tail that the policy reaches and, above it, marked turns and the
     turn that the current message replies to; also every system message, and the message below
-    the marker "forget what is above".
+    the marker "forget what is above". `compaction` is the summary that a person put in the place
+    of older turns; those that it leaves in their places are loaded, too.
     """
 
     entries: tuple[Entry, ...]
     not_loaded: NotLoaded = NotLoaded()
+    compaction: RunningSummary | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +110,17 @@ class PathTurn:
     def quoted(self) -> tuple[int, ...]:
         """The messages that were quoted before its user message, for the answer on this path."""
         return next((entry.quoted for entry in self.entries if entry.quoted), ())
+
+
+def is_covered(turn: PathTurn, summary: RunningSummary | None) -> bool:
+    """Whether a summary stands for the whole turn; what background tasks added to it since doesn't
+    matter."""
+    first = turn.entries[0].seq
+    if summary is None or not summary.first <= first <= summary.last or first in summary.kept:
+        return False
+    return all(
+        entry.seq <= summary.last or entry.message.source in BACKGROUND for entry in turn.entries
+    )
 
 
 def split_turns(entries: Sequence[Entry]) -> list[PathTurn]:

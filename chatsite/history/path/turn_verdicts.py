@@ -22,7 +22,7 @@ from chatsite.history.path.marks import (
     with_results_left_out,
 )
 from chatsite.history.path.shortened import shorten_answer
-from chatsite.history.path.transcript import Entry, PathTurn
+from chatsite.history.path.transcript import Entry, PathTurn, is_covered
 from chatsite.history.reasons import SENT, Reason
 from chatsite.history.room import sum_tokens
 from chatsite.messages import Message
@@ -81,6 +81,7 @@ class PolicyChoice:
     notes: tuple[str, ...] = ()
 
 
+_SUMMARISED = TurnRule(reason="summarised")
 MARKS_FILL_IT = later("left out because turns that are pinned or replied to fill the room")
 
 
@@ -186,7 +187,7 @@ class PathVerdict:
 
 
 def judge_path(context: PathContext, choice: PolicyChoice) -> PathVerdict:
-    """Apply the policy's choice, then the marks.
+    """Apply the policy's choice, then the compaction, then the marks.
 
     Background turns don't count towards the length. Marks on the current turn have no effect,
     but the marker may be above it. A marker inside a turn takes the whole turn, since cuts
@@ -196,15 +197,25 @@ def judge_path(context: PathContext, choice: PolicyChoice) -> PathVerdict:
     again and succeeds.
     """
     current, marker = judge_current(context.path.current), context.marker
-    older = tuple(_judge(turn, choice.rule(turn), context) for turn in context.path.older)
+    summary = context.compaction
+
+    def rule(turn: PathTurn) -> TurnRule:
+        return _SUMMARISED if is_covered(turn, summary) else choice.rule(turn)
+
+    of_turn = rule if summary else choice.rule
+    older = tuple(_judge(turn, of_turn(turn), context) for turn in context.path.older)
     tail = choice.tail
     if tail is None:
         tail = _unbroken_tail(older, current.first, context.last_not_loaded)
+    begins = [min(marker, current.first), below_unloaded(older, current.first)]
+    if summary:
+        below = (turn.first for turn in older if turn.first > summary.last)
+        begins.append(next(below, current.first))
     return PathVerdict(
         older=older,
         current=current,
         marker=marker,
-        tail=max(tail, min(marker, current.first), below_unloaded(older, current.first)),
+        tail=max(tail, *begins),
         reached=choice.reached,
     )
 

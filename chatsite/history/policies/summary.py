@@ -17,18 +17,20 @@ from chatsite.wording import later, say
 ABOVE_SUMMARY = later("above the first message that the running summary holds")
 NONE_YET = later("There is no summary yet: what doesn't fit is left out.")
 FORGOTTEN = later("The summary holds what is to be forgotten: it isn't sent.")
-NO_ROOM = later("There is no room for the summary: it isn't sent.")
+NO_SUMMARY_ROOM = later("There is no room for the summary: it isn't sent.")
 
 
 def cut_and_summarise(overflow: Overflow) -> FittedPath:
     """Replace all that the summary covers by it; the tail begins right after it."""
+    if overflow.compacted:
+        return cut_oldest(overflow)
     source, note = overflow.evidence.summary, ""
     if source is None:
         note = "" if overflow.evidence.notes else NONE_YET
     elif source.first < overflow.verdict.marker:
         note = FORGOTTEN
     elif overflow.fixed + source.tokens.count > overflow.limit:
-        note = NO_ROOM
+        note = NO_SUMMARY_ROOM
     if source is None or note:
         return replace(cut_oldest(overflow), notes=(note,) if note else ())
     verdict, begins = _covered(overflow.verdict, source)
@@ -64,7 +66,7 @@ def _covered(verdict: PathVerdict, source: RunningSummary) -> tuple[PathVerdict,
             begins = begins or turn.first
         elif turn.kept_for and turn.is_sent:
             turn = replace(turn, reason=turn.kept_for)
-        elif turn.is_sent:
+        elif turn.is_sent and turn.first not in source.kept:
             covered = turn.first >= source.first
             reason: Reason = "summarised" if covered else "above_cut"
             turn = replace(turn, reason=reason, why="" if covered else ABOVE_SUMMARY)
@@ -88,6 +90,6 @@ SUMMARY = Policy(
     report_title=later("Summary"),
     uses_summary=True,
     gathers_on_overflow=True,
-    own_settings=frozenset({"summary_model"}),
+    own_settings=frozenset({"summary_model", "summary_prompt", "fold_at"}),
     needs_naming=True,
 )

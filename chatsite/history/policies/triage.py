@@ -10,6 +10,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, fields
 from datetime import datetime, timedelta
 
+from chatsite.history.evidence import RunningSummary
 from chatsite.history.path.marks import (
     is_background,
     is_excluded,
@@ -17,7 +18,7 @@ from chatsite.history.path.marks import (
     is_unloaded,
     remembered_from,
 )
-from chatsite.history.path.transcript import BACKGROUND, Entry, PathTurn
+from chatsite.history.path.transcript import BACKGROUND, Entry, PathTurn, is_covered
 from chatsite.history.path.turn_verdicts import PolicyChoice, TurnRule
 from chatsite.history.policies.base import DecisionContext, Policy, TriageTerms, Users
 from chatsite.history.reasons import Reason
@@ -43,12 +44,18 @@ class TriagePlan:
     scope: str
 
 
-def plan_triage(turns: Sequence[PathTurn], terms: TriageTerms, *, marker: int = 0) -> TriagePlan:
+def plan_triage(
+    turns: Sequence[PathTurn],
+    terms: TriageTerms,
+    *,
+    marker: int = 0,
+    compaction: RunningSummary | None = None,
+) -> TriagePlan:
     """Divide the older turns, oldest first, the current one not among them.
 
     Turns of background tasks are passed over. Turns that a person left out or asked to forget
-    (those that begin before `marker`), turns that a cleanup unloaded, and messages whose answer
-    failed count in the lookback but are never shown to a model.
+    (those that begin before `marker`), turns that a cleanup unloaded or a `compaction` stands for,
+    and messages whose answer failed count in the lookback but are never shown to a model.
     """
     lookback, hours = terms.lookback_count, terms.context_recency_hours
     people = [turn for turn in turns if not is_background(turn)]
@@ -59,6 +66,7 @@ def plan_triage(turns: Sequence[PathTurn], terms: TriageTerms, *, marker: int = 
         for turn in looked_at
         if _first(turn) >= marker
         and not (is_excluded(turn) or is_unloaded(turn) or is_unanswered(turn))
+        and not is_covered(turn, compaction)
     ]
     recent = _recent(usable, hours=hours, least=terms.context_min_messages)
     newest = terms.always_include_recent
@@ -144,7 +152,9 @@ def is_of_background(entry: Entry) -> bool:
 def choose_by_model(context: DecisionContext) -> PolicyChoice:
     """Send the turns that a fast model chose, in place; the whole lookback where none chose."""
     terms, evidence = context.terms, context.evidence
-    plan = plan_triage(context.path.older, terms, marker=context.marker)
+    plan = plan_triage(
+        context.path.older, terms, marker=context.marker, compaction=context.compaction
+    )
     found = triage_reasons(plan, evidence.triaged.turns if evidence.triaged else None)
     limit = terms.context_truncation
 

@@ -181,6 +181,46 @@ class Name:
         return self.read(value)
 
 
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A text of a few paragraphs, up to `most` characters; in a template it may be empty."""
+
+    most: int
+
+    def read(self, text: str) -> str:
+        clean = text.strip()
+        if len(clean) > self.most or not all(c.isprintable() or c in "\n\t" for c in clean):
+            raise Unreadable(say("allowed is a text of up to {most:,} characters", most=self.most))
+        return clean
+
+    def read_json(self, value: object) -> str:
+        if not isinstance(value, str):
+            raise Unreadable(say("allowed is a text of up to {most:,} characters", most=self.most))
+        return self.read(value)
+
+
+@dataclass(frozen=True, slots=True)
+class ShareOrTokens:
+    """A share of the limit, as `75%`, or a number of tokens that remain of it."""
+
+    def read(self, text: str) -> int | str:
+        share = text.strip().removesuffix("%")
+        try:
+            if share != text.strip():
+                return f"{_SHARE.read(share)}%"
+            return _TOKENS.read(text)
+        except Unreadable:
+            raise Unreadable(
+                say("allowed is a share from 1% to 100%, or a whole number of tokens from 1 on")
+            ) from None
+
+    def read_json(self, value: object) -> int | str:
+        return self.read(str(value) if isinstance(value, (int, str)) else "")
+
+
+_SHARE, _TOKENS = Number(1, 100), Number(1)
+
+
 def near_miss(text: str, words: Iterable[str]) -> str | None:
     """The word that was probably meant by `text`, or None."""
     folded = {fold(word): word for word in words}

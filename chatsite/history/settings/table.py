@@ -14,7 +14,15 @@ from typing import Any
 from chatsite.history.policies.cuts import LAST_N
 from chatsite.history.policies.lexical import LEXICAL
 from chatsite.history.policies.table import POLICIES
-from chatsite.history.settings.grammar import Decimal, Flag, Name, Number, OneOf
+from chatsite.history.settings.grammar import (
+    Decimal,
+    Flag,
+    Name,
+    Number,
+    OneOf,
+    ShareOrTokens,
+    Text,
+)
 from chatsite.history.settings.row import FoundSettings, SettingRow
 from chatsite.wording import later
 
@@ -98,6 +106,27 @@ class HistorySettings(FoundSettings):
         about=later("The model that writes the running summary."),
         manual="The model that writes the running summaries, at the agent's provider: a name, or "
         "`fast` for its small one (FAST_MODEL).",
+    )
+    summary_prompt = SettingRow[str](
+        built_in="",
+        grammar=Text(4_000),
+        label=later("task of the summary"),
+        about=later(
+            "What the model that writes the summary is asked to do. Empty: what is built in."
+        ),
+        manual="What the model that writes the summary is asked to do, up to 4,000 characters, in "
+        "place of the built-in task; empty: that one.",
+    )
+    fold_at = SettingRow[int | str](
+        built_in="75%",
+        grammar=ShareOrTokens(),
+        label=later("summary begins at"),
+        about=later(
+            "When older exchanges go into the summary by themselves: once this share of the limit "
+            "is used, or fewer than so many tokens of it remain."
+        ),
+        manual="When older turns go into the summary by themselves: once a share of the limit is "
+        "used, as `75%`, or fewer than so many tokens of it remain, as `4000`.",
     )
     recall_share = SettingRow[int | None](
         built_in=None,

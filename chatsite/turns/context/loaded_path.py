@@ -2,25 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
-from chatsite.history import BACKGROUND, Entry, NotLoaded, Reach, Transcript, Users, split_turns
+from chatsite.history import (
+    BACKGROUND,
+    Entry,
+    NotLoaded,
+    Reach,
+    RunningSummary,
+    Transcript,
+    Users,
+    split_turns,
+)
 
 
-def as_storage_loads(entries: Sequence[Entry], wanted: Reach) -> Transcript:
+def as_storage_loads(
+    entries: Sequence[Entry], wanted: Reach, compaction: RunningSummary | None = None
+) -> Transcript:
     """The part of a path that `conversations.path.loading` would read; its last entry is current.
 
     Only where a number of turns is wanted: by tokens as much is sent of the whole path.
     """
     cut = _first_wanted(entries, wanted.users) if isinstance(wanted, Users) else 0
-    if not cut:
-        return Transcript(entries=tuple(entries))
     above = [entry for entry in entries if entry.seq < cut]
-    wanted_too = _wanted_above(above, reply_to=entries[-1].message.reply_to)
+    kept = compaction.kept if compaction else ()
+    wanted_too = _wanted_above(above, reply_to=entries[-1].message.reply_to, kept=kept)
     away = [entry for entry in above if entry.seq not in wanted_too]
     if not away:
-        return Transcript(entries=tuple(entries))
+        return Transcript(entries=tuple(entries), compaction=compaction)
     asked = [entry.message for entry in away if entry.message.role == "user"]
     return Transcript(
         entries=tuple(e for e in entries if e.seq >= cut or e.seq in wanted_too),
@@ -32,6 +42,7 @@ def as_storage_loads(entries: Sequence[Entry], wanted: Reach) -> Transcript:
             first=1,
             last=cut - 1,
         ),
+        compaction=compaction,
     )
 
 
@@ -57,11 +68,15 @@ def _first_wanted(entries: Sequence[Entry], users: int) -> int:
     )
 
 
-def _wanted_above(above: Sequence[Entry], *, reply_to: str | None) -> set[int]:
-    """Whole turns with a mark, with the marker, or with what is replied to."""
+def _wanted_above(
+    above: Sequence[Entry], *, reply_to: str | None, kept: Collection[int]
+) -> set[int]:
+    """Whole turns with a mark, with the marker, or with what is replied to; and those `kept`."""
     found: set[int] = set()
     for turn in split_turns([entry for entry in above if entry.message.role != "system"]):
-        if any(_stands_out(entry, reply_to) for entry in turn.entries):
+        if turn.entries[0].seq in kept or any(
+            _stands_out(entry, reply_to) for entry in turn.entries
+        ):
             found.update(entry.seq for entry in turn.entries)
     return found
 
@@ -79,7 +94,8 @@ def with_entries(transcript: Transcript, entries: Sequence[Entry]) -> Transcript
         last -= 1
     asked = [entry.message for entry in entries if entry.message.role == "user"]
     tokens = sum(entry.message.tokens.count for entry in entries if entry.message.tokens)
-    return Transcript(
+    return replace(
+        transcript,
         entries=tuple(sorted((*transcript.entries, *entries), key=lambda entry: entry.seq)),
         not_loaded=replace(
             away,

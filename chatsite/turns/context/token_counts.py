@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from chatsite.history import Head, Transcript
+from chatsite.history.path.added_messages import summary_message
 from chatsite.history.room import weakest
 from chatsite.messages import Attachment, Message, TokenCount, messages_as_read
 from chatsite.providers.base.files import NO_FILES, Files
@@ -96,6 +97,10 @@ class TokenCounter:
     async def complete(self, transcript: Transcript) -> tuple[Transcript, dict[str, TokenCount]]:
         """With every message counted, and the counts that were made now, by message id."""
         tokenizer = self.agent.provider.tokenizer(self.agent.model)
+        summary = transcript.compaction
+        if summary and summary.tokens.tokenizer != tokenizer.name:
+            [count] = await tokenizer.count([summary_message(summary.text, summary.tokens)])
+            transcript = replace(transcript, compaction=replace(summary, tokens=count))
         missing = [e.message for e in transcript.entries if self.is_missing(e.message, tokenizer)]
         if not missing:
             return transcript, {}

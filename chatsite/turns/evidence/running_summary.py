@@ -59,10 +59,11 @@ class Summariser:
         summary = state.summary
         if summary is None:
             return Evidence(notes=notes)
-        tokens = await _count(summary.text, inputs.tokenizer)
-        report = {"version": summary.version, "messages": summary.messages, "by": summary.by}
+        tokens = await count_summary(summary.text, inputs.tokenizer)
         return Evidence(
-            summary=replace(summary, tokens=tokens), notes=notes, reports={SUMMARY.evidence: report}
+            summary=replace(summary, tokens=tokens),
+            notes=notes,
+            reports={SUMMARY.evidence: summary.report},
         )
 
     async def state(self, owner: Owner, conversation: str) -> SummaryState:
@@ -135,18 +136,9 @@ class Summariser:
         new_text = text
         if new_text is None:
             new_text = await summary_text(owner=owner, conversation=conversation, version=version)
-        tokens = await _count(new_text, agent.provider.tokenizer(agent.model))
-        most = context.limit // PARTS_OF_LIMIT
-        if text is not None and tokens.count > most:
-            raise Refused(
-                say(
-                    "This summary takes {count:,} tokens, and {most:,} are allowed, so that "
-                    "there is room for the conversation. Your text is kept; shorten it.",
-                    count=tokens.count,
-                    most=most,
-                ),
-                code="summary_too_long",
-            )
+        tokens = await count_summary(new_text, agent.provider.tokenizer(agent.model))
+        if text is not None:
+            require_short(tokens, context)
         state = await rewrite_summary(
             owner=owner, conversation=conversation, version=version, text=text, tokens=tokens
         )
@@ -160,7 +152,22 @@ class Summariser:
         return state
 
 
-async def _count(text: str, tokenizer: Tokenizer) -> TokenCount:
+def require_short(tokens: TokenCount, context: TurnContext) -> None:
+    """Raise Refused for a person's text that leaves too little room for the conversation."""
+    most = context.limit // PARTS_OF_LIMIT
+    if tokens.count > most:
+        raise Refused(
+            say(
+                "This summary takes {count:,} tokens, and {most:,} are allowed, so that "
+                "there is room for the conversation. Your text is kept; shorten it.",
+                count=tokens.count,
+                most=most,
+            ),
+            code="summary_too_long",
+        )
+
+
+async def count_summary(text: str, tokenizer: Tokenizer) -> TokenCount:
     """Estimated where the tokenizer can't be reached."""
     try:
         return await summary_tokens(text, tokenizer)

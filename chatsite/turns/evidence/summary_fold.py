@@ -15,9 +15,12 @@ from chatsite.conversations.summaries.queries import (
 )
 from chatsite.conversations.summaries.versions import fold_summary
 from chatsite.errors import ProviderError
+from chatsite.history import Entry, PathTurn, split_turns
+from chatsite.history.compaction import MOST_LOST, lost_values, said_in
 from chatsite.history.summary_plan import (
     RequestLoad,
     SummaryPiece,
+    SummaryTask,
     most_tokens,
     split_into_pieces,
     turns_to_fold,
@@ -45,6 +48,16 @@ class SummaryFold:
     """Makes one conversation's next summary."""
 
     context: TurnContext
+    keep: str = ""
+
+    @property
+    def most(self) -> int:
+        """Tokens that the summary may take."""
+        return most_tokens(self.context.limit)
+
+    @property
+    def task(self) -> SummaryTask:
+        return SummaryTask(prompt=self.context.settings.summary_prompt.value, keep=self.keep)
 
     async def make(self) -> FoldResult:
         """Empty where no fold is needed, or the conversation changed meanwhile.
@@ -62,22 +75,39 @@ class SummaryFold:
         folded = await asyncio.to_thread(turns_to_fold, start.entries, load)
         if not folded:
             return FoldResult()
-        model, most = writing_model(context), most_tokens(load.limit)
-        if model is None:
-            raise ProviderError(say("No model answers here that could write one."), code="no_model")
-        wanted = await asyncio.to_thread(
-            split_into_pieces, start.entries, folded, room=room_of(model, most), most=MOST_PIECES
-        )
-        writer = SummaryWriter(
-            agent=context.agent,
-            conversation=context.conversation,
-            model=model,
-            most=most,
-            may_send=partial(self._still_holds, start),
-            text=start.state.summary.text if start.state.summary else "",
-        )
+        wanted = await self.pieces(start, folded, most=MOST_PIECES)
+        writer = self.writer(start)
         failure = await _write(writer, wanted)
         return FoldResult(state=await self._store(start, writer), failure=failure)
+
+    async def pieces(
+        self, start: UnsummarisedPath, folded: Sequence[PathTurn], *, most: int | None = None
+    ) -> list[SummaryPiece]:
+        """The questions that writing takes. Raises ProviderError where no model can be asked."""
+        room = room_of(self.model, self.most, self.task)
+        return await asyncio.to_thread(
+            split_into_pieces, start.entries, folded, room=room, most=most
+        )
+
+    @property
+    def model(self) -> Model:
+        model = writing_model(self.context)
+        if model is None:
+            raise ProviderError(say("No model answers here that could write one."), code="no_model")
+        return model
+
+    def writer(self, start: UnsummarisedPath, text: str | None = None) -> SummaryWriter:
+        """Goes on from `text`, None for the summary that holds."""
+        held = start.state.summary.text if start.state.summary else ""
+        return SummaryWriter(
+            agent=self.context.agent,
+            conversation=self.context.conversation,
+            model=self.model,
+            most=self.most,
+            may_send=partial(self._still_holds, start),
+            task=self.task,
+            text=held if text is None else text,
+        )
 
     async def _load(self, start: UnsummarisedPath) -> RequestLoad:
         agent = self.context.agent
@@ -90,6 +120,7 @@ class SummaryFold:
             limit=self.context.limit,
             low_water=self.context.settings.low_water.value,
             keep_results=self.context.settings.keep_results.value,
+            fold_at=self.context.settings.fold_at.value,
         )
 
     async def _still_holds(self, start: UnsummarisedPath, parts: Sequence[SummaryPiece]) -> bool:
@@ -104,17 +135,25 @@ class SummaryFold:
     async def _store(self, start: UnsummarisedPath, written: SummaryWriter) -> SummaryState | None:
         if written.tokens is None:
             return None
+        folded = [entry for piece in written.pieces for entry in piece.entries]
+        said = said_in(split_turns([e for e in folded if e.message.role != "system"]))
         return await fold_summary(
             owner=self.context.owner,
             conversation=self.context.conversation,
             start=start,
-            folded=[entry for piece in written.pieces for entry in piece.entries],
+            folded=folded,
             messages=sum(piece.messages for piece in written.pieces),
             text=written.text,
             by=written.model.label,
             tokens=written.tokens,
-            report=written.report(),
+            report=written.report() | {"lost": await find_lost(said, written.text)},
         )
+
+
+async def find_lost(said: Sequence[Entry], text: str) -> list[tuple[str, int]]:
+    """The newest exact values of what was said that the text lacks, as a version stores them."""
+    found = await asyncio.to_thread(lost_values, said, text)
+    return [(value.text, value.seq) for value in found[-MOST_LOST:]]
 
 
 async def _write(

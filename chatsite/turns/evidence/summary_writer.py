@@ -12,6 +12,7 @@ from chatsite.history import estimate_message
 from chatsite.history.path.added_messages import summary_text
 from chatsite.history.summary_plan import (
     SummaryPiece,
+    SummaryTask,
     cut_at_sentence,
     shorter_question,
     summary_question,
@@ -60,6 +61,7 @@ class SummaryWriter:
     model: Model
     most: int
     may_send: Callable[[Sequence[SummaryPiece]], Awaitable[bool]]
+    task: SummaryTask
     text: str
     tokens: TokenCount | None = None
     pieces: list[SummaryPiece] = field(default_factory=list)
@@ -87,7 +89,10 @@ class SummaryWriter:
         """
         if piece.text:
             asked = summary_question(
-                summary=self.text, text=piece.text, words=words_for_tokens(self.most)
+                summary=self.text,
+                text=piece.text,
+                words=words_for_tokens(self.most),
+                task=self.task,
             )
             reply = await self._ask(asked, piece)
             text, tokens = reply.text, await self._count(reply.text)
@@ -99,7 +104,7 @@ class SummaryWriter:
 
     async def _shorten(self, long: str, piece: SummaryPiece) -> str:
         """Ask once for a shorter one; what is still too long is cut at a sentence."""
-        asked = shorter_question(long, words=words_for_tokens(self.most))
+        asked = shorter_question(long, words=words_for_tokens(self.most), task=self.task)
         reply = await self._ask(asked, piece)
         text = min(reply.text, long, key=len)
         tokens = await self._count(text)
@@ -160,9 +165,10 @@ def _reply_tokens(most: int) -> int:
     return 2 * most
 
 
-def room_of(model: Model, most: int) -> int:
+def room_of(model: Model, most: int, task: SummaryTask) -> int:
     """Tokens of one piece beside the question, the summary so far and the reply."""
-    frame = sum(estimate_message(m) for m in summary_question(summary="-", text="-", words=most))
+    asked = summary_question(summary="-", text="-", words=most, task=task)
+    frame = sum(map(estimate_message, asked))
     room = (model.window - frame - most - _reply_tokens(most)) * ESTIMATE_SHARE // 100
     if room < LEAST_ROOM:
         raise ProviderError(

@@ -90,6 +90,7 @@ class Triager:
             [turn for turn in turns if turn.user is not None][:-1],
             settings.terms,
             marker=remembered_from(entries),
+            compaction=inputs.transcript.compaction,
         )
         count = len(plan.candidates)
         if not count:

@@ -70,7 +70,9 @@ class PolicyComparison:
 
         async def read(settings: Settings) -> LoadedPath:
             wanted = context.with_settings(settings).reach
-            return replace(whole, transcript=as_storage_loads(whole.transcript.entries, wanted))
+            stored = whole.transcript
+            loaded = as_storage_loads(stored.entries, wanted, stored.compaction)
+            return replace(whole, transcript=loaded)
 
         decider = decider_of_turn(decider, past, vectors=self.vectors)
         drafts = replace(self.drafts, decider=decider)

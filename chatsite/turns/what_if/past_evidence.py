@@ -136,5 +136,6 @@ class PastSummaries:
             return Evidence()
         summary = max(known, key=lambda version: (version.last, version.version))
         tokens = await summary_tokens(summary.text, inputs.tokenizer)
-        report = {"version": summary.version, "messages": summary.messages, "by": summary.by}
-        return Evidence(summary=replace(summary, tokens=tokens), reports={SUMMARY.evidence: report})
+        return Evidence(
+            summary=replace(summary, tokens=tokens), reports={SUMMARY.evidence: summary.report}
+        )

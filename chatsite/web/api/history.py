@@ -82,6 +82,11 @@ def _edit(body: dict[str, object]) -> tuple[int, str | None]:
         raise BadCommand(say("version is the number of the version that is edited."))
     if text is None:
         return version, None
+    return version, summary_words(text)
+
+
+def summary_words(text: object) -> str:
+    """Reads a person's text of a summary."""
     if not isinstance(text, str) or not text.strip():
         raise BadCommand(say("A summary needs some words. To send none, switch it off."))
     if len(text) > MAX_CHARACTERS:
@@ -93,7 +98,7 @@ def _edit(body: dict[str, object]) -> tuple[int, str | None]:
                 max_characters=MAX_CHARACTERS,
             )
         )
-    return version, storable(text.strip())
+    return storable(text.strip())
 
 
 @takes("POST")

@@ -13,7 +13,15 @@ from django.http import HttpRequest, JsonResponse
 from django.http.response import HttpResponseBase
 from django.views.decorators.http import require_http_methods
 
-from chatsite.errors import BadCommand, BadRestore, ChatsiteError, NotFound, Refused, TooMany
+from chatsite.errors import (
+    BadCommand,
+    BadRestore,
+    ChatsiteError,
+    NotFound,
+    ProviderError,
+    Refused,
+    TooMany,
+)
 from chatsite.messages import MAX_ATTACHMENTS, UNSOUND
 from chatsite.web.server.requests import too_many
 from chatsite.wording import say
@@ -26,6 +34,7 @@ STATUS: tuple[tuple[type[ChatsiteError], int], ...] = (
     (Refused, 409),
     (BadCommand, 400),
     (BadRestore, 400),
+    (ProviderError, 502),
     (ChatsiteError, 500),
 )
 View = Callable[..., Coroutine[Any, Any, HttpResponseBase]]

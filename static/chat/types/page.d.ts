@@ -114,6 +114,63 @@ export interface SummaryVersion {
     shortened: boolean;
     seconds: number | null;
     tokens: number | null;
+    /** The version that a person applied, which this one is or was made from; 0: there is none. */
+    compaction: number;
+    /** Until it is applied again. */
+    undone: boolean;
+    /** The turns that it doesn't stand for, by the seqs of their first messages. */
+    kept: number[];
+    /** Exact values that its text lacks, each with its message. */
+    lost: { text: string; seq: number }[];
+}
+
+/** An exact value that a draft lacks. */
+export interface LostValue {
+    text: string;
+    kind: "path" | "identifier" | "number" | "date" | "name";
+    seq: number;
+}
+
+/** A turn that can fold into a summary; `stays` says why it doesn't. */
+export interface FoldingTurn {
+    seq: number;
+    last: number;
+    text: string;
+    tokens: number;
+    folds: boolean;
+    stays: "" | "pinned" | "newest" | "taken out";
+}
+
+/** What compacting would fold, free and cost, with a draft that no model wrote. */
+export interface CompactPlan {
+    turns: FoldingTurn[];
+    /** Turns above those; they fold, too. */
+    earlier: number;
+    tokens: number;
+    freed: number;
+    limit: number;
+    /** US dollars for a model's draft, and for each message afterwards; null: no price is known. */
+    cost: number | null;
+    saves: number | null;
+    /** The model that would write, "" where none answers, and in how many parts. */
+    by: string;
+    parts: number;
+    draft: string;
+    lost: LostValue[];
+    version: number;
+    state: string;
+}
+
+/** One part of a draft as a model wrote it. */
+export interface CompactDraft {
+    text: string;
+    part: number;
+    parts: number;
+    tokens: number | null;
+    seconds: number;
+    by: string;
+    /** With the last part. */
+    lost: LostValue[];
 }
 
 export interface SummaryVersions {

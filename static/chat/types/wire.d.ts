@@ -167,6 +167,10 @@ export interface Summary {
     messages: number;
     by: string;
     last: number;
+    /** The version that a person put in the place of older turns; 0: there is none. */
+    compaction: number;
+    /** The newest compaction that can be applied again; 0: there is none. */
+    undone: number;
 }
 
 export interface Provider {
