@@ -50,11 +50,12 @@ class RequestLoad:
     keep_results: int = 0
     fold_at: int | str = "75%"
 
-    def is_reached(self, used: int) -> bool:
-        """Whether it is time to fold where a request takes so many tokens."""
+    @property
+    def begins(self) -> int:
+        """Tokens that a request may take before it is time to fold."""
         if isinstance(self.fold_at, int):
-            return self.limit - used < self.fold_at
-        return used * 100 > self.limit * int(self.fold_at.rstrip("%"))
+            return max(0, self.limit - self.fold_at)
+        return self.limit * int(self.fold_at.rstrip("%")) // 100
 
 
 def most_tokens(limit: int) -> int:
@@ -78,12 +79,14 @@ def turns_to_fold(entries: Sequence[Entry], load: RequestLoad) -> tuple[PathTurn
     lines = {entry.seq for entry in may[:gone]}
     sizes = [_tokens_beside_lines(turn, lines) for turn in path]
     rest = sum(sizes)
-    if not load.is_reached(always + load.summary + rest):
+    if always + load.summary + rest <= load.begins:
         return ()
     room = load.limit - always - max(load.summary, most_tokens(load.limit))
     stay = 2 if sum(sizes[-2:]) <= room else 1
     count = 0
-    while count < len(path) - stay and rest * 100 > room * load.low_water:
+    # A fold that begins below the mark goes down to that share of where it begins.
+    whole = load.begins if load.begins * 100 <= room * load.low_water else room
+    while count < len(path) - stay and rest * 100 > whole * load.low_water:
         rest -= sizes[count]
         count += 1
     chosen = tuple(path[:count])

@@ -90,6 +90,9 @@ def test_an_upgrade_that_fails_half_way_keeps_the_copy_of_its_beginning(folder: 
     marked = "conversations_message (conversation_id, on_path, turn_seq) WHERE pinned OR excluded"
     drop += ["DROP INDEX message_marked", f"CREATE INDEX message_marked ON {marked}"]
     drop += [f"ALTER TABLE conversations_message DROP COLUMN {name}" for name in kept]
+    compaction = ("compaction", "undone", "kept")
+    drop += [f"ALTER TABLE conversations_summary DROP COLUMN {name}" for name in compaction]
+    drop += ["ALTER TABLE conversations_conversation DROP COLUMN compacted"]
     # 0020 makes its tables, and 0021 fails.
     change(folder, BEFORE_MAIL, *drop, "CREATE TABLE new__conversations_mail (x)")
     for _ in range(3):

@@ -19,7 +19,7 @@ from chatsite.conversations.path.queries import receipt_of
 from chatsite.conversations.summaries import queries as summary_queries
 from chatsite.conversations.summaries import versions as summaries
 from chatsite.conversations.summaries.queries import SummaryVersions
-from chatsite.errors import Refused
+from chatsite.errors import ProviderError, Refused
 from chatsite.events import SummaryChanged, TurnEnded
 from chatsite.history import show_receipt
 from chatsite.messages import Message
@@ -29,6 +29,7 @@ from chatsite.turns.agents.resolved_agent import ResolvedAgent, missing_agent, r
 from chatsite.turns.answer.feed import ConversationFeeds
 from chatsite.turns.context.decider import Decider
 from chatsite.turns.context.turn_context import Contexts, PageRequest, TurnContext, TurnHooks
+from chatsite.turns.evidence.compacting import Compactor, Wanted
 from chatsite.turns.evidence.running_summary import MOST_AT_ONCE, Summariser
 from chatsite.turns.running_turns import TurnLimits
 from chatsite.turns.turns import Turns
@@ -48,6 +49,7 @@ class SummaryWorld:
     """Turns with a summariser and a budget of 400 tokens, answered by the fake provider."""
 
     fake: FakeOpenAI
+    wanted: Wanted = field(default_factory=Wanted)
     chat_settings: dict[str, Any] = field(
         default_factory=lambda: {"historyPolicy": "summary", "historyTokens": 400}
     )
@@ -66,6 +68,12 @@ class SummaryWorld:
             hooks=TurnHooks(before=self.summariser.give_way, after=self.summariser.after_turn),
         )
         self.page_request = PageRequest(owner=ADA, conversation=new_id(), agent="demo", query="")
+        self.compactor = Compactor(
+            drafts=self.turns.drafts,
+            tell=lambda conversation, state: feeds.publish(
+                conversation, SummaryChanged(summary=state.view)
+            ),
+        )
 
     def resolve_agent(self, agent: str, model: str = "", *, staff: bool = False) -> ResolvedAgent:
         providers: dict[str, Provider] = {"openai": self.provider}
@@ -102,6 +110,16 @@ class SummaryWorld:
         return await summary_queries.summary_versions(
             owner=ADA, conversation=self.page_request.conversation
         )
+
+    async def compact(self) -> str:
+        """Apply a draft that the model writes in all its parts, and return it."""
+        plan, text = await self.compactor.plan(self.context, self.wanted), ""
+        for part in range(plan["parts"]):
+            found = await self.compactor.draft(self.context, self.wanted, part=part, text=text)
+            text = found["text"]
+        wanted = {"version": plan["version"], "state": plan["state"]}
+        await self.compactor.apply(self.context, self.wanted, text=text, by=found["by"], **wanted)
+        return text
 
     async def until_summarised(self) -> None:
         """Three turns; the first of them are folded."""
@@ -409,3 +427,86 @@ async def test_the_receipt_says_that_another_model_than_the_named_one_wrote_the_
     summary_world.chat_settings["historySummaryModel"] = "big"
     receipt = await summary_world.run_turn("And on?")
     assert "big was to write the summaries; mine writes them here." in receipt["notes"]
+
+
+async def test_a_model_writes_a_draft_part_by_part_and_it_is_sent_under_another_policy(
+    summary_world: SummaryWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        "chatsite.turns.evidence.summary_fold.room_of", lambda model, most, task: 100
+    )
+    summary_world.chat_settings = {
+        "historyPolicy": "lastN",
+        "historySummaryPrompt": "List what holds, a line each.",
+    }
+    await reading(talk)(summary_world.page_request.conversation, 14)
+    summary_world.fake.script.extend(("First notes.", "All notes, B-107 too."))
+    summary_world.wanted = Wanted(keep="berths")
+    plan = await summary_world.compactor.plan(summary_world.context, summary_world.wanted)
+    assert plan["parts"] == 2 and plan["by"] == summary_world.provider.model(None).label
+    assert "- question 1" in plan["draft"] and "question 13" not in plan["draft"]
+    assert await summary_world.compact() == "All notes, B-107 too."
+    task, asked = (
+        [request["messages"][place]["content"] for request in summary_world.fake.requests]
+        for place in (0, -1)
+    )
+    assert set(task) == {"List what holds, a line each.\nKeep in particular: berths"}
+    assert "question 1\n" in asked[0] and "First notes." in asked[1]
+    receipt = await summary_world.ask("And then?", replies=("Well.",))
+    assert receipt["facts"]["policy"] == "lastN" and receipt["reports"]["summary"]["compaction"]
+    texts = [str(m["content"]) for m in summary_world.fake.requests[-1]["messages"]]
+    assert sum("All notes, B-107 too." in text for text in texts) == 1
+    assert not any("question 3" in text for text in texts) and any(
+        "question 13" in t for t in texts
+    )
+    (version,) = (await summary_world.versions()).versions
+    assert version.by == plan["by"] and version.exchanges == 12
+
+
+async def test_an_automatic_fold_goes_on_from_a_compaction(summary_world: SummaryWorld) -> None:
+    await reading(talk)(summary_world.page_request.conversation, 6)
+    summary_world.fake.script.extend(("By hand.",))
+    await summary_world.compact()
+    receipt = await summary_world.run_turn("More?", replies=(LONG, "By itself."))
+    assert receipt["reports"]["summary"]["compaction"] == 1, "sent though all would fit"
+    while (await summary_world.versions()).current == 1:
+        await summary_world.run_turn("More?", replies=(LONG, "By itself."))
+    newest, first = (await summary_world.versions()).versions[:2]
+    assert (newest.text, newest.compaction, newest.made_from) == ("By itself.", 1, first.version)
+    assert "By hand." in summary_world.fake.requests[-1]["messages"][-1]["content"]
+    conversation = summary_world.page_request.conversation
+    await summary_world.compactor.undo(owner=ADA, conversation=conversation, version=1)
+    assert (await summary_world.versions()).current == 0
+
+
+async def test_a_draft_is_refused_where_no_model_answers_or_the_conversation_changed(
+    summary_world: SummaryWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    conversation = summary_world.page_request.conversation
+    await reading(talk)(conversation, 5)
+    plan = await summary_world.compactor.plan(summary_world.context, summary_world.wanted)
+    summary_world.fake.script.extend(("Notes. [[mode=401]]",))
+    await reading(changed)("leave out", conversation, 3)
+    with pytest.raises(Refused, match="was changed since"):
+        await summary_world.compactor.apply(
+            *(summary_world.context, summary_world.wanted),
+            **{"text": "Notes.", "by": "", "version": 0, "state": plan["state"]},
+        )
+    assert (await summary_world.versions()).versions == ()
+    monkeypatch.setattr(summary_world.provider, "kind", "echo")
+    with pytest.raises(ProviderError, match="No model answers here"):
+        await summary_world.compactor.draft(
+            summary_world.context, summary_world.wanted, part=0, text=""
+        )
+    without = await summary_world.compactor.plan(summary_world.context, summary_world.wanted)
+    assert (without["by"], without["parts"], without["cost"]) == ("", 0, None)
+
+
+@pytest.mark.parametrize(("fold_at", "folds"), [("10%", True), ("99%", False), ("390", True)])
+async def test_the_setting_says_when_the_summary_begins(
+    summary_world: SummaryWorld, fold_at: str, folds: bool
+) -> None:
+    summary_world.chat_settings["historyFoldAt"] = fold_at
+    for number in range(3):
+        await summary_world.run_turn(f"Short {number}?", replies=("Yes.", "They agreed."))
+    assert bool((await summary_world.versions()).versions) == folds

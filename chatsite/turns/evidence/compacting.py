@@ -133,6 +133,7 @@ class Compactor:
         if part >= len(pieces):
             raise BadCommand(say("There are {parts} parts.", parts=len(pieces)))
         writer = fold.writer(start, text if part else None)
+        writer.pieces += pieces[:part]
         try:
             await writer.take_up(pieces[part])
         except Outdated:
