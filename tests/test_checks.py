@@ -201,7 +201,7 @@ WITHOUT_EFFECT: list[tuple[dict[str, str], str, str]] = [
     ({"HISTORY_URL": "off", "HISTORY_MAX_LENGTH": "9"}, "HISTORY_MAX_LENGTH", "HISTORY_URL is off"),
     ({"HISTORY_STEP": "5"}, "HISTORY_STEP", "archivist (all), rewriter (none) doesn't use it"),
     ({"HISTORY_SELECTOR": "triage"}, "HISTORY_SELECTOR", "archivist (all), demo (lastN)"),
-    ({"HISTORY_SUMMARY_MODEL": "gpt-x"}, "HISTORY_SUMMARY_MODEL", "archivist (all), demo"),
+    ({"HISTORY_FOLD_AT": "50%"}, "HISTORY_FOLD_AT", "archivist (all), demo"),
     ({"CONVERSATION_USE_SELECTION": "true"}, "CONVERSATION_USE_SELECTION", "no agent's selector"),
 ]
 

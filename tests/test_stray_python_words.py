@@ -82,6 +82,7 @@ EXCEPTED = {
     "history/live_list.py": AUTHOR,
     "history/policies/triage_question.py": MODEL,
     "history/summary_plan.py": MODEL,
+    "history/compaction.py": MODEL,
     "history/path/added_messages.py": MODEL,
     "history/path/in_force.py": MODEL,
     "history/path/own_lines.py": MODEL,

@@ -490,7 +490,10 @@ async def test_a_draft_is_refused_where_no_model_answers_or_the_conversation_cha
     with pytest.raises(Refused, match="was changed since"):
         await summary_world.compactor.apply(
             *(summary_world.context, summary_world.wanted),
-            **{"text": "Notes.", "by": "", "version": 0, "state": plan["state"]},
+            text="Notes.",
+            by="",
+            version=0,
+            state=plan["state"],
         )
     assert (await summary_world.versions()).versions == ()
     monkeypatch.setattr(summary_world.provider, "kind", "echo")

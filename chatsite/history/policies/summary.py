@@ -90,6 +90,6 @@ SUMMARY = Policy(
     report_title=later("Summary"),
     uses_summary=True,
     gathers_on_overflow=True,
-    own_settings=frozenset({"summary_model", "summary_prompt", "fold_at"}),
+    own_settings=frozenset({"fold_at"}),
     needs_naming=True,
 )

@@ -56,16 +56,16 @@ async def compact(request: HttpRequest, id: UUID) -> HttpResponse:
 @takes("POST")
 async def undo(request: HttpRequest, id: UUID) -> HttpResponse:
     """Undoes the compaction `{version}`."""
-    return await _undo(request, id, again=False)
+    return await _change_version(request, id, again=False)
 
 
 @takes("POST")
 async def again(request: HttpRequest, id: UUID) -> HttpResponse:
     """Applies the compaction `{version}` again that was undone."""
-    return await _undo(request, id, again=True)
+    return await _change_version(request, id, again=True)
 
 
-async def _undo(request: HttpRequest, id: UUID, *, again: bool) -> HttpResponse:
+async def _change_version(request: HttpRequest, id: UUID, *, again: bool) -> HttpResponse:
     version = _number(json_fields(request), "version")
     owner, compactor = await request_owner(request), site_of(request).compactor
     await compactor.undo(owner=owner, conversation=str(id), version=version, again=again)
