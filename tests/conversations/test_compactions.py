@@ -21,6 +21,7 @@ from chatsite.history import Users
 from chatsite.history.compaction import fold_by_hand, lost_values, said_in
 from tests.conversations.builders import ADA, BOB, EVERYTHING, delete, messages, new_id, row, talk
 from tests.conversations.builders import token_count as tokens
+from tests.examples import REPEATABLE, some
 
 pytestmark = pytest.mark.django_db
 
@@ -216,7 +217,7 @@ def test_nobody_undoes_in_another_persons_conversation(chat: str) -> None:
     assert held(chat) == (1, 1, 0)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(REPEATABLE, max_examples=some(100))
 @given(steps=st.lists(st.sampled_from(("compact", "fold", "undo", "again", "talk")), max_size=9))
 def test_any_order_of_steps_leaves_one_truth_and_undoing_all_gives_the_first_path(
     steps: list[str],

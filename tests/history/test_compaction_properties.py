@@ -24,7 +24,7 @@ from chatsite.history import (
     Transcript,
     reach,
 )
-from chatsite.history.compaction import fold_by_hand, plain_draft
+from chatsite.history.compaction import fold_by_hand, lost_values, plain_draft, still_lost
 from chatsite.history.path.transcript import is_covered, split_turns
 from chatsite.history.summary_plan import LEAST_TOKENS
 from chatsite.history.token_estimate import estimate
@@ -308,3 +308,28 @@ def test_a_draft_without_a_model_keeps_to_its_tokens(chat: Chat, most: int, befo
     draft = plain_draft(hand.folded, before=before, most=most)
     assert draft.startswith(before)
     assert estimate(draft) <= max(most, LEAST_TOKENS + estimate(before)) + 4
+
+
+VALUES = ("B-107", "2026-03-01", "4,200", "/srv/quay/berths.log", "berth_id", "Larsen Quay", "30ms")
+
+
+@given(
+    said=st.lists(st.lists(st.sampled_from(VALUES), max_size=4), min_size=1, max_size=6),
+    kept=st.lists(st.sampled_from(VALUES), max_size=4),
+)
+def test_what_a_draft_lost_is_the_set_difference_with_the_first_message_of_each(
+    said: list[list[str]], kept: list[str]
+) -> None:
+    entries = [
+        Entry(message=Message.user(f"it is {' and '.join(values)} now", id=f"m{seq}"), seq=seq)
+        for seq, values in enumerate(said, 1)
+    ]
+    draft = f"they spoke of {' and '.join(kept)} then"
+    lost = lost_values(entries, draft)
+    assert {value.text for value in lost} == {v for values in said for v in values} - set(kept)
+    for value in lost:
+        first = next(seq for seq, values in enumerate(said, 1) if value.text in values)
+        assert value.seq == first
+    pairs = [(value.text, value.seq) for value in lost]
+    assert still_lost(pairs, draft) == pairs
+    assert still_lost(pairs, f"{draft}\nKeep: {', '.join(value.text for value in lost)}") == []

@@ -86,7 +86,8 @@ def load_stored_path(
 ) -> LoadedPath:
     """The same for a conversation whose row was read in this transaction. `whole` is its whole
     path where the caller has stored it just now."""
-    cut, compaction = first_wanted(row, reach, ahead=ahead), compaction_of(row)
+    cut = first_wanted(row, reach, ahead=ahead)
+    compaction = compaction_of(row) if row.compacted else None
     if whole and not cut:
         entries = tuple(entry_of(one) for one in whole)
     else:

@@ -224,11 +224,9 @@ def summary_state_of(row: Conversation) -> SummaryState:
 
 
 def compaction_of(row: Conversation) -> RunningSummary | None:
-    """Return the compaction that is sent in the place of older turns, without a query where there
-    never was one."""
-    if not (row.compacted and row.summary_on):
-        return None
-    holding = holding_summaries(row).first()
+    """Return the compaction that is sent in the place of older turns; ask only where the row says
+    that there ever was one."""
+    holding = holding_summaries(row).first() if row.summary_on else None
     return summary_of(holding) if holding and holding.compaction else None
 
 
