@@ -53,7 +53,15 @@ export const AGENT = {
   broken: null,
 };
 export const ENGINE = { state: "ready", sentence: "", progress: null };
-export const SUMMARY = { on: true, version: 0, messages: 0, by: "", last: 0, compaction: 0, undone: 0 };
+export const SUMMARY = {
+  on: true,
+  version: 0,
+  messages: 0,
+  by: "",
+  last: 0,
+  compaction: 0,
+  undone: 0,
+};
 
 /** A snapshot of the conversation `c` with these messages. */
 export function snapshot(messages, changes = {}) {

@@ -61,7 +61,7 @@ async def test_a_compaction_is_undone_and_applied_again_and_pages_are_told(serve
         assert after["reports"]["summary"]["compaction"] == 1
         compared = await ada.ask("POST", f"/conversations/{page.conversation}/compare", {})
         rows = {row["key"]: row["outcome"]["tokens"] for row in compared["rows"] if row["outcome"]}
-        assert rows["lastN"] == rows["all"] == after["prompt_tokens"] > rows["none"]
+        assert rows["tokens"] == rows["all"] == after["prompt_tokens"] > rows["none"]
         path = f"/conversations/{page.conversation}/compact"
         undone = await ada.ask("POST", f"{path}/undo", {"version": 1})
         assert (undone["current"], undone["versions"][0]["undone"]) == (0, True)

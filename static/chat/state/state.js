@@ -47,7 +47,15 @@ export function initialState(conversationId, agentSlug, agent) {
  * @param {boolean} on whether summaries may be made in the conversation
  * @returns {Summary}
  */
-export const noSummary = (on) => ({ on, version: 0, messages: 0, by: "", last: 0, compaction: 0, undone: 0 });
+export const noSummary = (on) => ({
+  on,
+  version: 0,
+  messages: 0,
+  by: "",
+  last: 0,
+  compaction: 0,
+  undone: 0,
+});
 
 /**
  * A turn that writes a message which begins with these texts.
