@@ -14,6 +14,7 @@ from typing import Any
 from django.db.models import Q
 from django.utils import timezone
 
+from chatsite.conversations.database.columns import in_batches
 from chatsite.conversations.database.locks import hold
 from chatsite.conversations.database.rows import conversation_view, message_of
 from chatsite.conversations.database.statements import CONVERSATION_TOTALS, MESSAGES
@@ -109,9 +110,9 @@ def copy_path(*, owner: Owner, copy: PathCopy, id: str) -> Pieces[ConversationVi
         history=source.history,
     )
     ids: dict[uuid.UUID, uuid.UUID] = {}
-    for start in range(0, len(copy.messages), ROWS):
+    for some in in_batches(copy.messages, ROWS):
         hold(owner, conversation=id)
-        _add(id, copy, copy.messages[start : start + ROWS], ids)
+        _add(id, copy, some, ids)
         yield
     hold(conversation=id)
     row = _unfinished_copy(id)

@@ -7,18 +7,17 @@ counterpart is missing: at the server's start, every hour, and by `manage.py pur
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import partial
-from typing import TypeVar
 
 from django.db import transaction
 from django.db.models import F, Max, Q
 from django.utils import timezone
 
-from chatsite.conversations.database.columns import execute_many, key
+from chatsite.conversations.database.columns import execute_many, in_batches, key
 from chatsite.conversations.database.locks import hold
 from chatsite.conversations.database.rows import conversation_view
 from chatsite.conversations.database.statements import SAVE_COUNT
@@ -45,9 +44,9 @@ from chatsite.wording import say
 def save_counts(*, conversation: str, counts: Mapping[str, TokenCount]) -> Pieces[None]:
     """Store token counts by message id, and update the path's total."""
     ids = sorted(counts)
-    for start in range(0, len(ids), ROWS):
+    for part in in_batches(ids, ROWS):
         hold(conversation=conversation)
-        some = {uuid.UUID(id): counts[id] for id in ids[start : start + ROWS]}
+        some = {uuid.UUID(id): counts[id] for id in part}
         # Without the texts, which may be long.
         messages = Message.objects.filter(conversation_id=uuid.UUID(conversation), id__in=some)
         rows = list(messages.values_list("id", "tokens", "on_path", "state"))
@@ -157,7 +156,6 @@ def move_to_account(*, guest: str, user: int) -> Pieces[int]:
     return moved
 
 
-T = TypeVar("T")
 UNSENT_AFTER = timedelta(hours=24)
 # Younger files may still be in the middle of an upload.
 LEFT_OVER_SECONDS = 3600.0
@@ -209,7 +207,7 @@ def purge_files(*, now: datetime | None = None) -> Purged:
     now = now or timezone.now()
     unsent = Upload.objects.filter(conversation=None, created__lt=now - UNSENT_AFTER)
     found = list(unsent.values_list("id", "user_id", "guest"))
-    for part in _parts(found):
+    for part in in_batches(found, ROWS):
         with transaction.atomic():
             hold(*{Owner(user=user, guest=guest) for _, user, guest in part})
             # Filtered again: one may have been sent meanwhile.
@@ -260,7 +258,7 @@ def _remove_leftovers(now: datetime) -> int:
 def _remove_unmatched(now: datetime) -> int:
     files, count = upload_store(), 0
     on_disk = list(files.ids(older_than=LEFT_OVER_SECONDS))
-    for some in _parts(on_disk):
+    for some in in_batches(on_disk, ROWS):
         with_row = {
             str(id) for id in Upload.objects.filter(id__in=some).values_list("id", flat=True)
         }
@@ -272,11 +270,6 @@ def _remove_unmatched(now: datetime) -> int:
     lost = [id for id in rows if str(id) not in with_file and not files.exists(str(id))]
     if len(lost) == len(rows):
         return count  # all are missing: more likely the disk isn't mounted, or FILES_DIR changed
-    for part in _parts(lost):
+    for part in in_batches(lost, ROWS):
         Upload.objects.filter(id__in=part).delete()
     return count + len(lost)
-
-
-def _parts(ids: Sequence[T]) -> Iterator[Sequence[T]]:
-    for start in range(0, len(ids), ROWS):
-        yield ids[start : start + ROWS]

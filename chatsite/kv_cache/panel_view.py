@@ -7,14 +7,13 @@ import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from chatsite.conversations.database.columns import fetch, key, placeholders
+from chatsite.conversations.database.columns import fetch, in_batches, key, placeholders
 from chatsite.conversations.database.rows import excerpt
 from chatsite.conversations.database.statements import CACHED_MESSAGES, CLEANED_UP, IN_CACHE
 from chatsite.conversations.models import Conversation, Turn
 from chatsite.conversations.owners import Owner
 from chatsite.conversations.ownership import owned_conversation
 from chatsite.conversations.path.cache_places import as_uuid, id_text
-from chatsite.conversations.path.loading import in_batches
 from chatsite.kv_cache.models import KvSession
 from chatsite.kv_cache.records import (
     CacheBooks,

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import uuid
 from collections import namedtuple
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from functools import cache, cached_property, lru_cache
 from typing import Any, Generic, TypeVar
@@ -21,6 +21,9 @@ from django.db.models.base import ModelState
 from chatsite.conversations.settings import ON_POSTGRESQL
 
 M = TypeVar("M", bound=models.Model)
+V = TypeVar("V")
+# SQLite takes a few hundred values at once.
+BATCH = 300
 # Fields whose values every database takes unchanged.
 _UNCONVERTED = (models.CharField, models.TextField, models.IntegerField, models.BooleanField)
 # Converts a value of the database to a value of the field: (value, column, connection).
@@ -46,6 +49,11 @@ def moment(when: datetime) -> Any:
 def placeholders(values: Sequence[object]) -> str:
     """As many `%s` as there are values, for `IN (...)`."""
     return ", ".join(["%s"] * len(values))
+
+
+def in_batches(values: Sequence[V], size: int = BATCH) -> Iterator[Sequence[V]]:
+    """The values in batches, by default of as many as one query can hold."""
+    return (values[start : start + size] for start in range(0, len(values), size))
 
 
 def fetch(sql: str, *values: Any) -> list[tuple[Any, ...]]:

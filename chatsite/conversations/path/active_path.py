@@ -8,7 +8,7 @@ from datetime import datetime
 
 from django.db.models import Count, Max, Q, QuerySet, Sum
 
-from chatsite.conversations.database.columns import key, new_row
+from chatsite.conversations.database.columns import in_batches, key, new_row
 from chatsite.conversations.database.rows import message_columns
 from chatsite.conversations.database.statements import LAST_ON_PATH, MESSAGE_PLACES, TOTALS
 from chatsite.conversations.models import MARKED, ON_PATH, Conversation, Message, Turn
@@ -19,8 +19,6 @@ from chatsite.messages import TokenCount
 from chatsite.views import State
 
 ESTIMATE = "estimate"
-# SQLite takes a few hundred values at once.
-BATCH = 300
 OFF_PATH = {"on_path": False, "kv_size": -1, "kv_start_position": -1, "kv_status": LOADED}
 
 
@@ -150,8 +148,7 @@ def return_marker(row: Conversation, branch: Sequence[int]) -> None:
 def extend_path(row: Conversation, through: Sequence[int]) -> None:
     """Put these messages, by their sequence numbers, below the path's end; their parents are above
     them. The caller saves `row`, whose totals change."""
-    for start in range(0, len(through), BATCH):
-        some = through[start : start + BATCH]
+    for some in in_batches(through):
         Message.objects.filter(conversation=row, seq__in=some).update(on_path=True)
     if not through:
         return

@@ -7,7 +7,13 @@ import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from chatsite.conversations.database.columns import execute_many, fetch, key, placeholders
+from chatsite.conversations.database.columns import (
+    execute_many,
+    fetch,
+    in_batches,
+    key,
+    placeholders,
+)
 from chatsite.conversations.database.locks import hold
 from chatsite.conversations.database.statements import (
     CACHE_PLACES,
@@ -19,7 +25,6 @@ from chatsite.conversations.database.statements import (
 from chatsite.conversations.models import Conversation, Turn
 from chatsite.conversations.owners import Owner
 from chatsite.conversations.ownership import owned_conversation
-from chatsite.conversations.path.loading import in_batches
 from chatsite.errors import TurnRunning
 from chatsite.kv_cache.books import LOADED, MARKED, UNLOADED
 from chatsite.storage import writing

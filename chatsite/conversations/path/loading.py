@@ -5,9 +5,9 @@ from __future__ import annotations
 import uuid
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import Any
 
-from chatsite.conversations.database.columns import fetch, key, placeholders
+from chatsite.conversations.database.columns import fetch, in_batches, key, placeholders
 from chatsite.conversations.database.rows import entry_of, sent_last
 from chatsite.conversations.database.statements import (
     ENTRIES,
@@ -40,14 +40,10 @@ from chatsite.kv_cache.books import LOADED
 from chatsite.storage import at_once, reading, takes_long
 from chatsite.wording import say
 
-V = TypeVar("V")
-
 _cache = EntryCache()
 # More messages than that are read on a thread: these take 2 ms, which hold everybody up.
 SHORT = 300
 SHORT_TOKENS = 200_000
-# SQLite takes a few hundred values at once.
-BATCH = 300
 # A budget of 4,000 tokens ends within so many.
 SIZES_AT_ONCE = 100
 
@@ -163,11 +159,6 @@ def _turns(row: Conversation, turn_seqs: Collection[int]) -> tuple[Entry, ...]:
         found = _entries(row, condition, key(row.id), True, *some)
         entries += sorted(found, key=lambda entry: entry.seq)
     return tuple(entries)
-
-
-def in_batches(values: Sequence[V]) -> Iterator[Sequence[V]]:
-    """The values in batches that one query can hold."""
-    return (values[start : start + BATCH] for start in range(0, len(values), BATCH))
 
 
 def _entries(

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from chatsite.conversations.database.columns import BATCH, in_batches
 from chatsite.conversations.database.locks import hold
 from chatsite.conversations.database.rows import is_unanswered, offered_instructions
 from chatsite.conversations.models import UNANSWERED, Conversation, Message
@@ -20,7 +21,6 @@ from chatsite.conversations.ownership import (
     owned_message,
 )
 from chatsite.conversations.path.cache_places import mark_loaded
-from chatsite.conversations.path.loading import BATCH, in_batches
 from chatsite.conversations.summaries.queries import summary_state_of
 from chatsite.conversations.summaries.versions import mark_stale
 from chatsite.errors import NotFound, Refused

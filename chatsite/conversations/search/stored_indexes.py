@@ -6,7 +6,7 @@ import uuid
 from collections.abc import Collection
 from dataclasses import asdict, fields
 
-from chatsite.conversations.database.columns import fetch, key
+from chatsite.conversations.database.columns import fetch, in_batches, key
 from chatsite.conversations.database.locks import hold
 from chatsite.conversations.database.statements import (
     LINES,
@@ -17,7 +17,7 @@ from chatsite.conversations.database.statements import (
 from chatsite.conversations.models import Conversation, SearchIndexPart
 from chatsite.conversations.owners import Owner
 from chatsite.conversations.ownership import messages_on_path, totals_of_owned
-from chatsite.conversations.path.loading import SHORT, in_batches
+from chatsite.conversations.path.loading import SHORT
 from chatsite.conversations.records import IndexLines, IndexPart, IndexProgress
 from chatsite.history import BACKGROUND
 from chatsite.history.lexical.index import Line

@@ -19,6 +19,7 @@ from django.db.models import Q, QuerySet, TextField
 from django.db.models.functions import Cast
 from django.utils import timezone
 
+from chatsite.conversations.database.columns import in_batches
 from chatsite.conversations.database.locks import hold
 from chatsite.conversations.database.rows import message_of
 from chatsite.conversations.files.uploads import characters_of
@@ -299,10 +300,10 @@ def _unquote(row: Conversation, message: Message) -> None:
             "id", flat=True
         )
     )
-    for start in range(0, len(ids), CHUNK):
+    for some in in_batches(ids, CHUNK):
         changed = [
             turn
-            for turn in Turn.objects.filter(id__in=ids[start : start + CHUNK])
+            for turn in Turn.objects.filter(id__in=some)
             if _blank(
                 turn.receipt,
                 message.seq,
