@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from chatsite.encoding import Record
 
@@ -32,8 +32,7 @@ class Span:
     size: int
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(NamedTuple):
     """Says where a message lies: its first cell, and how many it takes."""
 
     start: int

@@ -14,6 +14,7 @@ from chatsite.conversations.models import Conversation, Turn
 from chatsite.conversations.owners import Owner
 from chatsite.conversations.ownership import owned_conversation
 from chatsite.conversations.path.cache_places import as_uuid, id_text
+from chatsite.kv_cache.books import Book, Span
 from chatsite.kv_cache.models import KvSession
 from chatsite.kv_cache.records import (
     CacheBooks,
@@ -90,12 +91,9 @@ def _saved_file(row: Conversation) -> SavedFile | None:
     session = sessions.only("spans", "size", "created").first()
     if session is None:
         return None
-    places: dict[str, tuple[int, int]] = {}
-    start = 0
-    for name, size in session.spans:
-        places.setdefault(name, (start, size))
-        start += size
-    return SavedFile(bytes=session.size, at=session.created, cells=start, places=places)
+    book = Book(spans=tuple(Span(*stored) for stored in session.spans))
+    cells = sum(span.size for span in book.spans)
+    return SavedFile(bytes=session.size, at=session.created, cells=cells, places=book.places)
 
 
 def _reuse_by_turn(row: Conversation) -> Iterator[dict[str, Any]]:

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any, Literal
 
 from chatsite.encoding import Record
-from chatsite.kv_cache.books import LOADED, MARKED, UNLOADED
+from chatsite.kv_cache.books import LOADED, MARKED, UNLOADED, Place
 from chatsite.wording import say
 
 Kind = Literal["head", "message", "other"]
@@ -55,7 +55,7 @@ class SavedFile:
     bytes: int
     at: datetime
     cells: int
-    places: Mapping[str, tuple[int, int]]
+    places: Mapping[str, Place]
 
     def to_dict(self) -> dict[str, Any]:
         return {"bytes": self.bytes, "at": self.at.isoformat()}
@@ -81,9 +81,7 @@ class CacheBooks:
     def unloaded(self) -> dict[str, int]:
         return message_totals(row for row in self.rows if row.status != LOADED)
 
-    def strip(
-        self, *, places: Mapping[str, tuple[int, int]], used: int
-    ) -> tuple[StripSegment, ...]:
+    def strip(self, *, places: Mapping[str, Place], used: int) -> tuple[StripSegment, ...]:
         """Return the `used` cells of a slot or a file, in order. `places` has the first cell and
         the size of the messages there: the columns may be of another machine, which answered last.
 
@@ -101,7 +99,7 @@ def message_totals(rows: Iterable[CachedMessage]) -> dict[str, int]:
     return {"turns": turns, "messages": len(counted), "tokens": sum(row.tokens for row in counted)}
 
 
-def _move_to(row: CachedMessage, place: tuple[int, int] | None) -> CachedMessage:
+def _move_to(row: CachedMessage, place: Place | None) -> CachedMessage:
     """Return the message with other cells than its columns say, or with none."""
     start, size = place or (-1, row.size)
     status = LOADED if row.status == LOADED else MARKED if place else UNLOADED

@@ -215,10 +215,7 @@ class Site:
     # ---- around turns ------------------------------------------------------------------------
     async def _store_places(self, conversation: str, places: Mapping[str, Place]) -> None:
         """Store where the messages are in the KV cache now, and tell the pages."""
-        changed = await place_books(
-            conversation=conversation,
-            places={id: (place.start, place.size) for id, place in places.items()},
-        )
+        changed = await place_books(conversation=conversation, places=places)
         self.feeds.publish(conversation, CacheChanged(status=changed))
 
     async def _tools_ready(self, request: PageRequest) -> None:

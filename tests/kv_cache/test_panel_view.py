@@ -10,7 +10,7 @@ from pytest_django import DjangoAssertNumQueries
 from chatsite.conversations.path.cache_places import mark_turns, place_books
 from chatsite.conversations.turn.end import end_turn
 from chatsite.errors import NotFound
-from chatsite.kv_cache.books import Book, Session, Span
+from chatsite.kv_cache.books import Book, Place, Session, Span
 from chatsite.kv_cache.panel_view import cache_books, totals_of
 from chatsite.kv_cache.records import CacheBooks
 from chatsite.kv_cache.saved_sessions import save_session
@@ -42,8 +42,8 @@ def strip(books: CacheBooks, place: str, *, used: int) -> list[Piece]:
     ]
 
 
-def stored_places(books: CacheBooks) -> dict[str, tuple[int, int]]:
-    return {row.id: (row.start, row.size) for row in books.rows if row.start >= 0}
+def stored_places(books: CacheBooks) -> dict[str, Place]:
+    return {row.id: Place(row.start, row.size) for row in books.rows if row.start >= 0}
 
 
 def load_books(chat: str) -> CacheBooks:
@@ -110,7 +110,7 @@ class TestTheStrip:
         ]
 
     def test_a_slot_is_shown_as_it_is_where_another_machine_answered_since(self, chat: str) -> None:
-        found = load_books(chat).strip(places={at(chat, 3): (8, 5)}, used=20)
+        found = load_books(chat).strip(places={at(chat, 3): Place(8, 5)}, used=20)
         shown = [(one.seq or one.kind, one.start, one.size) for one in found if one.start >= 0]
         assert shown == [("head", 0, 8), (3, 8, 5), ("other", 13, 7)]
 

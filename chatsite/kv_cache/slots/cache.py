@@ -58,7 +58,7 @@ class Cache:
             window=running.window if running else 0,
             used=len(book) if book else 0,
             place="slot" if book else "none",
-            places={id: (at.start, at.size) for id, at in book.places.items()} if book else {},
+            places=book.places if book else {},
             misses=self.misses,
         )
 

@@ -11,7 +11,7 @@ from weakref import WeakValueDictionary
 
 from chatsite.errors import ProviderError
 from chatsite.kv_cache import books as kv
-from chatsite.kv_cache.books import EMPTY, Book, Reuse
+from chatsite.kv_cache.books import EMPTY, Book, Place, Reuse
 from chatsite.providers.embedded.engine import RunningEngine
 from chatsite.wording import say
 
@@ -56,16 +56,16 @@ class SlotContents:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CacheView:
     """Says what of a conversation is in the engine now. `window` and `used` are in cells; `note` is
-    the reason where the cache isn't `available`. `places` has each message's first cell and size
-    in the slot. `misses` counts how often the engine reused
-    another number of tokens than the books predicted, since the server's start."""
+    the reason where the cache isn't `available`. `places` are those of the messages in the slot.
+    `misses` counts how often the engine reused another number of tokens than the books predicted,
+    since the server's start."""
 
     available: bool
     note: str
     window: int
     used: int
     place: Literal["slot", "none"]
-    places: Mapping[str, tuple[int, int]]
+    places: Mapping[str, Place]
     misses: int
 
 
