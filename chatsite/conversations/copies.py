@@ -20,7 +20,7 @@ from chatsite.conversations.database.rows import conversation_view, message_of
 from chatsite.conversations.database.statements import CONVERSATION_TOTALS, MESSAGES
 from chatsite.conversations.files import uploads
 from chatsite.conversations.files.uploads import characters_of
-from chatsite.conversations.imports.imports import begin_import
+from chatsite.conversations.imports.imports import begin_import, unfinished_conversation
 from chatsite.conversations.models import Conversation, Message
 from chatsite.conversations.owners import Owner
 from chatsite.conversations.ownership import (
@@ -35,8 +35,9 @@ from chatsite.errors import NotFound, Refused
 from chatsite.kv_cache.books import LOADED, UNLOADED
 from chatsite.storage import ROWS, Pieces, in_pieces, reading
 from chatsite.views import ConversationView
-from chatsite.wording import say
+from chatsite.wording import later, say
 
+GIVEN_UP = later("This copy was given up.")
 _COLUMNS = tuple(field.attname for field in Message._meta.concrete_fields)
 # These values belong to one row, or to what isn't copied.
 _RESET: dict[str, Any] = {
@@ -115,7 +116,7 @@ def copy_path(*, owner: Owner, copy: PathCopy, id: str) -> Pieces[ConversationVi
         _add(id, copy, some, ids)
         yield
     hold(conversation=id)
-    row = _unfinished_copy(id)
+    row = unfinished_conversation(id, gone=GIVEN_UP)
     row.deleted, row.importing, row.updated = None, False, timezone.now()
     row.model, row.summary_on = source.model, source.summary_on
     last = copy.messages[-1].seq
@@ -129,7 +130,7 @@ def _add(
 ) -> None:
     """Copy some messages; `ids` are the new ids of those above, by their old ones, and get
     theirs."""
-    row = _unfinished_copy(id)
+    row = unfinished_conversation(id, gone=GIVEN_UP)
     above = next(reversed(ids.values()), None)
     sent = {str(item["id"]) for one in messages for item in one.attachments}
     uploads.copy_uploads({old: copy.shared[old] for old in sent & copy.shared.keys()}, row)
@@ -161,10 +162,3 @@ def _add(
     row.characters += sum(characters_of(message_of(one)) for one in added)
     MESSAGES.insert(added)
     CONVERSATION_TOTALS.update(row)
-
-
-def _unfinished_copy(id: str) -> Conversation:
-    row = Conversation.objects.filter(id=id, importing=True).first()
-    if row is None:
-        raise NotFound(say("This copy was given up."))
-    return row

@@ -123,7 +123,7 @@ def add_imported(*, conversation: str, part: ImportedPart) -> None:
     """Store the next messages of the file, some `ROWS` at most. Raises NotFound where the import
     was given up."""
     hold(conversation=conversation)
-    row = _importing(conversation)
+    row = unfinished_conversation(conversation, gone=GIVEN_UP)
     rows = place_at_end(row, [with_token_count(one) for one in part.messages], now=row.created)
     for one in rows:
         id = str(one.id)
@@ -143,7 +143,7 @@ def add_imported(*, conversation: str, part: ImportedPart) -> None:
 def finish_import(*, conversation: str, forget_above: int = 0) -> ConversationView:
     """Show the conversation. Raises NotFound where the import was given up."""
     hold(conversation=conversation)
-    row = _importing(conversation)
+    row = unfinished_conversation(conversation, gone=GIVEN_UP)
     row.deleted, row.importing = None, False
     row.updated = timezone.now()
     row.forget_above = forget_above + 1 if forget_above else 0
@@ -152,8 +152,10 @@ def finish_import(*, conversation: str, forget_above: int = 0) -> ConversationVi
     return conversation_view(row)
 
 
-def _importing(id: str) -> Conversation:
+def unfinished_conversation(id: str, *, gone: str) -> Conversation:
+    """Return a conversation that is being stored in pieces. Raises NotFound, in the words `gone`,
+    where it was given up."""
     row = Conversation.objects.filter(id=id, importing=True).first()
     if row is None:
-        raise NotFound(say(GIVEN_UP))
+        raise NotFound(say(gone))
     return row
