@@ -155,15 +155,16 @@ class WrittenSoFar:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenConversation:
-    """Holds a conversation as a page first shows it; `running` is the id of its running turn. Of
-    the `earlier` messages, which it doesn't show, `greetings` are the agent's."""
+    """Holds a conversation as a page first shows it, by default a new chat; `running` is the id of
+    its running turn. Of the `earlier` messages, which it doesn't show, `greetings` are the
+    agent's."""
 
-    conversation: ConversationView | None
-    messages: tuple[MessageView, ...]
-    earlier: bool
-    running: str | None
-    running_user: str | None
-    receipt: Mapping[str, Any] | None
+    conversation: ConversationView | None = None
+    messages: tuple[MessageView, ...] = ()
+    earlier: bool = False
+    running: str | None = None
+    running_user: str | None = None
+    receipt: Mapping[str, Any] | None = None
     forget_above: int = 0
     summary: SummaryView = SummaryView()
     greetings: int = 0

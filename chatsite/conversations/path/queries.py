@@ -89,14 +89,7 @@ def open_conversation(*, owner: Owner, conversation: str) -> OpenConversation:
     """The newest messages of the path and the running turn, for a page that opens."""
     row = free_or_owned(owner, conversation)
     if row is None:
-        return OpenConversation(
-            conversation=None,
-            messages=(),
-            earlier=False,
-            running=None,
-            running_user=None,
-            receipt=None,
-        )
+        return OpenConversation()
     running = Turn.objects.filter(conversation=row, state="running").first()
     messages, earlier = _page(row, before=None, size=PAGE)
     asked = user_message_of(running) if running else None
