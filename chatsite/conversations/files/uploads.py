@@ -180,9 +180,7 @@ def copy_uploads(ids: Mapping[str, str], row: Conversation) -> None:
 def discard_upload(owner: Owner, *, id: str) -> None:
     """Delete a file that wasn't sent. Raises NotFound, Refused for one that was sent."""
     hold(owner)
-    row = _owned_uploads(owner).filter(id=uuid.UUID(id)).first()
-    if row is None:
-        raise NotFound(say(GONE))
+    row = _owned_upload(owner, id)
     if row.conversation_id is not None:
         raise Refused(
             say("This file was sent with a message, and stays with it."), code="file_sent"
@@ -261,9 +259,7 @@ def move_uploads(*, guest: str, user: int, most: int) -> int:
 @reading
 def find_upload(owner: Owner, *, id: str) -> Attachment:
     """Return what is known of a file. Raises NotFound."""
-    row = _without_text(_owned_uploads(owner).filter(id=uuid.UUID(id))).first()
-    if row is None:
-        raise NotFound(say(GONE))
+    row = _owned_upload(owner, id)
     return _attachment(row, characters=row.characters)
 
 
@@ -318,9 +314,7 @@ def provider_reference(owner: Owner, *, id: str, at: str) -> str | None:
 def save_reference(owner: Owner, *, id: str, at: str, reference: str | None) -> None:
     """Store the file's id at the provider account `at`; None deletes it. Raises NotFound."""
     hold(owner)
-    row = _owned_uploads(owner).only("id").filter(id=uuid.UUID(id)).first()
-    if row is None:
-        raise NotFound(say(GONE))
+    row = _owned_upload(owner, id)
     if reference is None:
         FileReference.objects.filter(upload=row, at=at).delete()
     else:
@@ -334,6 +328,14 @@ def save_reference(owner: Owner, *, id: str, at: str, reference: str | None) -> 
 def _owned_uploads(owner: Owner) -> QuerySet[Upload]:
     """Select the owner's files, except those of deleted conversations."""
     return Upload.objects.filter(owner.filter(), conversation__deleted=None)
+
+
+def _owned_upload(owner: Owner, id: str) -> Any:
+    """Read one of them without its text. Raises NotFound."""
+    row = _without_text(_owned_uploads(owner).filter(id=uuid.UUID(id))).first()
+    if row is None:
+        raise NotFound(say(GONE))
+    return row
 
 
 def _without_text(rows: QuerySet[Upload]) -> QuerySet[Any]:
