@@ -6,7 +6,6 @@ from django.db.models.signals import post_delete, post_migrate
 class ConversationsConfig(AppConfig):
     name = "chatsite.conversations"
     label = "conversations"
-    default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
         # Models can't be imported before the apps are ready.

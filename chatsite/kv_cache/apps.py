@@ -4,7 +4,6 @@ from django.apps import AppConfig
 class KvCacheConfig(AppConfig):
     name = "chatsite.kv_cache"
     label = "kv_cache"
-    default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
         from chatsite.conversations.signals import text_changed
