@@ -142,11 +142,7 @@ class Limiter:
         self, rate: Rate, *, person: str = "", address: str = "", amount: int = 1
     ) -> None:
         """As `wait`, but raises TooMany with a sentence and the time to wait."""
-        if self.shared is None or not rate.shared:
-            seconds = self.wait_here(rate, person=person, address=address, amount=amount)
-        else:
-            seconds = await self.wait(rate, person=person, address=address, amount=amount)
-        if seconds:
+        if seconds := await self.wait(rate, person=person, address=address, amount=amount):
             whole = math.ceil(seconds)
             raise TooMany(
                 say_count(
