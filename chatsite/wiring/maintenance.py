@@ -101,7 +101,6 @@ def _ending() -> Iterator[tuple[QuerySet[Any, Any], str]]:
         yield from feature.ageing_rows()
 
 
-logger = logging.getLogger("chatsite")
 PURGE_SECONDS = 3_600.0
 CLOCK_SECONDS = 1.0
 NOTE_SECONDS = 60.0
