@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn, TypeVar
 
-from chatsite.errors import BadFile
+from chatsite.errors import BadFile, BadSetting
 
 LARGEST_FILE = 1024 * 1024  # Bytes; a file that people write has some kilobytes.
 DEEPEST = 64  # Levels; far above any template, far below the interpreter's own limit.
@@ -42,6 +42,16 @@ def read_file(path: str | Path) -> bytes:
     if len(data) > LARGEST_FILE:
         raise BadFile("is larger than 1 MiB")
     return data
+
+
+def read_setting_file(variable: str, path: Path, read: Callable[[Node], T]) -> T:
+    """What `read` makes of the JSON in the file that the `variable` of the environment names.
+    Raises BadSetting with the place and what is allowed there."""
+    try:
+        return read(Node(parse_json(read_file(path))))
+    except BadFile as error:
+        place = f": {error.key}" if error.key else ""
+        raise BadSetting(f"{variable}={str(path)!r}{place}: {error.message}.") from None
 
 
 def system_reason(error: OSError) -> str:

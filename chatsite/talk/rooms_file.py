@@ -18,8 +18,7 @@ from pathlib import Path
 from typing import Literal
 from urllib.parse import urlsplit
 
-from chatsite.checked_file import Node, parse_json, read_file, storable
-from chatsite.errors import BadFile, BadSetting
+from chatsite.checked_file import Node, read_setting_file, storable
 from chatsite.history import resolve
 from chatsite.turns.context.turn_context import Room
 
@@ -67,11 +66,7 @@ class RoomsFile:
 
 def read_rooms_file(path: Path, *, environment: Mapping[str, str]) -> RoomsFile:
     """Raises BadSetting with the place and what is allowed there."""
-    try:
-        return _file(Node(parse_json(read_file(path))), environment)
-    except BadFile as error:
-        place = f": {error.key}" if error.key else ""
-        raise BadSetting(f"TALK_FILE={str(path)!r}{place}: {error.message}.") from None
+    return read_setting_file("TALK_FILE", path, lambda document: _file(document, environment))
 
 
 def _file(document: Node, environment: Mapping[str, str]) -> RoomsFile:

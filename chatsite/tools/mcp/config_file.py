@@ -17,8 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from chatsite.checked_file import Node, parse_json, read_file
-from chatsite.errors import BadFile, BadSetting
+from chatsite.checked_file import Node, read_setting_file
 
 # A name becomes the beginning of its tools' names, cut off again at the first double underscore.
 _NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9-]|_(?=[A-Za-z0-9-])){0,31}")
@@ -44,17 +43,16 @@ class ToolServer:
 def tool_servers(path: Path, *, environment: Mapping[str, str]) -> tuple[ToolServer, ...]:
     """Return the servers in the file. Raises BadSetting with the place and what is allowed
     there."""
-    try:
-        document = Node(parse_json(read_file(path)))
+
+    def servers_in(document: Node) -> tuple[ToolServer, ...]:
         if not isinstance(document.value, dict):
             raise document.error('must be {"mcpServers": {...}}')
         servers = document["mcpServers"]
         if servers.value is None:
             raise servers.error("must be an object")
         return tuple(_server(name, node, environment) for name, node in servers.items())
-    except BadFile as error:
-        place = f": {error.key}" if error.key else ""
-        raise BadSetting(f"TOOLS_FILE={str(path)!r}{place}: {error.message}.") from None
+
+    return read_setting_file("TOOLS_FILE", path, servers_in)
 
 
 def _server(name: str, given: Node, environment: Mapping[str, str]) -> ToolServer:
