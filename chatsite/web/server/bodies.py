@@ -20,7 +20,7 @@ from django.conf import settings
 from django.contrib.sessions.backends.db import SessionStore
 from django.http import parse_cookie
 
-from chatsite.asgi_types import App, Event, Receive, Scope, Send
+from chatsite.asgi_types import App, Event, Front, Receive, Scope, Send
 from chatsite.errors import TooMany
 from chatsite.files.intake import LEAST_RATE, SILENCE_SECONDS, too_large
 from chatsite.limits.limiter import Limiter, address_of
@@ -49,14 +49,14 @@ EMPTY: Event = {"type": "http.request", "body": b"", "more_body": False}
 GONE: Event = {"type": "http.disconnect"}
 
 
-class BodyLimits:
+class BodyLimits(Front):
     """An ASGI application in front of Django, behind `AddressLimits`. A body may pause for as many
     seconds as `silence`; `kept_free` is in bytes."""
 
     def __init__(
         self, app: App, *, silence: float = SILENCE_SECONDS, kept_free: int = KEPT_FREE
     ) -> None:
-        self._app = app
+        super().__init__(app)
         self._silence = silence
         self._kept_free = kept_free
 

@@ -18,7 +18,7 @@ from django.http.response import HttpResponseBase
 from django.shortcuts import render
 from django.urls import Resolver404, resolve
 
-from chatsite.asgi_types import App, Receive, Scope, Send, header
+from chatsite.asgi_types import App, Front, Receive, Scope, Send, header
 from chatsite.errors import TooMany
 from chatsite.limits.limiter import Limiter, address_of
 from chatsite.limits.table import ADMIN_ROUTE, NOWHERE, ROUTES, STATIC, Route
@@ -41,12 +41,9 @@ def route_of(path: str) -> Route:
     return ADMIN_ROUTE if "admin" in match.namespaces else ROUTES[str(match.url_name)]
 
 
-class AddressLimits:
+class AddressLimits(Front):
     """An ASGI application in front of Django. It notes the route's row as `chatsite.route`, and 0
     as its largest body where the method has none."""
-
-    def __init__(self, app: App) -> None:
-        self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         route = route_of(scope["path"])
@@ -114,7 +111,7 @@ def refusal(error: TooMany, *, accept: str) -> tuple[int, list[tuple[bytes, byte
 THREADS = 16
 
 
-class RequestThreads:
+class RequestThreads(Front):
     """An ASGI application in front of Django: all calls of a request run on one kept thread.
 
     Django by itself makes a thread, and with it a database connection, for every request: a third
@@ -128,7 +125,7 @@ class RequestThreads:
     """
 
     def __init__(self, app: App) -> None:
-        self._app = app
+        super().__init__(app)
         # A thread is started with its first call, not before.
         self._requests = {
             ThreadPoolExecutor(1, thread_name_prefix=f"request-{number}"): 0
