@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
-from typing import ParamSpec, Protocol, TypeVar
+from typing import ParamSpec, TypeVar
 
 from chatsite.channels.channel import Answer, Question, Trouble
 from chatsite.conversations.owners import Owner
@@ -49,20 +49,15 @@ RELEASED_SECONDS = 2.0
 BUSY_SECONDS = 5.0
 
 
-class Ask(Protocol):
-    """Makes the request of an account in one of its conversations, with its rights."""
-
-    def __call__(self, *, user: int, conversation: str, agent: str) -> PageRequest: ...
-
-
 @dataclass(slots=True, kw_only=True)
 class MailChannel:
-    """A `Channel` of `Mail`; lives as long as the server."""
+    """A `Channel` of `Mail`; lives as long as the server. `ask` makes the request of an `owner` in
+    their `conversation` with an `agent`."""
 
     account: MailAccount
     arrivals: Arrivals
     attached: AttachedFiles
-    ask: Ask
+    ask: Callable[..., PageRequest]
     poll_seconds: float = POLL_SECONDS
     _given: set[uuid.UUID] = field(default_factory=set)
     _thread: ThreadPoolExecutor | None = None
@@ -159,9 +154,10 @@ class MailChannel:
         user, conversation = current.user_id, current.conversation
         if user is None or conversation is None or await self._is_over(current):
             return None
-        files = await self.attached.of(current, Owner(user=user))
+        owner = Owner(user=user)
+        files = await self.attached.of(current, owner)
         return Question(
-            request=self.ask(user=user, conversation=current.thread, agent=conversation.agent),
+            request=self.ask(owner=owner, conversation=current.thread, agent=conversation.agent),
             client_id=str(current.id),
             text=asked_text(current, await self._words(current)),
             source="email",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import timedelta
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
@@ -14,7 +15,6 @@ from django.utils import timezone
 from chatsite.channels.channel import Channel
 from chatsite.conversations.database.locks import hold
 from chatsite.conversations.models import Message
-from chatsite.conversations.owners import Owner
 from chatsite.files.folder import Folder
 from chatsite.mail.addresses import addresses_of
 from chatsite.mail.arrivals import Arrivals
@@ -24,7 +24,6 @@ from chatsite.mail.incoming.contents_reader import ContentsReader
 from chatsite.mail.models import UNFINISHED, Mail
 from chatsite.mail.outgoing.sending import UNSAFE_PYTHON, folds_safely
 from chatsite.storage import tidying
-from chatsite.turns.context.turn_context import PageRequest
 from chatsite.wiring.feature import Feature
 
 if TYPE_CHECKING:
@@ -81,18 +80,11 @@ class MailFeature(Feature):
         if account is None:
             return
         folder, reader = mail_folder(), ContentsReader()
-
-        def ask(*, user: int, conversation: str, agent: str) -> PageRequest:
-            owner = Owner(user=user)
-            return site.page_request(
-                owner=owner, staff=False, conversation=conversation, agent=agent, query=""
-            )
-
         yield MailChannel(
             account=account,
             arrivals=Arrivals(account=account, folder=folder, reader=reader),
             attached=AttachedFiles(intake=site.intake, folder=folder, reader=reader),
-            ask=ask,
+            ask=partial(site.page_request, staff=False, query=""),
         )
 
     def ageing_rows(self) -> Iterator[tuple[QuerySet[Any, Any], str]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -30,10 +31,6 @@ pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
 Make = Callable[[MailAccount], MailChannel]
 
 
-def ask(*, user: int, conversation: str, agent: str) -> PageRequest:
-    return PageRequest(owner=Owner(user=user), conversation=conversation, agent=agent, query="")
-
-
 @pytest.fixture
 async def make(tmp_path: Path) -> AsyncIterator[Make]:
     folder = Folder(tmp_path / "mail")
@@ -46,7 +43,7 @@ async def make(tmp_path: Path) -> AsyncIterator[Make]:
                 intake=Intake(tmp_path / "files"),
                 folder=folder,
             ),
-            ask=ask,
+            ask=partial(PageRequest, query=""),
             poll_seconds=0.2,
         )
 
