@@ -48,8 +48,8 @@ from chatsite.turns.answer.feed import ConversationFeeds
 from chatsite.turns.context.decider import Decider, Gatherer
 from chatsite.turns.context.turn_context import Contexts, PageRequest, TurnContext, TurnHooks
 from chatsite.turns.elsewhere.other_servers import OtherServers
-from chatsite.turns.evidence.looking_back import RecallTool
 from chatsite.turns.evidence.compacting import Compactor
+from chatsite.turns.evidence.looking_back import RecallTool
 from chatsite.turns.evidence.recall import Recaller
 from chatsite.turns.evidence.running_summary import Summariser
 from chatsite.turns.evidence.strategy import StrategyGatherer

@@ -185,7 +185,7 @@ class AnthropicReader(AnswerReader):
             return
         reason = (message.get("diagnostics") or {}).get("cache_miss_reason") or {}
         found = {"response": message.get("id"), "miss": reason.get("type")}
-        self._told = {name: one[:LONGEST_NAME] for name, one in found.items() if string_of(one)}
+        self._told = {name: string_of(one)[:LONGEST_NAME] for name, one in found.items() if one}
 
 
 def _whole(block: dict[str, Any]) -> dict[str, Any]:

@@ -35,8 +35,8 @@ def picture_costs(
         tokens, prices = _split(rounds, None), _split(rounds, known.price)
         cached = round(100 * tokens[0] / max(1, tokens[0] + tokens[1]))
         missed = _missed(receipt, rounds, before, known.least_cached)
-        one = {"turn": turn, "seq": seq, "cached": cached, "missed": missed}
-        found.append({**one, "parts": tokens, "prices": prices})
+        told_of = {"turn": turn, "seq": seq, "cached": cached, "missed": missed}
+        found.append({**told_of, "parts": tokens, "prices": prices})
         costs.append(told.get("cost"))
         before = rounds[-1].get("prompt") or 0
     dollars = None not in costs

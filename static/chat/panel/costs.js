@@ -13,7 +13,7 @@ import { say, sayCount } from "../words/say.js";
 
 // In the order of the parts, in the tones of the section above.
 const TONES = ["stayed", "anew", "came"];
-const NAMES = [say("read from the cache"), say("read anew"), say("written")];
+const NAMES = [say("read from the cache"), say("read anew"), say("the answer")];
 /** @param {number[]} parts */
 const sum = (parts) => parts.reduce((all, one) => all + one, 0);
 
