@@ -73,7 +73,7 @@ const link = takeLink(page.unknown_agent);
 const linkLine = new LinkLine(link);
 const frame = new Frame(page);
 const banner = new Banner();
-const meter = new Meter(page.debug_panel ? () => frame.showPanel(true) : null);
+const meter = new Meter(page.debug_panel ? () => frame.showPanel(true) : null, compact);
 const composer = new Composer(page, {
   send: (draft, confirmed) => session.send(draft, undefined, confirmed),
   queue: (draft) => queue.add(draft),
@@ -84,6 +84,7 @@ const composer = new Composer(page, {
     session.requestPreview();
   },
   fits: (text) => session.fits(text),
+  compact,
 });
 const queue = new Queue({
   send: (message) => session.send(message, message.client_id),
@@ -157,6 +158,8 @@ const transcript = new Transcript(
     keepWhole: keep,
     remember,
     summary: () => void summary.use((it) => it.open()),
+    compact,
+    recall,
     policy: () => chip.popover.show(),
     why: (item) => {
       void why.use((it) =>
@@ -186,7 +189,15 @@ const why = new Late(async () => {
 });
 const summary = new Late(async () => {
   const { SummaryWindow } = await import("./transcript/summary-window.js");
-  return new SummaryWindow({ page, state: () => session.state });
+  return new SummaryWindow({ page, state: () => session.state, recall });
+});
+const compacting = new Late(async () => {
+  const { CompactWindow } = await import("./transcript/compact-window.js");
+  return new CompactWindow({
+    page,
+    state: () => session.state,
+    model: () => session.draftFields.model,
+  });
 });
 const sideBySide = new Late(async () => {
   const { SideBySide } = await import("./transcript/side-by-side.js");
@@ -291,6 +302,7 @@ const keys = new Shortcuts(
     },
     policy: () => byId("chip").click(),
     model: () => byId("model-open").click(),
+    compact,
     list: () => void shortcutList.use((one) => one.show()),
   }),
   escape,
@@ -445,6 +457,20 @@ async function said(version, role) {
   /** @type {VersionText} */
   const { question, answer } = await getJson(`${page.urls.messages}/${version}/version`);
   return (role === "user" ? question : answer)?.text ?? "";
+}
+
+/** Shows what a summary in place of older messages would be. */
+function compact(keep = "") {
+  if (session.state.conversation) void compacting.use((it) => it.open(keep));
+  else toast(say("There is nothing to compact yet."));
+}
+
+/**
+ * @param {number} version of a compaction that is undone, or applied again
+ * @param {boolean} again
+ */
+function recall(version, again) {
+  void compacting.use((it) => it.recall(version, again));
 }
 
 /** @param {import("./shell/copy-chat.js").Form} form */

@@ -265,7 +265,15 @@ describe("a snapshot and the events after it give the state of a fresh snapshot"
       ],
       snapshot([ASKED]),
     );
-    const summary = { on: true, version: 2, messages: 8, by: "a model", last: 8 };
+    const summary = {
+      on: true,
+      version: 2,
+      messages: 8,
+      by: "a model",
+      last: 8,
+      compaction: 0,
+      undone: 0,
+    };
     leadsTo([opened, { type: "summary_changed", summary }], snapshot([ASKED], { summary }));
     leadsTo([snapshot([ASKED], { summary, forget_above: 1 }), { type: "cleared" }], snapshot([]));
   });

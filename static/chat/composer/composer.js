@@ -4,6 +4,7 @@ import { announce } from "../elements/announce.js";
 import { byId, h, setChildren, setText } from "../elements/dom.js";
 import { icon } from "../elements/icons.js";
 import { loadDraft, storeDraft } from "../net/drafts.js";
+import { compactCommand } from "../state/compaction.js";
 import { byteLength, formatBytes } from "../state/format.js";
 import { describeFailed } from "./draft-file.js";
 import { onFilesChosen, onFilesDropped, onPaste, textFile } from "./file-intake.js";
@@ -31,7 +32,7 @@ export class Composer {
   /**
    * @param {Page} page
    * @param {{send: (draft: Draft, confirmed: Confirmed) => void, queue: (draft: Draft) => boolean, stop: () => void, typed: () => void,
-   *   fits: (text: string) => boolean}} actions
+   *   fits: (text: string) => boolean, compact: (keep: string) => void}} actions
    */
   constructor(page, actions) {
     this.actions = actions;
@@ -293,6 +294,12 @@ export class Composer {
   #send(confirmed = {}) {
     const { text } = this.draft;
     if (this.closed || (!text.trim() && this.tray.empty)) return this.focus();
+    const keep = compactCommand(text);
+    if (keep !== null) {
+      this.box.value = "";
+      this.#typed();
+      return this.actions.compact(keep);
+    }
     if (!this.actions.fits(text)) return this.offerFile();
     if (this.#obstacle) return this.showNotice(this.#obstacle, { quiet: true });
     if (this.tray.failed.length) return this.#offerWithout();

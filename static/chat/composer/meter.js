@@ -9,19 +9,36 @@ import { say } from "../words/say.js";
 
 /** @import { State } from "../types/state.js" */
 
+// From this share of the limit on, room can be made beside the numbers.
+const HALF = 0.5;
+
 export class Meter {
-  /** @param {(() => void)|null} look shows what the numbers are made of; null where this person may not see it */
-  constructor(look) {
+  /**
+   * @param {(() => void)|null} look shows what the numbers are made of; null where this person may not see it
+   * @param {() => void} compact
+   */
+  constructor(look, compact) {
     this.fill = h("i", {});
     this.words = look
       ? h("button", { type: "button", class: "meter-words", on: { click: look } })
       : h("span", { class: "meter-words" });
     this.spoken = h("span", { class: "hidden" });
+    this.compact = h(
+      "button",
+      {
+        type: "button",
+        class: "link",
+        title: say("Make room: send older messages as a short summary"),
+        on: { click: () => compact() },
+      },
+      say("Compact…"),
+    );
     setChildren(
       byId("meter"),
       h("span", { class: "meter-bar", "aria-hidden": "true" }, this.fill),
       this.words,
       !look && this.spoken,
+      this.compact,
     );
     byId("meter").hidden = true;
   }
@@ -38,6 +55,7 @@ export class Meter {
     const share = limit > 0 ? Math.min(1, tokens / limit) : 0;
     this.fill.style.width = `${(share * 100).toFixed(1)}%`;
     this.fill.classList.toggle("full", share > 0.9);
+    this.compact.hidden = share < HALF || (decision.exchanges?.stored ?? 0) < 2;
     const tooMany = tokensTooMany(decision);
     byId("meter").classList.toggle("over", tooMany > 0);
     const numbers = { tokens: formatNumber(tokens), limit: formatNumber(limit) };

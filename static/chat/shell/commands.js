@@ -5,7 +5,7 @@ import { say } from "../words/say.js";
 /** @import { Command } from "../state/keys.js" */
 
 /**
- * @typedef {"newChat"|"palette"|"search"|"focus"|"sidebar"|"panel"|"policy"|"model"|"horizon"|"newest"|"lastCode"|"lastAnswer"|"chatMarkdown"|"chatText"|"list"} Act
+ * @typedef {"newChat"|"palette"|"search"|"focus"|"sidebar"|"panel"|"policy"|"model"|"compact"|"horizon"|"newest"|"lastCode"|"lastAnswer"|"chatMarkdown"|"chatText"|"list"} Act
  */
 
 /**
@@ -39,6 +39,12 @@ export const commandTable = (acts) => [
   },
   { name: "policy", words: say("Choose what the model sees"), keys: null, act: acts.policy },
   { name: "model", words: say("Choose which model answers"), keys: null, act: acts.model },
+  {
+    name: "compact",
+    words: say("Compact: make room with a summary of older messages"),
+    keys: null,
+    act: acts.compact,
+  },
   {
     name: "side",
     words: say("Show or hide the sidebar"),

@@ -28,6 +28,7 @@ export const sendsSummary = (decision) =>
  * @param {string[]} withSummary the policies that send a running summary
  */
 export function describeSummary({ summary, decision }, withSummary) {
+  if (summary.compaction && sendsSummary(decision)) return say("Read");
   if (summary.version) {
     const words = say("Summary of earlier messages");
     return summary.on

@@ -13,12 +13,17 @@ const MOVE = 260;
 
 /**
  * What the line says. `empty`: nothing of the conversation is below it; `summary`: the label of its control, "" for none,
- * and whether a summary is sent.
- * @typedef {{empty: boolean, summary: {words: string, sent: boolean}, decision: Decision}} Line
+ * whether a summary is sent, and the compactions that can be undone and applied again, 0 for none.
+ * @typedef {{words: string, sent: boolean, compaction: number, undone: number}} SummaryLine
+ * @typedef {{empty: boolean, summary: SummaryLine, decision: Decision}} Line
  */
 
 export class Horizon {
-  /** @param {{summary: () => void, change: () => void}} actions `change`: opens the choice of a policy */
+  /**
+   * @param {{summary: () => void, change: () => void, compact: () => void,
+   *   recall: (version: number, again: boolean) => void}} actions `change`: opens the choice of a policy; `recall`:
+   *   undoes a compaction, or applies it again
+   */
   constructor(actions) {
     this.words = h("span", {});
     this.line = h("span", { class: "horizon-line", role: "separator" }, this.words);
@@ -36,9 +41,29 @@ export class Horizon {
       type: "button",
       class: "summary-open",
       "aria-haspopup": "dialog",
-      hidden: true,
       on: { click: actions.summary },
     });
+    this.compacted = h("span", {});
+    this.recall = h("button", {
+      type: "button",
+      class: "summary-open",
+      on: {
+        click: () => {
+          const { compaction = 0, undone = 0 } = this.what?.summary ?? {};
+          actions.recall(compaction || undone, !compaction);
+        },
+      },
+    });
+    const compact = h(
+      "button",
+      {
+        type: "button",
+        class: "summary-open",
+        "aria-haspopup": "dialog",
+        on: { click: actions.compact },
+      },
+      say("Compact…"),
+    );
     this.element = h(
       "section",
       { class: "horizon-place", tabindex: "-1", "aria-label": say("Horizon") },
@@ -47,7 +72,7 @@ export class Horizon {
         { class: "horizon" },
         h("span", { class: "horizon-words" }, this.line, " · ", change, " · ", h("span", {}, why)),
       ),
-      this.summary,
+      h("div", { class: "summary-line" }, this.compacted, this.summary, this.recall, compact),
     );
     /** Where the line is in the whole conversation, beside the scroll bar. */
     this.mark = h("i", { class: "horizon-mark", "aria-hidden": "true", hidden: true });
@@ -72,6 +97,12 @@ export class Horizon {
     const { summary, decision } = what;
     setText(this.summary, summary.words);
     this.summary.hidden = !summary.words;
+    setText(
+      this.compacted,
+      summary.compaction ? say("Everything above is sent as your summary") : "",
+    );
+    setText(this.recall, summary.compaction ? say("Undo") : say("Apply again"));
+    this.recall.hidden = !(summary.compaction || summary.undone);
     setText(this.words, describeSent(what));
     this.line.setAttribute(
       "aria-label",

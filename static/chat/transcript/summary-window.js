@@ -5,8 +5,9 @@ import { showError, toast } from "../elements/toast.js";
 import { queryString } from "../net/address.js";
 import { getJson, sendChange } from "../net/http.js";
 import { capitalize, formatDuration, formatTime } from "../state/format.js";
-import { usesSummary } from "../state/summary.js";
+import { sendsSummary, usesSummary } from "../state/summary.js";
 import { say, sayCount } from "../words/say.js";
+import { LostChips } from "./lost-chips.js";
 
 /**
  * @import { Decision } from "../types/wire.js"
@@ -16,11 +17,13 @@ import { say, sayCount } from "../words/say.js";
 
 export class SummaryWindow {
   /**
-   * @param {{page: Page, state: () => State}} given
+   * @param {{page: Page, state: () => State, recall: (version: number, again: boolean) => void}} given `recall`: undoes
+   *   a compaction, or applies it again
    */
-  constructor({ page, state }) {
+  constructor({ page, state, recall }) {
     this.page = page;
     this.state = state;
+    this.recall = recall;
     this.dialog = byId("summary", HTMLDialogElement);
     /** @type {Map<string, string>} typed and not saved, by conversation and version: Esc loses nothing */
     this.drafts = new Map();
@@ -91,6 +94,7 @@ export class SummaryWindow {
               "There is no summary yet. One is written after an answer, when this chat's room is mostly filled.",
             ),
       ),
+      current && current.compaction > 0 && this.#recallLine(current.compaction, false),
       this.#unused(found),
       this.#switch(found),
       current && this.#editor(current),
@@ -104,7 +108,10 @@ export class SummaryWindow {
   /** @param {SummaryVersions} found */
   #unused(found) {
     const { decision } = this.state();
-    const other = decision && !usesSummary(decision, this.page.policies.with_summary);
+    const other =
+      decision &&
+      !sendsSummary(decision) &&
+      !usesSummary(decision, this.page.policies.with_summary);
     return other && found.current > 0
       ? h(
           "p",
@@ -112,6 +119,30 @@ export class SummaryWindow {
           say("It isn't sent now: this chat sends {memory}.", { memory: decision.in_words }),
         )
       : null;
+  }
+
+  /**
+   * @param {number} version
+   * @param {boolean} again
+   */
+  #recallLine(version, again) {
+    const act = () => {
+      this.dialog.close();
+      this.recall(version, again);
+    };
+    return h(
+      "p",
+      {},
+      again
+        ? say("You undid this summary.")
+        : say("You put it in the place of these messages. Nothing was deleted."),
+      " ",
+      h(
+        "button",
+        { type: "button", class: "link", on: { click: act } },
+        again ? say("Apply again") : say("Undo"),
+      ),
+    );
   }
 
   /** @param {SummaryVersions} found */
@@ -138,11 +169,14 @@ export class SummaryWindow {
     text.value = this.drafts.get(key) ?? current.text;
     text.addEventListener("input", () => this.#offerSave(current));
     this.text = text;
+    const chips = new LostChips(text, () => this.#offerSave(current));
+    chips.show(current.lost);
     return h(
       "div",
       { class: "summary-edit" },
       h("label", { for: "summary-text" }, say("What the model reads")),
       text,
+      chips.element,
     );
   }
 
@@ -220,16 +254,21 @@ export class SummaryWindow {
               }),
             ),
             one.text && h("p", { class: "summary-words", dir: "auto" }, one.text),
-            one.why_not
-              ? h("p", { class: "quiet" }, one.why_not)
-              : h(
-                  "button",
-                  { type: "button", class: "link", on: { click: () => this.#back(one) } },
-                  say("Restore version {version}", { version: one.version }),
-                ),
+            this.#wayBack(one),
           ),
         ),
       ),
+    );
+  }
+
+  /** @param {SummaryVersion} one */
+  #wayBack(one) {
+    if (one.undone) return this.#recallLine(one.compaction, true);
+    if (one.why_not) return h("p", { class: "quiet" }, one.why_not);
+    return h(
+      "button",
+      { type: "button", class: "link", on: { click: () => this.#back(one) } },
+      say("Restore version {version}", { version: one.version }),
     );
   }
 

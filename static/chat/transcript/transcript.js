@@ -35,7 +35,8 @@ const ROOMY = 830;
 export class Transcript {
   /**
    * @param {Omit<Actions, "memory"> & {earlier: (until?: number) => Promise<void>,
-   *   suggest: (text: string) => void, betterModel: () => void, remember: () => void, summary: () => void, policy: () => void}} actions
+   *   suggest: (text: string) => void, betterModel: () => void, remember: () => void, summary: () => void, policy: () => void,
+   *   compact: () => void, recall: (version: number, again: boolean) => void}} actions
    * @param {Pick<Page, "policies"|"memory">} page
    */
   constructor(actions, page) {
@@ -59,6 +60,8 @@ export class Transcript {
     this.horizon = new Horizon({
       summary: () => this.actions.summary(),
       change: () => this.actions.policy(),
+      compact: () => this.actions.compact(),
+      recall: (version, again) => this.actions.recall(version, again),
     });
     this.log.after(this.horizon.mark);
     this.marker = new ForgetLine(() => this.actions.remember());
@@ -322,10 +325,10 @@ export class Transcript {
       return this.horizon.remove();
     }
     const next = this.#firstBelow(line);
-    const summary = {
-      words: describeSummary(state, this.withSummary),
-      sent: sendsSummary(decision),
-    };
+    const sent = sendsSummary(decision);
+    const { compaction, undone } = state.summary;
+    const words = describeSummary(state, this.withSummary);
+    const summary = { words, sent, compaction: sent ? compaction : 0, undone };
     this.horizon.place(this.column, next, {
       empty: !next && !turn && !pending.length,
       summary,

@@ -1,0 +1,89 @@
+/** Compacting by hand: its command, its figures, and the exact values that a text holds. Pure. */
+
+import { formatDollars, formatNumber } from "./format.js";
+import { say } from "../words/say.js";
+
+/** @import { CompactPlan } from "../types/page.js" */
+
+const WORD = /[\p{L}\p{N}_]/u;
+// The model reads it, whatever the language of the page; a draft without a model ends with such a line, too.
+const VALUES = "Exact values: ";
+
+/**
+ * What somebody who types `/compact` wants to keep; null where the text is a message.
+ * @param {string} text
+ */
+export function compactCommand(text) {
+  const found = /^\/compact(\s.*)?$/s.exec(text.trim());
+  return found && (found[1] ?? "").replace(/\s+/gu, " ").trim();
+}
+
+/**
+ * Whether a value stands in the text, and not inside a longer word or number.
+ * @param {string} text
+ * @param {string} value
+ */
+function holdsValue(text, value) {
+  for (let at = text.indexOf(value); at >= 0; at = text.indexOf(value, at + 1))
+    if (!WORD.test(text[at - 1] ?? "") && !WORD.test(text[at + value.length] ?? "")) return true;
+  return false;
+}
+
+/**
+ * The values that don't stand in the text, each once.
+ * @param {string} text
+ * @param {{text: string}[]} lost
+ */
+export const missingValues = (text, lost) =>
+  [...new Set(lost.map((one) => one.text))].filter((value) => !holdsValue(text, value));
+
+/**
+ * The text with these values in its last line.
+ * @param {string} text
+ * @param {string[]} values
+ */
+export function keepValues(text, values) {
+  const above = text.trimEnd();
+  const begun = above.slice(above.lastIndexOf("\n") + 1).startsWith(VALUES);
+  const joint = begun ? "; " : above ? `\n\n${VALUES}` : VALUES;
+  return above + joint + values.join("; ");
+}
+
+/**
+ * What a compaction gives: "Frees about 5,200 of 7,900 tokens."
+ * @param {Pick<CompactPlan, "tokens"|"freed"|"saves">} plan
+ */
+export function describeFreed({ tokens, freed, saves }) {
+  if (freed <= 0) return say("This frees nothing in your next message.");
+  const room = say("Frees about {freed} of {tokens} tokens.", {
+    freed: formatNumber(freed),
+    tokens: formatNumber(tokens),
+  });
+  return saves
+    ? say("{room} Each message then costs about {saves} less.", {
+        room,
+        saves: formatDollars(saves),
+      })
+    : room;
+}
+
+/**
+ * The label of the button that lets a model write.
+ * @param {number} part how many parts there are already
+ * @param {Pick<CompactPlan, "by"|"parts"|"cost">} plan
+ */
+export function describeWriter(part, { by, parts, cost }) {
+  if (part) return say("Go on with part {part} of {parts}", { part: part + 1, parts });
+  return cost
+    ? say("Write it with {by} (about {cost})", { by, cost: formatDollars(cost) })
+    : say("Write it with {by}", { by });
+}
+
+/**
+ * @param {number} part how many parts there are already
+ * @param {number} parts
+ */
+export const describeWriting = (part, parts) =>
+  parts > 1
+    ? say("Part {part} of {parts} is being written…", { part: part + 1, parts })
+    : say("It is being written…");

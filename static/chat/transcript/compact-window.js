@@ -1,0 +1,286 @@
+/** Compacting by hand: a window that shows first what a summary would stand for, what it frees and what it loses. */
+
+import { byId, setChildren, setText } from "../elements/dom.js";
+import { showError } from "../elements/toast.js";
+import { queryString } from "../net/address.js";
+import { sendChange } from "../net/http.js";
+import { describeFreed, describeWriter, describeWriting } from "../state/compaction.js";
+import { formatDuration } from "../state/format.js";
+import { say, sayCount } from "../words/say.js";
+import { CompactTurns } from "./compact-turns.js";
+import { recall, tellCompacted } from "./compact-undo.js";
+import { LostChips } from "./lost-chips.js";
+
+/**
+ * @import { CompactDraft, CompactPlan, LostValue, Page, SummaryVersions } from "../types/page.js"
+ * @import { State } from "../types/state.js"
+ */
+
+/**
+ * What somebody chose and wrote; closing the window with Esc keeps it. `text` is null for the draft without a model, `told`
+ * says where another one comes from; `former` is the one before; `part` and `soFar`: what there is of a model's draft.
+ * @typedef {{text: string|null, by: string, told: string}} Text
+ * @typedef {Text & {without: Set<number>, to: number|null, keep: string, former: Text|null, lost: LostValue[],
+ *   part: number, soFar: string}} Work
+ */
+
+export class CompactWindow {
+  /** @param {{page: Page, state: () => State, model: () => string}} given */
+  constructor({ page, state, model }) {
+    this.page = page;
+    this.state = state;
+    this.model = model;
+    this.dialog = byId("compact", HTMLDialogElement);
+    this.keep = byId("compact-keep", HTMLInputElement);
+    this.text = byId("compact-text", HTMLTextAreaElement);
+    this.write = byId("compact-write", HTMLButtonElement);
+    this.back = byId("compact-back");
+    this.apply = byId("compact-apply", HTMLButtonElement);
+    this.error = byId("compact-error");
+    this.turns = new CompactTurns({
+      take: (seq, on) => void this.#choose((work) => this.#take(work, seq, on)),
+      end: (seq) => this.#choose((work) => (work.to = seq)).then(() => this.turns.showEnd()),
+    });
+    this.chips = new LostChips(this.text, () => this.#edited(this.work.by));
+    byId("compact-told").closest("div")?.after(this.chips.element);
+    /** @type {Map<string, Work>} by the compactions' path */
+    this.works = new Map();
+    this.path = "";
+    this.work = newWork();
+    /** @type {CompactPlan|null} */
+    this.plan = null;
+    // The newest request for a plan, and for a draft: what older ones answer is passed over.
+    this.asked = 0;
+    this.run = 0;
+    this.writing = false;
+    this.#listen();
+  }
+
+  #listen() {
+    this.keep.addEventListener("input", () => {
+      Object.assign(this.work, { keep: this.keep.value, part: 0, soFar: "" });
+      this.#showText();
+    });
+    this.keep.addEventListener("keydown", (event) => {
+      if (event.key === "Enter" && !event.isComposing && !this.writing) void this.#write();
+    });
+    this.text.addEventListener("input", () => this.#edited(""));
+    this.write.addEventListener("click", () => void this.#write());
+    this.back.addEventListener("click", () => this.#swap());
+    this.apply.addEventListener("click", () => void this.#compact());
+    byId("compact-cancel").addEventListener("click", () => {
+      this.works.delete(this.path);
+      this.dialog.close();
+    });
+    byId("compact-again").addEventListener("click", () => {
+      this.dialog.close();
+      this.recall(this.state().summary.undone, true);
+    });
+    this.dialog.addEventListener("close", () => this.#stop());
+  }
+
+  #pathNow() {
+    return `${this.page.urls.conversations}/${this.state().conversationId}/compact`;
+  }
+
+  /** @param {string} keep what must be kept, in the person's words */
+  async open(keep = "") {
+    this.path = this.#pathNow();
+    this.work = this.works.get(this.path) ?? newWork();
+    if (keep) this.work.keep = keep;
+    if (!(await this.#ask(showError))) return;
+    this.works.set(this.path, this.work);
+    this.error.hidden = true;
+    this.keep.value = this.work.keep;
+    byId("compact-undone").hidden = !this.state().summary.undone;
+    this.dialog.showModal();
+    this.#show();
+    this.turns.showEnd();
+  }
+
+  /**
+   * @param {number} version of a compaction that is undone, or applied again
+   * @param {boolean} again
+   */
+  recall(version, again) {
+    void recall(this.#pathNow(), version, again);
+  }
+
+  get #fields() {
+    const { to, without, keep } = this.work;
+    return { query: queryString(), model: this.model(), to, without: [...without], keep };
+  }
+
+  /**
+   * Asks what the present choice means; false where that can't be told, or isn't the newest choice any more.
+   * @param {(error: unknown) => void} fail
+   */
+  async #ask(fail) {
+    const mine = (this.asked += 1);
+    try {
+      const plan = await sendChange("POST", `${this.path}/plan`, this.#fields);
+      if (mine === this.asked) this.plan = plan;
+      return mine === this.asked;
+    } catch (error) {
+      if (mine === this.asked) fail(error);
+      return false;
+    }
+  }
+
+  /** @param {(work: Work) => unknown} change what is compacted; a text that was written stays */
+  async #choose(change) {
+    const { work } = this;
+    change(work);
+    this.#stop();
+    Object.assign(work, { part: 0, soFar: "" });
+    if (work.text !== null)
+      work.told = say("Written for another choice of messages: check it, or write it again.");
+    this.error.hidden = true;
+    this.apply.disabled = true;
+    if (await this.#ask((error) => this.#fail(error))) this.#show();
+  }
+
+  /**
+   * @param {Work} work
+   * @param {number} seq of a turn
+   * @param {boolean} on
+   */
+  #take(work, seq, on) {
+    if (!on) return work.without.add(seq);
+    work.without.delete(seq);
+    if (seq > (work.to ?? this.turns.last)) work.to = seq;
+  }
+
+  /** @param {unknown} error */
+  #fail(error) {
+    this.error.hidden = false;
+    setChildren(this.error, error instanceof Error ? error.message : String(error));
+    this.error.scrollIntoView({ block: "nearest" });
+  }
+
+  #show() {
+    const { plan, work } = this;
+    if (!plan) return;
+    const most = Math.max(plan.limit, plan.tokens) / 100;
+    byId("compact-rest").style.width = `${(plan.tokens - plan.freed) / most}%`;
+    byId("compact-freed").style.width = `${plan.freed / most}%`;
+    setText(byId("compact-figures"), describeFreed(plan));
+    this.turns.show(plan);
+    this.text.value = work.text ?? plan.draft;
+    this.chips.show([...plan.lost, ...work.lost].filter(({ seq }) => folds(plan, seq)));
+    this.#showText();
+  }
+
+  #showText() {
+    const { plan, work, writing } = this;
+    if (!plan) return;
+    setText(byId("compact-told"), writing ? describeWriting(work.part, plan.parts) : work.told);
+    setText(this.write, writing ? say("Stop") : describeWriter(work.part, plan));
+    this.write.hidden = !plan.by;
+    this.back.hidden = writing || !work.former;
+    this.text.readOnly = writing;
+    this.apply.disabled = writing || !this.text.value.trim();
+  }
+
+  /** @param {string} by the model's label; "": this person wrote it */
+  #edited(by) {
+    Object.assign(this.work, { text: this.text.value, by, told: by && this.work.told });
+    this.#showText();
+  }
+
+  /** Lets the model write part by part, or stops it; what it wrote is kept where it fails or is stopped. */
+  async #write() {
+    const { work, plan, writing } = this;
+    this.#stop();
+    if (writing || !plan) return;
+    const mine = this.run;
+    this.writing = true;
+    this.error.hidden = true;
+    try {
+      /** @type {CompactDraft} */
+      let made;
+      do {
+        this.#showText();
+        const so = { part: work.part, text: work.soFar };
+        made = await sendChange("POST", `${this.path}/draft`, { ...this.#fields, ...so });
+        if (mine !== this.run) return;
+        Object.assign(work, { part: made.part + 1, soFar: made.text });
+      } while (work.part < made.parts);
+      const { text, by, lost, seconds } = made;
+      const duration = formatDuration(seconds * 1000);
+      const told = say("Written by {by} in {duration}.", { by, duration });
+      const former = { text: work.text, by: work.by, told: work.told };
+      Object.assign(work, { text, by, lost, told, former, part: 0, soFar: "" });
+      this.#stop();
+      this.#show();
+    } catch (error) {
+      if (mine !== this.run) return;
+      this.#stop();
+      this.#fail(error);
+    }
+  }
+
+  #stop() {
+    this.run += 1;
+    this.writing = false;
+    this.#showText();
+  }
+
+  #swap() {
+    const { text, by, told, former } = this.work;
+    Object.assign(this.work, former, { former: { text, by, told } });
+    this.#show();
+    this.text.focus();
+  }
+
+  async #compact() {
+    const { plan, work } = this;
+    if (!plan) return;
+    this.apply.disabled = true;
+    this.error.hidden = true;
+    const { version, state } = plan;
+    const sent = { ...this.#fields, text: this.text.value, by: work.by, version, state };
+    try {
+      /** @type {SummaryVersions} */
+      const { current, versions } = await sendChange("POST", this.path, sent);
+      this.works.delete(this.path);
+      this.dialog.close();
+      byId("draft").focus();
+      const count = versions.find((one) => one.version === current)?.exchanges ?? 0;
+      const words = sayCount(
+        "{count} exchange is sent as a summary.",
+        "{count} exchanges are sent as a summary.",
+        count,
+      );
+      tellCompacted(words, this.path, current);
+    } catch (error) {
+      // What holds may have changed meanwhile: the next try is for what is there now.
+      work.text = this.text.value;
+      await this.#ask(() => {});
+      this.#show();
+      this.#fail(error);
+    }
+  }
+}
+
+/** @returns {Work} */
+const newWork = () => ({
+  text: null,
+  by: "",
+  told: say("A first draft from your own messages, made without a model. You can change it."),
+  without: new Set(),
+  to: null,
+  keep: "",
+  former: null,
+  lost: [],
+  part: 0,
+  soFar: "",
+});
+
+/**
+ * Whether the message `seq` is one of those that the summary stands for.
+ * @param {CompactPlan} plan
+ * @param {number} seq
+ */
+const folds = ({ turns }, seq) =>
+  turns.find((turn) => turn.seq <= seq && seq <= turn.last)?.folds ?? true;

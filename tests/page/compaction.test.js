@@ -1,0 +1,96 @@
+/** Compacting by hand: the command, the figures, and the exact values of a text. */
+
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+
+import {
+  compactCommand,
+  describeFreed,
+  describeWriter,
+  describeWriting,
+  keepValues,
+  missingValues,
+} from "../../static/chat/state/compaction.js";
+import { describeSummary } from "../../static/chat/state/summary.js";
+import { SUMMARY, decision } from "./records.js";
+
+describe("the command", () => {
+  it("is alone or followed by what to keep", () => {
+    assert.equal(compactCommand("/compact"), "");
+    assert.equal(compactCommand("  /compact  the order\n number "), "the order number");
+  });
+
+  it("is no other text", () => {
+    for (const text of ["", "compact", "/compacting", "/compact-it", "Type /compact", "/Compact"])
+      assert.equal(compactCommand(text), null, text);
+  });
+});
+
+describe("the values that a text doesn't have", () => {
+  const missing = (text, ...values) =>
+    missingValues(
+      text,
+      values.map((value) => ({ text: value })),
+    );
+
+  it("are named once, in their order", () => {
+    assert.deepEqual(missing("On 12 May.", "AB-1234", "12 May", "Ada", "AB-1234"), [
+      "AB-1234",
+      "Ada",
+    ]);
+  });
+
+  it("aren't there as a piece of a longer word or number", () => {
+    assert.deepEqual(missing("Adam paid 1234 for AB_12.", "Ada", "123", "AB"), [
+      "Ada",
+      "123",
+      "AB",
+    ]);
+    assert.deepEqual(missing("Adam, then Ada.", "Ada"), []);
+    assert.deepEqual(missing("In /srv/quay, at 9:30", "/srv/quay", "9:30"), []);
+  });
+
+  it("are kept in a last line, to which others are added", () => {
+    const once = keepValues("They talked.\n", ["AB-1234"]);
+    assert.equal(once, "They talked.\n\nExact values: AB-1234");
+    assert.equal(
+      keepValues(once, ["Ada", "9:30"]),
+      "They talked.\n\nExact values: AB-1234; Ada; 9:30",
+    );
+    assert.equal(keepValues("", ["Ada"]), "Exact values: Ada");
+    assert.deepEqual(missing(once, "AB-1234"), []);
+  });
+});
+
+describe("the figures", () => {
+  it("say what is freed and saved", () => {
+    const plan = { tokens: 7900, freed: 5200, saves: 0.0012 };
+    assert.equal(
+      describeFreed(plan),
+      "Frees about 5,200 of 7,900 tokens. Each message then costs about $0.0012 less.",
+    );
+    assert.equal(describeFreed({ ...plan, saves: null }), "Frees about 5,200 of 7,900 tokens.");
+    assert.equal(describeFreed({ ...plan, freed: 0 }), "This frees nothing in your next message.");
+  });
+
+  it("say who writes, for how much, and which part", () => {
+    const plan = { by: "a model", parts: 3, cost: null };
+    assert.equal(describeWriter(0, plan), "Write it with a model");
+    assert.equal(
+      describeWriter(0, { ...plan, cost: 0.003 }),
+      "Write it with a model (about $0.0030)",
+    );
+    assert.equal(describeWriter(1, plan), "Go on with part 2 of 3");
+    assert.equal(describeWriting(1, 3), "Part 2 of 3 is being written…");
+    assert.equal(describeWriting(0, 1), "It is being written…");
+  });
+});
+
+describe("the control at the line", () => {
+  it("leads to the compaction while that is sent", () => {
+    const summary = { ...SUMMARY, version: 2, compaction: 2, by: "you" };
+    const words = (changes) => describeSummary({ summary, decision: decision([], changes) }, []);
+    assert.equal(words({ layout: [{ kind: "summary" }] }), "Read");
+    assert.equal(words({ layout: [] }), "Summary of earlier messages, by you");
+  });
+});
