@@ -37,6 +37,7 @@ import { Sidebar } from "./sidebar/sidebar.js";
 import { shorten } from "./state/format.js";
 import { findVerdict } from "./state/state.js";
 import { loadFormatter, setFormatting } from "./text/formatting.js";
+import { recall } from "./transcript/compact-undo.js";
 import { SecondAnswer } from "./transcript/second-answer.js";
 import { Transcript } from "./transcript/transcript.js";
 import { say, sayCount } from "./words/say.js";
@@ -159,7 +160,7 @@ const transcript = new Transcript(
     remember,
     summary: () => void summary.use((it) => it.open()),
     compact,
-    recall,
+    recall: recallHere,
     policy: () => chip.popover.show(),
     why: (item) => {
       void why.use((it) =>
@@ -189,7 +190,7 @@ const why = new Late(async () => {
 });
 const summary = new Late(async () => {
   const { SummaryWindow } = await import("./transcript/summary-window.js");
-  return new SummaryWindow({ page, state: () => session.state, recall });
+  return new SummaryWindow({ page, state: () => session.state, recall: recallHere });
 });
 const compacting = new Late(async () => {
   const { CompactWindow } = await import("./transcript/compact-window.js");
@@ -459,18 +460,18 @@ async function said(version, role) {
   return (role === "user" ? question : answer)?.text ?? "";
 }
 
-/** Shows what a summary in place of older messages would be. */
-function compact(keep = "") {
-  if (session.state.conversation) void compacting.use((it) => it.open(keep));
-  else toast(say("There is nothing to compact yet."));
-}
-
 /**
  * @param {number} version of a compaction that is undone, or applied again
  * @param {boolean} again
  */
-function recall(version, again) {
-  void compacting.use((it) => it.recall(version, again));
+function recallHere(version, again) {
+  void recall(`${page.urls.conversations}/${session.state.conversationId}/compact`, version, again);
+}
+
+/** Shows what a summary in place of older messages would be. */
+function compact(keep = "") {
+  if (session.state.conversation) void compacting.use((it) => it.open(keep));
+  else toast(say("There is nothing to compact yet."));
 }
 
 /** @param {import("./shell/copy-chat.js").Form} form */

@@ -74,18 +74,14 @@ export class CompactWindow {
     });
     byId("compact-again").addEventListener("click", () => {
       this.dialog.close();
-      this.recall(this.state().summary.undone, true);
+      void recall(this.path, this.state().summary.undone, true);
     });
     this.dialog.addEventListener("close", () => this.#stop());
   }
 
-  #pathNow() {
-    return `${this.page.urls.conversations}/${this.state().conversationId}/compact`;
-  }
-
   /** @param {string} keep what must be kept, in the person's words */
   async open(keep = "") {
-    this.path = this.#pathNow();
+    this.path = `${this.page.urls.conversations}/${this.state().conversationId}/compact`;
     this.work = this.works.get(this.path) ?? newWork();
     if (keep) this.work.keep = keep;
     if (!(await this.#ask(showError))) return;
@@ -96,14 +92,6 @@ export class CompactWindow {
     this.dialog.showModal();
     this.#show();
     this.turns.showEnd();
-  }
-
-  /**
-   * @param {number} version of a compaction that is undone, or applied again
-   * @param {boolean} again
-   */
-  recall(version, again) {
-    void recall(this.#pathNow(), version, again);
   }
 
   get #fields() {
