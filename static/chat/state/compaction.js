@@ -8,6 +8,8 @@ import { say } from "../words/say.js";
 const WORD = /[\p{L}\p{N}_]/u;
 // The model reads it, whatever the language of the page; a draft without a model ends with such a line, too.
 const VALUES = "Exact values: ";
+// In US dollars: less isn't worth a sentence.
+const LEAST_SAVED = 0.0001;
 
 /**
  * What somebody who types `/compact` wants to keep; null where the text is a message.
@@ -59,7 +61,7 @@ export function describeFreed({ tokens, freed, saves }) {
     freed: formatNumber(freed),
     tokens: formatNumber(tokens),
   });
-  return saves
+  return saves && saves >= LEAST_SAVED
     ? say("{room} Each message then costs about {saves} less.", {
         room,
         saves: formatDollars(saves),

@@ -201,6 +201,7 @@ export class CompactWindow {
       Object.assign(work, { text, by, lost, told, former, part: 0, soFar: "" });
       this.#stop();
       this.#show();
+      this.chips.element.scrollIntoView({ block: "nearest" });
     } catch (error) {
       if (mine !== this.run) return;
       this.#stop();

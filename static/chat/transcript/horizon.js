@@ -10,6 +10,8 @@ import { say, sayCount } from "../words/say.js";
 /** @import { Decision } from "../types/wire.js" */
 
 const MOVE = 260;
+// Why a message isn't sent that nobody misses in a summary of what is above the line.
+const STANDS_ALONE = ["summarised", "unanswered", "greeting", "excluded", "background"];
 
 /**
  * What the line says. `empty`: nothing of the conversation is below it; `summary`: the label of its control, "" for none,
@@ -97,10 +99,7 @@ export class Horizon {
     const { summary, decision } = what;
     setText(this.summary, summary.words);
     this.summary.hidden = !summary.words;
-    setText(
-      this.compacted,
-      summary.compaction ? say("Everything above is sent as your summary") : "",
-    );
+    setText(this.compacted, summary.compaction ? describeCompacted(decision) : "");
     setText(this.recall, summary.compaction ? say("Undo") : say("Apply again"));
     this.recall.hidden = !(summary.compaction || summary.undone);
     setText(this.words, describeSent(what));
@@ -165,6 +164,15 @@ function describeSent({ empty, summary, decision }) {
     ? say("{exchanges} and a summary are sent", { exchanges })
     : say("{exchanges} are sent", { exchanges });
 }
+
+/** @param {Decision} decision of a request with a compaction: above the line there may be more than it covers */
+const describeCompacted = ({ verdicts, horizon }) =>
+  verdicts.some(
+    ({ first, sent, reason }) =>
+      first > 0 && first < (horizon ?? 0) && !sent && !STANDS_ALONE.includes(reason),
+  )
+    ? say("The older part of it is sent as your summary")
+    : say("Everything above is sent as your summary");
 
 /**
  * How many exchanges above the line are sent nevertheless.
