@@ -90,6 +90,7 @@ export class CompactWindow {
     this.keep.value = this.work.keep;
     byId("compact-undone").hidden = !this.state().summary.undone;
     this.dialog.showModal();
+    byId("compact-title").focus();
     this.#show();
     this.turns.showEnd();
   }

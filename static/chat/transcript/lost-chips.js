@@ -14,7 +14,7 @@ export class LostChips {
     this.text = text;
     this.kept = kept;
     this.title = say("Not in the summary:");
-    this.element = h("div", { class: "lost", role: "group", "aria-label": this.title });
+    this.element = h("div", { class: "lost-box", role: "group", "aria-label": this.title });
     /** @type {{text: string}[]} */
     this.lost = [];
     text.addEventListener("input", () => this.show(this.lost));
