@@ -148,6 +148,7 @@ def test_the_command_opens_it_and_is_never_sent_and_escape_keeps_what_was_typed(
     expect(chat.users).to_have_count(len(TALK))
     chat.page.keyboard.press("Control+KeyK")
     chat.page.keyboard.type("compact")
+    expect(chat.page.get_by_role("option").first).to_contain_text("Compact: make room")
     chat.page.keyboard.press("Enter")
     expect(text_of(window(chat))).to_have_value("My own words.")
     dialog.get_by_role("button", name="Cancel").click()
