@@ -48,7 +48,7 @@ export class Horizon {
     this.compacted = h("span", {});
     this.recall = h("button", {
       type: "button",
-      class: "summary-open",
+      class: "summary-act",
       on: {
         click: () => {
           const { compaction = 0, undone = 0 } = this.what?.summary ?? {};
@@ -60,7 +60,7 @@ export class Horizon {
       "button",
       {
         type: "button",
-        class: "summary-open",
+        class: "summary-act",
         "aria-haspopup": "dialog",
         on: { click: actions.compact },
       },
