@@ -100,6 +100,8 @@ const NAMES = new Set([
     "MB",
     "kB",
     "ms",
+    // A model reads it.
+    "Exact values:",
 ]);
 
 /**
