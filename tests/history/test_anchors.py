@@ -70,7 +70,9 @@ def test_what_a_draft_lost_is_the_set_difference(data: st.DataObject) -> None:
 
 def test_a_name_that_begins_a_sentence_of_the_draft_is_not_lost() -> None:
     text = "We met Ada, who showed Grace the slip."
-    assert lost_anchors(text, "Ada showed it. Graceful!") == {Anchor("name", "Grace"): 20}
+    assert lost_anchors(text, "Ada showed it. Graceful!") == {
+        Anchor("name", "Grace"): text.index("Grace")
+    }
 
 
 @pytest.mark.parametrize(
@@ -168,7 +170,7 @@ def test_they_are_few_on_one_line_and_stand_in_the_text(text: str) -> None:
     assert len(said) < max(200, len(text)), "much shorter than the result"
     said.encode()
     for value in filter(None, said.split("; ")):
-        assert value.rsplit(": ")[-1] in text
+        assert value.rsplit(": ")[-1] in stored
 
 
 def test_a_hostile_result_takes_no_longer() -> None:

@@ -63,7 +63,7 @@ def compose(
         *_history(sent, fitted.earlier_quotes, lines, places),
         after,
         quoted,
-        _lines(lines.get(fitted.verdict.current.first, ())),
+        _lines(lines.get(fitted.verdict.current.first, ()) if lines else ()),
         places.section(
             fitted.verdict.current.entries, shortened=_shortened([fitted.verdict.current], places)
         ),
