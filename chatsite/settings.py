@@ -101,7 +101,8 @@ def dollars(name: str) -> tuple[float | None, float | None]:
             f"{name}={value!r} is not allowed. It is US dollars above 0: for a message, as 0.05, "
             "or for a message and for a person in a day, as 0.05,2.00"
         )
-    return (*amounts, None, None)[0], (*amounts, None, None)[1]
+    per_message, per_day = (*amounts, None, None)[:2]
+    return per_message, per_day
 
 
 def networks(name: str) -> list[str]:

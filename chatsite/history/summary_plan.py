@@ -28,6 +28,8 @@ from chatsite.messages import Message
 SUMMARY_SHARE = 15
 # A summary of fewer tokens has no room for facts.
 LEAST_TOKENS = 64
+# Some 40,000 characters: more would be read by nobody, and wouldn't fit into a page's request.
+MOST_TOKENS = 10_000
 # English prose has three words to four tokens; a model asked for a number of words exceeds it.
 WORDS_PER_TOKEN = 0.55
 GAP = "\n[...]\n"
@@ -60,7 +62,7 @@ class RequestLoad:
 
 def most_tokens(limit: int) -> int:
     """How many tokens a summary may take, as a message of its own."""
-    return max(LEAST_TOKENS, limit * SUMMARY_SHARE // 100)
+    return max(LEAST_TOKENS, min(MOST_TOKENS, limit * SUMMARY_SHARE // 100))
 
 
 def turns_to_fold(entries: Sequence[Entry], load: RequestLoad) -> tuple[PathTurn, ...]:

@@ -190,7 +190,7 @@ const why = new Late(async () => {
 });
 const summary = new Late(async () => {
   const { SummaryWindow } = await import("./transcript/summary-window.js");
-  return new SummaryWindow({ page, state: () => session.state, recall: recallHere });
+  return new SummaryWindow({ page, state: () => session.state });
 });
 const compacting = new Late(async () => {
   const { CompactWindow } = await import("./transcript/compact-window.js");
@@ -238,6 +238,7 @@ const session = new Session(page, {
   },
   onFailed: showError,
   onEntered: () => {
+    for (const id of ["compact", "summary"]) byId(id, HTMLDialogElement).close();
     composer.enter(session.state.conversationId);
     queue.enter(session.state.conversationId);
     models.enter(session.state.conversationId);
@@ -468,10 +469,13 @@ function recallHere(version, again) {
   void recall(`${page.urls.conversations}/${session.state.conversationId}/compact`, version, again);
 }
 
-/** Shows what a summary in place of older messages would be. */
-function compact(keep = "") {
-  if (session.state.conversation) void compacting.use((it) => it.open(keep));
-  else toast(say("There is nothing to compact yet."));
+/**
+ * Shows what a summary in place of older messages would be.
+ * @returns {Promise<unknown>} true once the window shows it
+ */
+async function compact(keep = "") {
+  if (session.state.conversation) return compacting.use((it) => it.open(keep));
+  toast(say("There is nothing to compact yet."));
 }
 
 /** @param {import("./shell/copy-chat.js").Form} form */

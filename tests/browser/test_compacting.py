@@ -65,7 +65,7 @@ def test_a_lost_value_is_kept_and_the_compaction_undone_and_applied_again(
     asked = len(fake.requests)
 
     fake.script.append(SHORT)
-    dialog.get_by_label("What to keep").fill("the form")
+    dialog.get_by_label("What the model should keep").fill("the form")
     dialog.get_by_role("button", name="Write it with").click()
     expect(text_of(dialog)).to_have_value(SHORT)
     assert len(fake.requests) == asked + 1 and "the form" in str(fake.requests[-1])
@@ -132,6 +132,30 @@ def test_an_exchange_is_taken_out_and_one_more_taken_in(visit: Visit, fake: Fake
     assert "My order number is AB-48213." in sent[1] and "Which bulb fits?" not in sent
 
 
+def test_a_choice_that_folds_nothing_is_refused_and_the_one_before_holds(
+    visit: Visit, fake: FakeOpenAI, watch: Watch
+) -> None:
+    watch.allow(failed_request(409))
+    chat = talk(visit(), fake)
+    dialog = open_from_meter(chat)
+    boxes = dialog.get_by_role("checkbox")
+    boxes.nth(0).uncheck()
+    expect(dialog).to_contain_text("1 of 4 exchanges becomes the summary")
+    boxes.nth(1).click()
+    expect(dialog.get_by_role("alert")).to_contain_text("There is nothing to fold")
+    expect(boxes.nth(1)).to_be_checked()
+    expect(dialog.get_by_role("button", name="Compact", exact=True)).to_be_enabled()
+
+
+def test_the_window_closes_when_another_chat_is_opened(visit: Visit, fake: FakeOpenAI) -> None:
+    chat = talk(visit(), fake)
+    chat.open("/chat")
+    chat.page.go_back()
+    dialog = open_from_meter(chat)
+    chat.page.go_forward()
+    expect(dialog).to_be_hidden()
+
+
 def test_the_command_opens_it_and_is_never_sent_and_escape_keeps_what_was_typed(
     visit: Visit, fake: FakeOpenAI, watch: Watch
 ) -> None:
@@ -139,7 +163,7 @@ def test_the_command_opens_it_and_is_never_sent_and_escape_keeps_what_was_typed(
     chat = talk(visit(viewport={"width": 400, "height": 800}), fake, "/chat")
     chat.write("/compact the order number")
     dialog = window(chat)
-    expect(dialog.get_by_label("What to keep")).to_have_value("the order number")
+    expect(dialog.get_by_label("What the model should keep")).to_have_value("the order number")
     expect(chat.draft).to_have_value("")
     text_of(dialog).fill("My own words.")
     chat.page.keyboard.press("Escape")
@@ -181,7 +205,7 @@ def test_a_draft_is_stopped_fails_and_gives_way_and_the_text_is_kept(
     fake.script.append(SHORT)
     dialog.get_by_role("button", name="Write it with").click()
     expect(text_of(dialog)).to_have_value(SHORT)
-    dialog.get_by_role("button", name="Use the text before").click()
+    dialog.get_by_role("button", name="Use the previous text").click()
     expect(text_of(dialog)).to_have_value("My own words.")
 
 
@@ -190,6 +214,7 @@ def test_a_chat_without_anything_to_compact_says_so(visit: Visit, watch: Watch) 
     chat = visit().open()
     chat.write("/compact")
     expect(chat.toasts).to_contain_text("There is nothing to compact yet.")
+    expect(chat.draft).to_have_value("/compact")
     chat.say("Hello.")
     chat.write("/compact")
     expect(chat.toasts).to_contain_text("There is nothing to fold")

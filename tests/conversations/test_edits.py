@@ -104,6 +104,18 @@ def test_deleting_a_question_removes_its_words_from_its_own_receipt(
     assert set(verdict_sentences(question_turn)) == {WORDS_DELETED}
 
 
+def test_what_the_model_searched_for_goes_with_a_message_above_it(
+    chat: str, question_turn: str
+) -> None:
+    asked = Turn.objects.get(id=question_turn)
+    asked.receipt["looked_back"] = [{"query": "allergy", "found": [1]}, {"opened": 1}]
+    asked.save(update_fields=["receipt"])
+    delete(chat, 1)
+    asked.refresh_from_db()
+    assert "allergy" not in str(asked.receipt["looked_back"])
+    assert [look.get("opened") for look in asked.receipt["looked_back"]] == [None, 1]
+
+
 def test_words_are_removed_from_every_one_of_many_receipts(
     chat: str, question_turn: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

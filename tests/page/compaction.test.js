@@ -17,11 +17,19 @@ import { SUMMARY, decision } from "./records.js";
 describe("the command", () => {
   it("is alone or followed by what to keep", () => {
     assert.equal(compactCommand("/compact"), "");
-    assert.equal(compactCommand("  /compact  the order\n number "), "the order number");
+    assert.equal(compactCommand("  /compact  the order  number "), "the order number");
   });
 
   it("is no other text", () => {
-    for (const text of ["", "compact", "/compacting", "/compact-it", "Type /compact", "/Compact"])
+    for (const text of [
+      "",
+      "compact",
+      "/compacting",
+      "/compact-it",
+      "Type /compact",
+      "/Compact",
+      "/compact\nis new",
+    ])
       assert.equal(compactCommand(text), null, text);
   });
 });

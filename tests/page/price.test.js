@@ -23,8 +23,8 @@ describe("a price", () => {
   it("says what it is for and made of, and that it is estimated", () => {
     assert.equal(
       describeWhole(PRICE),
-      "It would cost about $0.0040 to $0.011, mostly earlier messages. Of it $0.0030 to $0.010 is for what is " +
-        "sent, and $0.0010 for an answer as long as the last ones. It is less where the provider still has the " +
+      "It would cost about $0.0040 to $0.011, mostly earlier messages. $0.0030 to $0.010 of that is for what is " +
+        "sent, and $0.0010 for an answer as long as the last ones. The lower price applies if the provider still has the " +
         "beginning in its cache. Estimated from list prices.",
     );
     assert.equal(
@@ -46,7 +46,7 @@ describe("the question", () => {
   it("says what the day has cost where that is why", () => {
     assert.equal(
       describeCosts({ price: { ...PRICE, part: "" }, spent: 1.957, cheaper: null }),
-      "Your answers of today have cost about $1.96. This message costs about $0.0040 to $0.011.",
+      "Today's answers have cost about $1.96 so far. This message costs about $0.0040 to $0.011.",
     );
   });
 });

@@ -98,6 +98,13 @@ def test_a_miss_is_marked_where_the_prompt_before_was_read_anew(
     assert [one["missed"] for one in found["answers"]] == [False, missed]
 
 
+def test_receipts_of_before_have_a_cost_and_no_miss() -> None:
+    """Once they were stored as they are shown, with a list of parts."""
+    old = answer(5, cached=0, parts=[{"name": "current", "tokens": 100}])
+    found = picture_costs([answer(3), old, answer(7, parts=None, cached=0)], facts)
+    assert [one["missed"] for one in found["answers"]] == [False] * 3
+
+
 def test_a_prompt_too_short_for_the_cache_misses_nothing() -> None:
     short = [answer(seq, prompt=900, cached=0) for seq in (3, 5)]
     assert [one["missed"] for one in picture_costs(short, facts)["answers"]] == [False, False]

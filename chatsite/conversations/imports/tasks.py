@@ -132,7 +132,7 @@ async def _store(
     try:
         await follow_import(id, conversation=made, count=header.count, note=note)
         async for saved in parts:
-            part = import_part(saved)
+            part = await asyncio.to_thread(import_part, saved)
             began = time.monotonic()
             await add_imported(conversation=made, part=part)
             done += len(saved)

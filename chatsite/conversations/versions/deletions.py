@@ -296,9 +296,9 @@ def _unquote(row: Conversation, message: Message) -> None:
     receipts = Turn.objects.filter(conversation=row, number__gte=since, receipt__isnull=False)
     receipts = receipts.annotate(text=Cast("receipt", TextField()))
     ids = list(
-        receipts.filter(Q(text__contains=SHARES) | Q(text__contains=NEAR)).values_list(
-            "id", flat=True
-        )
+        receipts.filter(
+            Q(text__contains=SHARES) | Q(text__contains=NEAR) | Q(text__contains="looked_back")
+        ).values_list("id", flat=True)
     )
     for some in in_batches(ids, CHUNK):
         changed = [
@@ -328,7 +328,11 @@ def _blank(receipt: Any, seq: int, *, all_of_it: bool) -> bool:
     ]
     for verdict in quoting:
         verdict["sentence" if "sentence" in verdict else "why"] = WORDS_DELETED
-    return bool(quoting)
+    # The model searched for words of what it was asked, or of what it had found before.
+    searched = [look for look in receipt.get("looked_back", ()) if look.get("query")]
+    for look in searched:
+        look["query"] = "…"
+    return bool(quoting or searched)
 
 
 def _why(verdict: dict[str, Any]) -> str:

@@ -11,7 +11,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from datetime import UTC, date
 
-from chatsite.history.evidence import GAVE_WAY
+from chatsite.history.evidence import BECAUSE_OF_ROOM
 from chatsite.history.path.transcript import NotLoaded
 from chatsite.history.path.turn_verdicts import PathVerdict
 from chatsite.history.reasons import SENT
@@ -67,7 +67,7 @@ def told_line(
         more = not_loaded.users - not_loaded.background
         exchanges = -1 if verdict.marker else exchanges + more
     turns = [turn for turn in (*verdict.older, verdict.current) if turn.lines and turn.is_sent]
-    results = sum(list(turn.lines.values()).count(GAVE_WAY) for turn in turns)
+    results = sum(why in BECAUSE_OF_ROOM for turn in turns for why in turn.lines.values())
     return [own_line(f"told {exchanges} {results} {recall:d}")] if exchanges or results else []
 
 

@@ -38,7 +38,7 @@ class RequestBefore:
     @property
     def scale(self) -> float:
         """How many tokens the provider counts for one of ours; 1 where that can't be said."""
-        told, sent = self.reported.get("prompt"), self.receipt["prompt_tokens"]
+        told, sent = self.reported.get("prompt"), self.receipt.get("prompt_tokens")
         if not told or not sent or self.receipt.get("media") or "server_cut" in self.receipt:
             return 1.0
         return float(told / sent)
@@ -105,7 +105,9 @@ def _most(decision: Decision, prompt: float, answer: float) -> PricePart | Liter
     results = sum(tokens_of(message) for message in earlier if message.role == "tool")
     own, others = _files(current), sum(map(_files, earlier))
     tools, said = tokens.get("tools", 0), tokens.get("current", 0)
-    talk = sum(tokens.get(name, 0) for name in ("history", "recalled", "summary"))
+    talk = sum(
+        tokens.get(name, 0) for name in ("history", "recalled", "summary", "notes", "strategy")
+    )
     sizes: dict[PricePart, int] = {
         "agent": decision.tokens - tools - said - talk,
         "tools": tools,

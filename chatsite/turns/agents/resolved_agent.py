@@ -17,6 +17,7 @@ from chatsite.providers.base.files import NO_FILES, Files
 from chatsite.providers.base.provider import Model, Provider, Request, ToolSpec
 from chatsite.providers.known.servers import SERVERS
 from chatsite.tools.tool import Tool
+from chatsite.tools.toolbox import MOST_TOOLS
 from chatsite.wording import say
 
 HEADS = 64
@@ -100,9 +101,10 @@ class ResolvedAgent:
         return now if model.tools else now.without_tools()
 
     def with_tool(self, tool: Tool) -> ResolvedAgent:
-        """With one more tool, unless it has that or its model can't use any."""
-        has = not self.model.tools or any(tool.name == one.name for one in self.tools)
-        return self if has else replace(self, tools=(*self.tools, tool))
+        """With one more tool, unless it has that, or its model can't use any or no more."""
+        has = any(tool.name == one.name for one in self.tools)
+        may = self.model.tools and len(self.tools) < MOST_TOOLS
+        return self if has or not may else replace(self, tools=(*self.tools, tool))
 
     def without_tools(self) -> ResolvedAgent:
         """For a model that can't use tools."""

@@ -64,6 +64,8 @@ def _split(rounds: Sequence[Stored], price: Price | None) -> list[float]:
 def _missed(receipt: Stored, rounds: Sequence[Stored], before: int, least: int) -> bool:
     """The cache could have had the prompt `before`, but for what is another one in each request:
     the new message and its quotes. A twentieth of a prompt isn't told, as in `cache_miss`."""
+    if not isinstance(receipt.get("parts"), dict):  # as receipts of before had them
+        return False
     sent, last = receipt.get("prompt_tokens") or 1, rounds[-1].get("prompt") or 0
     could = min(before, (sent - part_of(receipt, "current", "recalled")) * last / sent)
     lost, read = 0.0, 0

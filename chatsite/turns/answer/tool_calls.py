@@ -40,6 +40,8 @@ SHARED = 60
 CHARACTERS, LEAST = 4, 150
 # However large a window is, a result is stored, shown, and sent again with every later turn.
 LONGEST = 100_000
+# Each word of a question is looked for in the whole result.
+LONGEST_QUESTION = 2_000
 # A tool server gets no more calls of one answer at once.
 AT_ONCE = 8
 AGAIN_SECONDS = 0.2
@@ -133,7 +135,7 @@ class ToolRound:
 
     async def _end(self, message: Message) -> None:
         texts = (m.content or "" for m in reversed(self.decision.request) if m.role == "user")
-        question = next(texts, "")
+        question = next(texts, "")[:LONGEST_QUESTION]
         anchors = await asyncio.to_thread(telling_values, message.content or "", question)
         view = await self._stored(message, anchors)
         if view is not None:

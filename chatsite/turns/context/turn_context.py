@@ -132,7 +132,8 @@ class Contexts:
     def with_agent(self, request: PageRequest, agent: ResolvedAgent) -> TurnContext:
         """For an agent that was resolved already."""
         settings = self._settings(_page(request, agent))
-        if self._recall and settings.recall_tool.value:
+        looks_back = settings.recall_tool.value and not settings.active_policy.only_current
+        if self._recall and looks_back:
             agent = agent.with_tool(self._recall)
         return TurnContext(
             owner=request.owner,

@@ -35,7 +35,12 @@ from chatsite.providers.base.provider import reusable
 from chatsite.turns.context.drafts import EMPTY, Drafts
 from chatsite.turns.context.turn_context import TurnContext
 from chatsite.turns.evidence.running_summary import count_summary, require_short
-from chatsite.turns.evidence.summary_fold import SummaryFold, find_lost, writing_model
+from chatsite.turns.evidence.summary_fold import (
+    LONGEST_LABEL,
+    SummaryFold,
+    find_lost,
+    writing_model,
+)
 from chatsite.turns.evidence.summary_writer import Outdated
 from chatsite.wording import later, say
 
@@ -66,11 +71,11 @@ class Compactor:
     async def plan(self, context: TurnContext, wanted: Wanted) -> dict[str, Any]:
         """What would fold, what that frees and costs, and a draft without a model. Raises Refused
         where nothing can fold."""
-        start, hand = await _folded(context, wanted)
+        start, hand, state = await _folded(context, wanted)
         fold, base = SummaryFold(context, wanted.keep), start.state.summary
-        said, held = said_in(hand.folded), base.text if base else ""
+        held = base.text if base else ""
         draft = await asyncio.to_thread(plain_draft, hand.folded, before=held, most=fold.most)
-        lost = await asyncio.to_thread(lost_values, said, draft)
+        lost = await asyncio.to_thread(_lost, hand, draft)
         now, limit, after = await self._sizes(context, start, hand, draft)
         model, price, pieces = writing_model(context), context.agent.model.price, []
         if model is not None:
@@ -85,14 +90,14 @@ class Compactor:
             "tokens": now,
             "freed": freed,
             "limit": limit,
-            "cost": _cost(fold, pieces) if model and model.price else None,
+            "cost": await asyncio.to_thread(_cost, fold, pieces) if model and model.price else None,
             "saves": price.cost(prompt=freed, cached=reusable(freed)) if price else None,
             "by": model.label if model else "",
             "parts": len(pieces),
             "draft": draft,
-            "lost": [value.to_dict() for value in lost[-MOST_LOST:]],
+            "lost": lost,
             "version": base.version if base else 0,
-            "state": _state(start, hand),
+            "state": state,
         }
 
     async def _sizes(
@@ -127,7 +132,7 @@ class Compactor:
 
         Raises ProviderError, and Refused where the conversation changed meanwhile.
         """
-        start, hand = await _folded(context, wanted)
+        start, hand, _ = await _folded(context, wanted)
         fold = SummaryFold(context, wanted.keep)
         pieces = await fold.pieces(start, hand.folded)
         if part >= len(pieces):
@@ -141,16 +146,14 @@ class Compactor:
         except TimeoutError:
             raise ProviderError(say("The model took too long."), code="timeout") from None
         is_last = part == len(pieces) - 1
-        said = said_in(hand.folded) if is_last else []
-        lost = await asyncio.to_thread(lost_values, said, writer.text)
         return {
             "text": writer.text,
             "part": part,
             "parts": len(pieces),
             "tokens": writer.report()["tokens"],
             "seconds": round(writer.seconds, 2),
-            "by": writer.model.label,
-            "lost": [value.to_dict() for value in lost[-MOST_LOST:]],
+            "by": writer.model.label[:LONGEST_LABEL],
+            "lost": await asyncio.to_thread(_lost, hand, writer.text) if is_last else [],
         }
 
     # ---- applying it -------------------------------------------------------------------------
@@ -169,10 +172,10 @@ class Compactor:
         agent, owner, conversation = context.agent, context.owner, context.conversation
         tokens = await count_summary(text, agent.provider.tokenizer(agent.model))
         require_short(tokens, context)
-        start, hand = await _folded(context, wanted)
+        start, hand, now = await _folded(context, wanted)
         held = start.state.summary.version if start.state.summary else 0
         applied = None
-        if version == held and state in ("", _state(start, hand)):
+        if version == held and state in ("", now):
             applied = await fold_summary(
                 owner=owner,
                 conversation=conversation,
@@ -200,20 +203,25 @@ class Compactor:
         self.tell(conversation, state)
 
 
-async def _folded(context: TurnContext, wanted: Wanted) -> tuple[UnsummarisedPath, HandFold]:
+async def _folded(context: TurnContext, wanted: Wanted) -> tuple[UnsummarisedPath, HandFold, str]:
+    """The path, what folds of it, and a text that changes with both."""
     start = await unsummarised_path(owner=context.owner, conversation=context.conversation)
     if not start.state.on:
         raise Refused(say(OFF), code="summary_off")
-    hand = await asyncio.to_thread(
-        fold_by_hand, start.entries, without=wanted.without, to=wanted.to
-    )
+    above = start.state.summary.id if start.state.summary else ""
+
+    def fold() -> tuple[HandFold, str]:  # 50 us a message: not on everybody's thread
+        hand = fold_by_hand(start.entries, without=wanted.without, to=wanted.to)
+        return hand, fingerprint(hand.covered, above=above)
+
+    hand, state = await asyncio.to_thread(fold)
     if not hand.folded:
         raise Refused(say(NOTHING), code="nothing_to_fold")
-    return start, hand
+    return start, hand, state
 
 
-def _state(start: UnsummarisedPath, hand: HandFold) -> str:
-    return fingerprint(hand.covered, above=start.state.summary.id if start.state.summary else "")
+def _lost(hand: HandFold, text: str) -> list[dict[str, Any]]:
+    return [value.to_dict() for value in lost_values(said_in(hand.folded), text)[-MOST_LOST:]]
 
 
 def _cost(fold: SummaryFold, pieces: Collection[SummaryPiece]) -> float:

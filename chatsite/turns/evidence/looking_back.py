@@ -22,6 +22,8 @@ from chatsite.turns.evidence.recall import Recaller
 # the best hits are read at once: mostly there are enough among them.
 PAGE, NOTED, AT_ONCE = 6_000, 80, 40
 
+_NUMBER = {"type": "integer", "minimum": 1, "maximum": 10**9}
+
 
 class RecallTool:
     """Never shows what a person excluded, forgot or deleted, another version, what background tasks
@@ -37,8 +39,8 @@ class RecallTool:
         "type": "object",
         "properties": {
             "query": {"type": "string", "minLength": 1, "maxLength": LONGEST},
-            "message": {"type": "integer", "minimum": 1, "description": "The number of one"},
-            "page": {"type": "integer", "minimum": 1, "description": "Of a long message"},
+            "message": {**_NUMBER, "description": "The number of one"},
+            "page": {**_NUMBER, "description": "Of a long message"},
         },
         "additionalProperties": False,
     }
@@ -50,8 +52,9 @@ class RecallTool:
         match arguments:
             case {"query": str(query), **others} if "message" not in others:
                 return {"found": await self._find(query, using)}
-            case {"message": int(number), **others} if "query" not in others:
-                return await self._open(number, int(str(others.get("page", 1))), using)
+            # A JSON number such as 2.0 is an integer, too.
+            case {"message": int(number) | float(number), **others} if "query" not in others:
+                return await self._open(int(number), int(float(str(others.get("page", 1)))), using)
         raise ToolError("Give either a query or the number of a message.", name="BadArguments")
 
     async def _find(self, query: str, using: ToolContext) -> list[dict[str, object]]:

@@ -100,15 +100,22 @@ class Recaller:
 
     async def _ranked(self, owner: Owner, id: str, query: str, before: int) -> tuple[int, ...]:
         cached = self.indexes.use(id)
-        async with cached.lock:
-            if not cached.waiting:
-                await self._follow(cached, owner, id, before)
-            if cached.waiting:
-                raise Refused(_NOT_READY)
-            asked, meaning = question_in_chat(query), cached.vectors
-            ask = partial(recall_messages, cached.index, asked, meaning=meaning, before=before)
-            hits = await asyncio.to_thread(ask)
-        self.indexes.shrink()
+        try:
+            async with cached.lock:
+                if not cached.waiting:
+                    await self._follow(cached, owner, id, before)
+                if cached.waiting:
+                    raise Refused(_NOT_READY)
+                asked, meaning = question_in_chat(query), cached.vectors
+                ask = partial(recall_messages, cached.index, asked, meaning=meaning, before=before)
+                hits = await asyncio.to_thread(ask)
+        except Refused:
+            raise
+        except Exception:
+            self.forget(id)
+            raise
+        finally:
+            self.indexes.shrink()
         return tuple(hit.seq for hit in hits)
 
     def forget(self, conversation: str) -> None:

@@ -33,6 +33,8 @@ from chatsite.wording import say
 
 # A run that needs more calls stores what it has; the next turn's end goes on from there.
 MOST_PIECES = 24
+# Characters of a model's name that are stored.
+LONGEST_LABEL = 80
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,7 +146,7 @@ class SummaryFold:
             folded=folded,
             messages=sum(piece.messages for piece in written.pieces),
             text=written.text,
-            by=written.model.label,
+            by=written.model.label[:LONGEST_LABEL],
             tokens=written.tokens,
             report=written.report() | {"lost": await find_lost(said, written.text)},
         )

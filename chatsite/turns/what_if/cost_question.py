@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from chatsite.conversations.turn.receipts import cost_since, is_begun
-from chatsite.errors import CostsMore, NotFound
+from chatsite.errors import ChatsiteError, CostsMore
 from chatsite.history.settings.offers import SettingSources
 from chatsite.turns.context.drafts import Draft, Drafts
 from chatsite.turns.context.turn_context import PageRequest
@@ -82,7 +82,7 @@ class CostQuestion:
             return None
         try:
             found = await self.comparison.of_draft(request, draft)
-        except NotFound:
+        except ChatsiteError:  # the question is asked without an offer
             return None
 
         def high(row: Mapping[str, Any]) -> float:

@@ -17,8 +17,9 @@ from chatsite.web.api.requests import json_fields, model_name, page_query, stora
 from chatsite.web.people import is_staff, request_owner, site_of
 from chatsite.wording import say
 
-# Of what to keep in particular, of a model's label, and of the turns that are taken out.
-MAX_KEEP, MAX_LABEL, MAX_WITHOUT = 500, 80, 10_000
+# Of what to keep in particular, of a model's label, and of the turns that are taken out: each of
+# them is read and judged with every message from then on.
+MAX_KEEP, MAX_LABEL, MAX_WITHOUT = 500, 80, 500
 
 
 @takes("POST")
@@ -95,7 +96,9 @@ def _wanted(body: dict[str, Any]) -> Wanted:
     without, to = body.get("without", []), body.get("to")
     is_list = isinstance(without, list) and len(without) <= MAX_WITHOUT
     if not is_list or not all(map(_is_number, without)):
-        raise BadCommand(say("without is a list of message numbers."))
+        raise BadCommand(
+            say("without is a list of at most {most} message numbers.", most=MAX_WITHOUT)
+        )
     if to is not None and not _is_number(to):
         raise BadCommand(say("to is a message's number, or null."))
     return Wanted(without=frozenset(without), to=to, keep=_text(body, "keep", MAX_KEEP))

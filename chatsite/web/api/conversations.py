@@ -211,7 +211,8 @@ async def costs(request: HttpRequest, id: UUID) -> HttpResponse:
         raise NotFound(say("There is no such conversation."))
     owner = await reading_owner(request, str(id))
     answers = await answer_usages(owner=owner, conversation=str(id))
-    return JsonResponse(picture_costs(answers, site.models.table.facts))
+    found = await asyncio.to_thread(picture_costs, answers, site.models.table.facts)
+    return JsonResponse(found)
 
 
 @takes("GET")

@@ -18,6 +18,7 @@ from chatsite.errors import (
     BadRestore,
     ChatsiteError,
     NotFound,
+    PromptTooLarge,
     ProviderError,
     Refused,
     TooMany,
@@ -34,6 +35,7 @@ STATUS: tuple[tuple[type[ChatsiteError], int], ...] = (
     (Refused, 409),
     (BadCommand, 400),
     (BadRestore, 400),
+    (PromptTooLarge, 409),
     (ProviderError, 502),
     (ChatsiteError, 500),
 )

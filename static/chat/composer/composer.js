@@ -1,7 +1,7 @@
 /** The message box: it sends, it stops, and it never loses a draft. */
 
 import { announce } from "../elements/announce.js";
-import { byId, h, setChildren, setText } from "../elements/dom.js";
+import { byId, h, setChildren, setText, textButton } from "../elements/dom.js";
 import { icon } from "../elements/icons.js";
 import { loadDraft, storeDraft } from "../net/drafts.js";
 import { compactCommand } from "../state/compaction.js";
@@ -32,7 +32,7 @@ export class Composer {
   /**
    * @param {Page} page
    * @param {{send: (draft: Draft, confirmed: Confirmed) => void, queue: (draft: Draft) => boolean, stop: () => void, typed: () => void,
-   *   fits: (text: string) => boolean, compact: (keep: string) => void}} actions
+   *   fits: (text: string) => boolean, compact: (keep: string) => Promise<unknown>}} actions
    */
   constructor(page, actions) {
     this.actions = actions;
@@ -41,7 +41,10 @@ export class Composer {
     this.stop = byId("stop", HTMLButtonElement);
     this.file = byId("attach", HTMLButtonElement);
     this.notice = byId("notice");
-    this.reply = new ReplyBar(() => this.actions.typed());
+    this.reply = new ReplyBar(() => {
+      this.#forgetQuestion();
+      this.actions.typed();
+    });
     this.tray = new FileTray(page, () => this.#filesChanged());
     this.conversation = "";
     this.running = false;
@@ -54,7 +57,7 @@ export class Composer {
     this.shown = "";
     // What was said last of files that can't be sent.
     this.refused = "";
-    /** The text whose price is asked about. @type {string|null} */
+    /** The draft whose price is asked about, as JSON. @type {string|null} */
     this.asked = null;
     this.box.addEventListener("input", () => this.#typed());
     this.box.addEventListener("keydown", (event) => this.#pressed(event));
@@ -188,9 +191,7 @@ export class Composer {
       this.notice,
       sentence && icon("warn", 14),
       sentence && h("span", {}, sentence),
-      actions.map(([label, act]) =>
-        h("button", { type: "button", class: "link", on: { click: act } }, label),
-      ),
+      actions.map(([label, act]) => textButton(label, act)),
     );
   }
 
@@ -215,7 +216,12 @@ export class Composer {
     this.shown = "";
     this.showNotice(describeCosts(costs), { actions });
     this.notice.classList.add("question");
-    this.asked = this.box.value;
+    this.asked = JSON.stringify(this.draft);
+  }
+
+  /** A price that was told holds for this draft alone. */
+  #forgetQuestion() {
+    if (this.asked !== null && this.asked !== JSON.stringify(this.draft)) this.showNotice("");
   }
 
   /**
@@ -295,11 +301,7 @@ export class Composer {
     const { text } = this.draft;
     if (this.closed || (!text.trim() && this.tray.empty)) return this.focus();
     const keep = compactCommand(text);
-    if (keep !== null) {
-      this.box.value = "";
-      this.#typed();
-      return this.actions.compact(keep);
-    }
+    if (keep !== null) return void this.#compact(text, keep);
     if (!this.actions.fits(text)) return this.offerFile();
     if (this.#obstacle) return this.showNotice(this.#obstacle, { quiet: true });
     if (this.tray.failed.length) return this.#offerWithout();
@@ -313,6 +315,17 @@ export class Composer {
     this.box.value = "";
     this.reply.take();
     this.tray.take();
+    this.#typed();
+  }
+
+  /**
+   * The command stays in the box until the window shows what it asks for.
+   * @param {string} text
+   * @param {string} keep
+   */
+  async #compact(text, keep) {
+    if ((await this.actions.compact(keep)) !== true || this.box.value !== text) return;
+    this.box.value = "";
     this.#typed();
   }
 
@@ -349,6 +362,7 @@ export class Composer {
       this.#send();
     }
     if (this.shown && this.shown === this.refused && !this.tray.failed.length) this.showNotice("");
+    this.#forgetQuestion();
     this.updateButtons();
     this.actions.typed();
   }
@@ -365,8 +379,8 @@ export class Composer {
     this.updateButtons();
     const long = this.box.value.length > SHORT && !this.actions.fits(this.box.value);
     if (long) this.offerFile();
-    else if (this.shown === TOO_LONG || (this.asked ?? this.box.value) !== this.box.value)
-      this.showNotice("");
+    else if (this.shown === TOO_LONG) this.showNotice("");
+    this.#forgetQuestion();
     this.actions.typed();
   }
 

@@ -1,6 +1,6 @@
 /** How full the next request is: a bar, and the same in words. */
 
-import { byId, h, setChildren, setText } from "../elements/dom.js";
+import { byId, h, pressable, setChildren, setText, textButton } from "../elements/dom.js";
 import { describeExchanges } from "../state/exchanges.js";
 import { describeTooMany, formatNumber } from "../state/format.js";
 import { describePrice, describeWhole } from "../state/price.js";
@@ -20,19 +20,11 @@ export class Meter {
   constructor(look, compact) {
     this.fill = h("i", {});
     this.words = look
-      ? h("button", { type: "button", class: "meter-words", on: { click: look } })
+      ? pressable({ class: "meter-words" }, look)
       : h("span", { class: "meter-words" });
     this.spoken = h("span", { class: "hidden" });
-    this.compact = h(
-      "button",
-      {
-        type: "button",
-        class: "link",
-        title: say("Make room: send older messages as a short summary"),
-        on: { click: () => compact() },
-      },
-      say("Compact…"),
-    );
+    const title = say("Make room: send older messages as a short summary");
+    this.compact = textButton(say("Compact…"), () => compact(), { title });
     setChildren(
       byId("meter"),
       h("span", { class: "meter-bar", "aria-hidden": "true" }, this.fill),

@@ -4,7 +4,7 @@
  */
 
 import { announce } from "../elements/announce.js";
-import { byId, h, setChildren } from "../elements/dom.js";
+import { byId, h, pressable, setChildren, textButton } from "../elements/dom.js";
 import { icon } from "../elements/icons.js";
 import { toast } from "../elements/toast.js";
 import { loadQueue, storeQueue } from "../net/drafts.js";
@@ -116,16 +116,10 @@ export class Queue {
         { class: "queue-head" },
         h("span", {}, words),
         held &&
-          h(
-            "button",
-            {
-              type: "button",
-              class: "link",
-              disabled: running,
-              "data-queued": "send",
-              on: { click: () => this.#sendFirst() },
-            },
+          textButton(
             list.length > 1 ? say("Send the first now, the others after it") : say("Send it now"),
+            () => this.#sendFirst(),
+            { disabled: running, "data-queued": "send" },
           ),
       ),
       h(
@@ -194,19 +188,8 @@ export class Queue {
    * @param {boolean} [disabled]
    */
   #button(id, name, drawing, label, act, disabled = false) {
-    return h(
-      "button",
-      {
-        type: "button",
-        class: "icon",
-        "aria-label": label,
-        title: label,
-        disabled,
-        "data-queued": `${name}-${id}`,
-        on: { click: act },
-      },
-      icon(drawing, 14),
-    );
+    const names = { "aria-label": label, title: label, "data-queued": `${name}-${id}` };
+    return pressable({ class: "icon", ...names, disabled }, act, icon(drawing, 14));
   }
 
   /** @param {string} id */
@@ -244,8 +227,8 @@ export class Queue {
       "li",
       { class: "queue-editor" },
       area,
-      h("button", { type: "button", class: "link", on: { click: keep } }, say("Keep")),
-      h("button", { type: "button", class: "link", on: { click: close } }, say("Cancel")),
+      textButton(say("Keep"), keep),
+      textButton(say("Cancel"), close),
     );
   }
 

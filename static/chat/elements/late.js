@@ -16,7 +16,8 @@ export class Late {
 
   /**
    * Acts on the part, once it is there; nothing happens but a message where it can't be loaded.
-   * @param {(part: Part) => unknown} act
+   * @template Result
+   * @param {(part: Part) => Result} act
    */
   async use(act) {
     try {
@@ -31,6 +32,6 @@ export class Late {
         ),
       );
     }
-    void act(this.part);
+    return act(this.part);
   }
 }

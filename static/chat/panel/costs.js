@@ -1,6 +1,7 @@
 /** The panel's picture of what the chat's answers cost: a bar for each, which leads to its receipt. */
 
 import { h } from "../elements/dom.js";
+import { walk } from "../elements/menu-keys.js";
 import { getJson } from "../net/http.js";
 import { formatDollars, formatNumber } from "../state/format.js";
 import { say, sayCount } from "../words/say.js";
@@ -8,7 +9,7 @@ import { say, sayCount } from "../words/say.js";
 /**
  * @import { Section } from "./panel.js"
  * @import { State } from "../types/state.js"
- * @import { Costs } from "../types/wire.js"
+ * @import { ChatCosts } from "../types/wire.js"
  */
 
 // In the order of the parts, in the tones of the section above.
@@ -25,7 +26,7 @@ export class CostsSection {
   constructor(path, actions) {
     this.path = path;
     this.actions = actions;
-    /** @type {{id: string, messages: State["messages"], costs: Costs|null}|null} */
+    /** @type {{id: string, messages: State["messages"], costs: ChatCosts|null}|null} */
     this.about = null;
   }
 
@@ -53,7 +54,7 @@ export class CostsSection {
   }
 
   /**
-   * @param {Costs} costs
+   * @param {ChatCosts} costs
    * @param {string} shown
    */
   #draw({ answers, count, total, dollars }, shown) {
@@ -75,10 +76,14 @@ export class CostsSection {
       });
       const more = { title, "aria-label": title, "aria-current": turn === shown && "true" };
       const tabindex = one === stop ? "0" : "-1";
-      const on = { click: () => this.actions.showTurn(turn), keydown: moveFocus };
+      const on = { click: () => this.actions.showTurn(turn) };
       const at = { type: "button", tabindex, "data-key": `cost-${turn}` };
       return h("li", {}, h("button", { ...more, ...at, on }, pieces, missed && h("b", {})));
     });
+    const list = h("ol", { class: "costs", "aria-label": say("Answers") }, bars);
+    list.addEventListener("keydown", (event) =>
+      walk(event, [...list.querySelectorAll("button")], { ArrowLeft: -1, ArrowRight: 1 }),
+    );
     const cost = format(total);
     const numbers = { shown: formatNumber(answers.length), count: formatNumber(count) };
     const lost = answers.some(({ missed }) => missed);
@@ -89,7 +94,7 @@ export class CostsSection {
         dollars ? say("This chat: about {cost}", { cost }) : say("This chat: {cost}", { cost }),
         h("small", {}, dollars ? say("estimated from list prices") : say("no price is known")),
       ),
-      h("ol", { class: "costs", "aria-label": say("Answers") }, bars),
+      list,
       h(
         "ul",
         { class: "key" },
@@ -100,11 +105,4 @@ export class CostsSection {
         h("p", { class: "quiet" }, say("{shown} of {count} answers", numbers)),
     ];
   }
-}
-
-/** @param {KeyboardEvent} event */
-function moveFocus({ key, currentTarget }) {
-  const here = /** @type {HTMLElement} */ (currentTarget).parentElement;
-  const to = { ArrowLeft: here?.previousElementSibling, ArrowRight: here?.nextElementSibling }[key];
-  to?.querySelector("button")?.focus();
 }

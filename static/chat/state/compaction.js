@@ -16,7 +16,7 @@ const LEAST_SAVED = 0.0001;
  * @param {string} text
  */
 export function compactCommand(text) {
-  const found = /^\/compact(\s.*)?$/s.exec(text.trim());
+  const found = /^\/compact([ \t].*)?$/.exec(text.trim());
   return found && (found[1] ?? "").replace(/\s+/gu, " ").trim();
 }
 

@@ -50,14 +50,14 @@ export function describeWhole(price) {
       : say("It would cost {price}.", words),
     answer !== null &&
       say(
-        "Of it {prompt} is for what is sent, and {answer} for an answer as long as the last ones.",
+        "{prompt} of that is for what is sent, and {answer} for an answer as long as the last ones.",
         {
           prompt: range(low - answer, high - answer),
           answer: formatDollars(answer),
         },
       ),
     formatDollars(low) !== formatDollars(high) &&
-      say("It is less where the provider still has the beginning in its cache."),
+      say("The lower price applies if the provider still has the beginning in its cache."),
     say("Estimated from list prices."),
   ]
     .filter(Boolean)
@@ -72,7 +72,7 @@ export function describeCosts({ price, spent }) {
   const words = { price: describePrice(price), part: PARTS[price.part] ?? "" };
   return [
     spent !== null &&
-      say("Your answers of today have cost about {spent}.", { spent: formatDollars(spent) }),
+      say("Today's answers have cost about {spent} so far.", { spent: formatDollars(spent) }),
     price.part
       ? say("This message costs {price}, mostly {part}.", words)
       : say("This message costs {price}.", words),

@@ -23,8 +23,11 @@ export class CompactTurns {
     );
   }
 
-  /** @param {CompactPlan} plan */
-  show({ turns, earlier }) {
+  /**
+   * @param {CompactPlan} plan
+   * @param {number|null} to the turn that was chosen as the end; it may itself stay
+   */
+  show({ turns, earlier }, to) {
     const folding = turns.filter((turn) => turn.folds);
     this.turns = turns;
     const { scrollTop } = this.list;
@@ -36,7 +39,8 @@ export class CompactTurns {
       turns.map((turn) => this.#row(turn, turn === last)),
     );
     this.list.scrollTop = scrollTop;
-    if (held?.startsWith("compact-turn-")) byId(held).focus({ preventScroll: true });
+    if (held?.startsWith("compact-turn-"))
+      document.getElementById(held)?.focus({ preventScroll: true });
     setText(
       byId("compact-count"),
       sayCount(
@@ -48,7 +52,8 @@ export class CompactTurns {
     );
     // The newest always stays.
     this.end.max = String(turns.length - 1);
-    this.end.value = String(last ? turns.indexOf(last) + 1 : 1);
+    const end = turns.findIndex(({ seq }) => seq === (to ?? this.last));
+    this.end.value = String(end + 1 || 1);
     this.end.setAttribute("aria-valuetext", last?.text ?? "");
     this.end.hidden = turns.length < 3;
   }
@@ -70,7 +75,7 @@ export class CompactTurns {
     box.disabled = stays === "pinned" || stays === "newest";
     box.addEventListener("change", () => this.choose.take(seq, box.checked));
     const told = folds
-      ? say("{tokens} tokens", { tokens: formatNumber(tokens) })
+      ? sayCount("{count} token", "{count} tokens", tokens)
       : STAYS[stays === "taken out" ? "" : stays];
     return h(
       "li",

@@ -53,6 +53,10 @@ export class CompactWindow {
     this.asked = 0;
     this.run = 0;
     this.writing = false;
+    // The choice that the plan is of, and whether another one was made since, or the text is being applied.
+    /** @type {Pick<Work, "without"|"to">} */
+    this.planned = newWork();
+    this.pending = false;
     this.#listen();
   }
 
@@ -79,12 +83,17 @@ export class CompactWindow {
     this.dialog.addEventListener("close", () => this.#stop());
   }
 
-  /** @param {string} keep what must be kept, in the person's words */
+  /**
+   * @param {string} keep what must be kept, in the person's words
+   * @returns {Promise<boolean>} whether the window is open
+   */
   async open(keep = "") {
-    this.path = `${this.page.urls.conversations}/${this.state().conversationId}/compact`;
+    const id = this.state().conversationId;
+    this.path = `${this.page.urls.conversations}/${id}/compact`;
     this.work = this.works.get(this.path) ?? newWork();
-    if (keep) this.work.keep = keep;
-    if (!(await this.#ask(showError))) return;
+    if (keep) this.work.keep = keep.slice(0, this.keep.maxLength);
+    // Another conversation may have been opened meanwhile.
+    if (!(await this.#ask(showError)) || this.state().conversationId !== id) return false;
     this.works.set(this.path, this.work);
     this.error.hidden = true;
     this.keep.value = this.work.keep;
@@ -93,6 +102,7 @@ export class CompactWindow {
     byId("compact-title").focus();
     this.#show();
     this.turns.showEnd();
+    return true;
   }
 
   get #fields() {
@@ -106,9 +116,11 @@ export class CompactWindow {
    */
   async #ask(fail) {
     const mine = (this.asked += 1);
+    const { to, without } = this.work;
+    const planned = { to, without: new Set(without) };
     try {
       const plan = await sendChange("POST", `${this.path}/plan`, this.#fields);
-      if (mine === this.asked) this.plan = plan;
+      if (mine === this.asked) Object.assign(this, { plan, planned });
       return mine === this.asked;
     } catch (error) {
       if (mine === this.asked) fail(error);
@@ -116,7 +128,10 @@ export class CompactWindow {
     }
   }
 
-  /** @param {(work: Work) => unknown} change what is compacted; a text that was written stays */
+  /**
+   * Where the new choice can't be told, the one before holds again.
+   * @param {(work: Work) => unknown} change what is compacted; a text that was written stays
+   */
   async #choose(change) {
     const { work } = this;
     change(work);
@@ -125,8 +140,15 @@ export class CompactWindow {
     if (work.text !== null)
       work.told = say("Written for another choice of messages: check it, or write it again.");
     this.error.hidden = true;
-    this.apply.disabled = true;
-    if (await this.#ask((error) => this.#fail(error))) this.#show();
+    this.pending = true;
+    this.#showText();
+    const fail = (/** @type {unknown} */ error) => {
+      const { to, without } = this.planned;
+      Object.assign(work, { to, without: new Set(without) });
+      this.#show();
+      this.#fail(error);
+    };
+    if (await this.#ask(fail)) this.#show();
   }
 
   /**
@@ -150,11 +172,12 @@ export class CompactWindow {
   #show() {
     const { plan, work } = this;
     if (!plan) return;
+    this.pending = false;
     const most = Math.max(plan.limit, plan.tokens) / 100;
     byId("compact-rest").style.width = `${(plan.tokens - plan.freed) / most}%`;
     byId("compact-freed").style.width = `${plan.freed / most}%`;
     setText(byId("compact-figures"), describeFreed(plan));
-    this.turns.show(plan);
+    this.turns.show(plan, work.to);
     this.text.value = work.text ?? plan.draft;
     this.chips.show([...plan.lost, ...work.lost].filter(({ seq }) => folds(plan, seq)));
     this.#showText();
@@ -165,10 +188,10 @@ export class CompactWindow {
     if (!plan) return;
     setText(byId("compact-told"), writing ? describeWriting(work.part, plan.parts) : work.told);
     setText(this.write, writing ? say("Stop") : describeWriter(work.part, plan));
-    this.write.hidden = !plan.by;
+    byId("compact-wish").hidden = !plan.by;
     this.back.hidden = writing || !work.former;
     this.text.readOnly = writing;
-    this.apply.disabled = writing || !this.text.value.trim();
+    this.apply.disabled = writing || this.pending || !this.text.value.trim();
   }
 
   /** @param {string} by the model's label; "": this person wrote it */
@@ -185,6 +208,7 @@ export class CompactWindow {
     const mine = this.run;
     this.writing = true;
     this.error.hidden = true;
+    let took = 0;
     try {
       /** @type {CompactDraft} */
       let made;
@@ -193,10 +217,11 @@ export class CompactWindow {
         const so = { part: work.part, text: work.soFar };
         made = await sendChange("POST", `${this.path}/draft`, { ...this.#fields, ...so });
         if (mine !== this.run) return;
+        took += made.seconds;
         Object.assign(work, { part: made.part + 1, soFar: made.text });
       } while (work.part < made.parts);
-      const { text, by, lost, seconds } = made;
-      const duration = formatDuration(seconds * 1000);
+      const { text, by, lost } = made;
+      const duration = formatDuration(took * 1000);
       const told = say("Written by {by} in {duration}.", { by, duration });
       const former = { text: work.text, by: work.by, told: work.told };
       Object.assign(work, { text, by, lost, told, former, part: 0, soFar: "" });
@@ -224,28 +249,34 @@ export class CompactWindow {
   }
 
   async #compact() {
-    const { plan, work } = this;
+    const { plan, work, path } = this;
     if (!plan) return;
-    this.apply.disabled = true;
+    this.pending = true;
+    this.#showText();
     this.error.hidden = true;
+    // It may have been closed meanwhile, or another conversation's have been opened.
+    const here = () => this.path === path && this.dialog.open;
     const { version, state } = plan;
     const sent = { ...this.#fields, text: this.text.value, by: work.by, version, state };
     try {
       /** @type {SummaryVersions} */
-      const { current, versions } = await sendChange("POST", this.path, sent);
-      this.works.delete(this.path);
-      this.dialog.close();
-      byId("draft").focus();
+      const { current, versions } = await sendChange("POST", path, sent);
+      this.works.delete(path);
+      if (here()) {
+        this.dialog.close();
+        byId("draft").focus();
+      }
       const count = versions.find((one) => one.version === current)?.exchanges ?? 0;
       const words = sayCount(
         "{count} exchange is sent as a summary.",
         "{count} exchanges are sent as a summary.",
         count,
       );
-      tellCompacted(words, this.path, current);
+      tellCompacted(words, path, current);
     } catch (error) {
       // What holds may have changed meanwhile: the next try is for what is there now.
-      work.text = this.text.value;
+      work.text = sent.text;
+      if (!here()) return showError(error);
       await this.#ask(() => {});
       this.#show();
       this.#fail(error);

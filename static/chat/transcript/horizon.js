@@ -1,6 +1,6 @@
 /** The line above which the model no longer sees: one element that moves through the transcript. */
 
-import { h, reducedMotion, setChildren, setText } from "../elements/dom.js";
+import { h, pressable, reducedMotion, setChildren, setText, textButton } from "../elements/dom.js";
 import { Popover } from "../elements/popover.js";
 import { countLeftOut, describeExchanges } from "../state/exchanges.js";
 import { capitalize } from "../state/format.js";
@@ -29,43 +29,16 @@ export class Horizon {
   constructor(actions) {
     this.words = h("span", {});
     this.line = h("span", { class: "horizon-line", role: "separator" }, this.words);
-    const change = h(
-      "button",
-      { type: "button", class: "link", on: { click: actions.change } },
-      say("change"),
-    );
-    const why = h(
-      "button",
-      { type: "button", class: "link", "aria-haspopup": "dialog", "aria-expanded": "false" },
-      say("why"),
-    );
-    this.summary = h("button", {
-      type: "button",
-      class: "summary-open",
-      "aria-haspopup": "dialog",
-      on: { click: actions.summary },
-    });
+    const change = textButton(say("change"), actions.change);
+    const why = h("button", { type: "button", class: "link" }, say("why"));
+    const opens = { "aria-haspopup": "dialog" };
+    this.summary = pressable({ class: "summary-open", ...opens }, actions.summary);
     this.compacted = h("span", {});
-    this.recall = h("button", {
-      type: "button",
-      class: "summary-act",
-      on: {
-        click: () => {
-          const { compaction = 0, undone = 0 } = this.what?.summary ?? {};
-          actions.recall(compaction || undone, !compaction);
-        },
-      },
+    this.recall = pressable({ class: "summary-act" }, () => {
+      const { compaction = 0, undone = 0 } = this.what?.summary ?? {};
+      actions.recall(compaction || undone, !compaction);
     });
-    const compact = h(
-      "button",
-      {
-        type: "button",
-        class: "summary-act",
-        "aria-haspopup": "dialog",
-        on: { click: actions.compact },
-      },
-      say("Compact…"),
-    );
+    const compact = pressable({ class: "summary-act", ...opens }, actions.compact, say("Compact…"));
     this.element = h(
       "section",
       { class: "horizon-place", tabindex: "-1", "aria-label": say("Horizon") },

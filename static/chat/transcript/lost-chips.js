@@ -1,6 +1,6 @@
 /** The exact values that a summary doesn't have, under its text: a click keeps one. */
 
-import { h, setChildren } from "../elements/dom.js";
+import { h, pressable, setChildren, textButton } from "../elements/dom.js";
 import { icon } from "../elements/icons.js";
 import { keepValues, missingValues } from "../state/compaction.js";
 import { say } from "../words/say.js";
@@ -25,31 +25,22 @@ export class LostChips {
     this.lost = lost;
     const missing = missingValues(this.text.value, lost);
     this.element.hidden = !missing.length;
-    const all = h(
-      "button",
-      { type: "button", class: "link", on: { click: () => this.#keep(missing, 0) } },
-      say("Keep all"),
-    );
+    const all = textButton(say("Keep all"), () => this.#keep(missing, 0));
+    const told = say("Choose what must not be lost.");
     setChildren(
       this.element,
-      h("p", {}, h("b", {}, this.title), " ", say("Click what must not get lost.")),
+      h("p", {}, h("b", {}, this.title), " ", told, " ", missing.length > 1 && all),
       h(
         "div",
         { class: "lost-values" },
         missing.map((value, at) =>
-          h(
-            "button",
-            {
-              type: "button",
-              class: "lost-value",
-              "aria-label": say("Keep {value}", { value }),
-              on: { click: () => this.#keep([value], at) },
-            },
+          pressable(
+            { class: "lost-value", "aria-label": say("Keep {value}", { value }) },
+            () => this.#keep([value], at),
             icon("plus", 11),
             value,
           ),
         ),
-        missing.length > 1 && all,
       ),
     );
   }
@@ -62,8 +53,9 @@ export class LostChips {
     this.text.value = keepValues(this.text.value, values);
     this.kept();
     this.show(this.lost);
-    const chips = this.element.querySelectorAll("button");
-    (chips[Math.min(at, chips.length - 1)] ?? this.text).focus();
+    const chips = this.element.querySelectorAll(".lost-value");
+    const next = chips[Math.min(at, chips.length - 1)];
+    (next instanceof HTMLElement ? next : this.text).focus();
     this.text.scrollTop = this.text.scrollHeight;
   }
 }

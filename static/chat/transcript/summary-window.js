@@ -1,12 +1,13 @@
 /** The running summary: a control at the horizon, and a window to read it, edit it and switch it off. */
 
-import { byId, h, setChildren } from "../elements/dom.js";
+import { byId, h, pressable, setChildren, textButton } from "../elements/dom.js";
 import { showError, toast } from "../elements/toast.js";
 import { queryString } from "../net/address.js";
 import { getJson, sendChange } from "../net/http.js";
 import { capitalize, formatDuration, formatTime } from "../state/format.js";
 import { sendsSummary, usesSummary } from "../state/summary.js";
 import { say, sayCount } from "../words/say.js";
+import { recall } from "./compact-undo.js";
 import { LostChips } from "./lost-chips.js";
 
 /**
@@ -17,13 +18,11 @@ import { LostChips } from "./lost-chips.js";
 
 export class SummaryWindow {
   /**
-   * @param {{page: Page, state: () => State, recall: (version: number, again: boolean) => void}} given `recall`: undoes
-   *   a compaction, or applies it again
+   * @param {{page: Page, state: () => State}} given
    */
-  constructor({ page, state, recall }) {
+  constructor({ page, state }) {
     this.page = page;
     this.state = state;
-    this.recall = recall;
     this.dialog = byId("summary", HTMLDialogElement);
     /** @type {Map<string, string>} typed and not saved, by conversation and version: Esc loses nothing */
     this.drafts = new Map();
@@ -128,7 +127,7 @@ export class SummaryWindow {
   #recallLine(version, again) {
     const act = () => {
       this.dialog.close();
-      this.recall(version, again);
+      void recall(this.#path().replace(/summary$/u, "compact"), version, again);
     };
     return h(
       "p",
@@ -137,11 +136,7 @@ export class SummaryWindow {
         ? say("You undid this summary.")
         : say("You put it in the place of these messages. Nothing was deleted."),
       " ",
-      h(
-        "button",
-        { type: "button", class: "link", on: { click: act } },
-        again ? say("Apply again") : say("Undo"),
-      ),
+      textButton(again ? say("Apply again") : say("Undo"), act),
     );
   }
 
@@ -182,16 +177,9 @@ export class SummaryWindow {
 
   /** @param {SummaryVersion|null} current */
   #foot(current) {
-    this.cancel = h("button", {
-      type: "button",
-      class: "plain-button",
-      on: { click: () => this.#cancel(current) },
-    });
-    this.save = h(
-      "button",
-      { type: "button", class: "primary", on: { click: () => current && this.#save(current) } },
-      say("Save"),
-    );
+    this.cancel = pressable({ class: "plain-button" }, () => this.#cancel(current));
+    const save = () => current && this.#save(current);
+    this.save = pressable({ class: "primary" }, save, say("Save"));
     this.#offerSave(current);
     return h("div", { class: "box-foot" }, this.cancel, current && this.save);
   }
@@ -263,13 +251,11 @@ export class SummaryWindow {
 
   /** @param {SummaryVersion} one */
   #wayBack(one) {
-    if (one.undone) return this.#recallLine(one.compaction, true);
+    if (one.undone && one.version === this.state().summary.undone)
+      return this.#recallLine(one.version, true);
     if (one.why_not) return h("p", { class: "quiet" }, one.why_not);
-    return h(
-      "button",
-      { type: "button", class: "link", on: { click: () => this.#back(one) } },
-      say("Restore version {version}", { version: one.version }),
-    );
+    const words = say("Restore version {version}", { version: one.version });
+    return textButton(words, () => this.#back(one));
   }
 
   /** @param {SummaryVersion} version */

@@ -309,7 +309,7 @@ export interface Reported {
 }
 
 /** The newest answers, with number and sum of all, in US dollars or in tokens. `parts`: from the cache, read anew, written. */
-export interface Costs {
+export interface ChatCosts {
     answers: { turn: string; seq: number; parts: number[]; cached: number; missed: boolean }[];
     count: number;
     total: number;

@@ -125,7 +125,8 @@ def test_what_a_person_left_out_is_not_counted(mark: str, left: int) -> None:
     assert f"exchanges ({left})" in said(decided(tuple(entries), **few))[-2]
 
 
-def test_results_that_gave_way_are_counted() -> None:
+@pytest.mark.parametrize("values", ["", "berth: B-12"])
+def test_results_that_gave_way_are_counted(values: str) -> None:
     call = ToolCall(id="x", name="search", arguments={})
     work = [
         Message.user("Which berth?", id="u"),
@@ -134,7 +135,10 @@ def test_results_that_gave_way_are_counted() -> None:
         Message.assistant("The third.", id="a"),
         Message.user("And now?", id="n"),
     ]
-    entries = [Entry(message=with_tokens(one), seq=seq) for seq, one in enumerate(work, 1)]
+    entries = [
+        Entry(message=with_tokens(one), seq=seq, anchors=values if one.role == "tool" else "")
+        for seq, one in enumerate(work, 1)
+    ]
     tight: dict[str, Any] = {"historyTokens": 300, "historyKeepResults": 0, "historyTell": True}
     now = decided(tuple(entries), recall=True, **tight)
     assert now.request[-2].content == (
