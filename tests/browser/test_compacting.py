@@ -181,7 +181,7 @@ def test_the_command_opens_it_and_is_never_sent_and_escape_keeps_what_was_typed(
     width = dialog.evaluate("one => one.getBoundingClientRect().width")
     assert width == 400
     apply(dialog)
-    chat.horizon.get_by_role("button", name="Compact…").click()
+    chat.horizon.get_by_role("button", name="compact").click()
     expect(chat.toasts).to_contain_text("There is nothing to fold")
 
 

@@ -5,6 +5,7 @@ import { walk } from "../elements/menu-keys.js";
 import { getJson } from "../net/http.js";
 import { formatDollars, formatNumber } from "../state/format.js";
 import { say, sayCount } from "../words/say.js";
+import { term } from "./terms.js";
 
 /**
  * @import { Section } from "./panel.js"
@@ -12,9 +13,25 @@ import { say, sayCount } from "../words/say.js";
  * @import { ChatCosts } from "../types/wire.js"
  */
 
-// In the order of the parts, in the tones of the section above.
-const TONES = ["stayed", "anew", "came"];
-const NAMES = [say("read from the cache"), say("read anew"), say("the answer")];
+// In the order of the parts: the tone, as in the section above, the words, and what they mean.
+const PARTS = [
+  [
+    "fate-stayed",
+    say("read from the cache"),
+    say("The provider still had this part of the prompt and charges less for it."),
+  ],
+  [
+    "fate-anew",
+    say("read anew"),
+    say("The provider's cache didn't have this part of the prompt: it is paid in full."),
+  ],
+  ["fate-came", say("the answer"), say("What the model wrote, with what it thought.")],
+];
+const MISSED = [
+  "cost-missed",
+  say("the cache missed much"),
+  say("More of the prompt was paid in full than had changed. The answer's own view says why."),
+];
 /** @param {number[]} parts */
 const sum = (parts) => parts.reduce((all, one) => all + one, 0);
 
@@ -70,7 +87,7 @@ export class CostsSection {
         ? say("Message {seq}: {cost}, {share}% from the cache; much was read anew", values)
         : say("Message {seq}: {cost}, {share}% from the cache", values);
       const pieces = parts.map((part, at) => {
-        const piece = h("i", { class: `fate-${TONES[at]}` });
+        const piece = h("i", { class: PARTS[at][0] });
         piece.style.height = `${(100 * part) / highest}%`;
         return piece;
       });
@@ -98,8 +115,9 @@ export class CostsSection {
       h(
         "ul",
         { class: "key" },
-        NAMES.map((name, at) => h("li", {}, h("i", { class: `fate-${TONES[at]}` }), name)),
-        lost && h("li", {}, h("i", { class: "cost-missed" }), say("the cache missed much")),
+        [...PARTS, ...(lost ? [MISSED] : [])].map(([tone, words, meaning]) =>
+          h("li", {}, h("i", { class: tone }), term(`costs-${tone}`, words, meaning)),
+        ),
       ),
       count > answers.length &&
         h("p", { class: "quiet" }, say("{shown} of {count} answers", numbers)),

@@ -38,16 +38,25 @@ export class Horizon {
       const { compaction = 0, undone = 0 } = this.what?.summary ?? {};
       actions.recall(compaction || undone, !compaction);
     });
-    const compact = pressable({ class: "summary-act", ...opens }, actions.compact, say("Compact…"));
+    const compact = textButton(say("compact"), actions.compact, opens);
+    this.below = h("div", { class: "summary-line" }, this.compacted, this.summary, this.recall);
     this.element = h(
       "section",
       { class: "horizon-place", tabindex: "-1", "aria-label": say("Horizon") },
       h(
         "div",
         { class: "horizon" },
-        h("span", { class: "horizon-words" }, this.line, " · ", change, " · ", h("span", {}, why)),
+        h("span", { class: "horizon-words" }, [
+          this.line,
+          " · ",
+          change,
+          " · ",
+          h("span", {}, why),
+          " · ",
+          compact,
+        ]),
       ),
-      h("div", { class: "summary-line" }, this.compacted, this.summary, this.recall, compact),
+      this.below,
     );
     /** Where the line is in the whole conversation, beside the scroll bar. */
     this.mark = h("i", { class: "horizon-mark", "aria-hidden": "true", hidden: true });
@@ -75,6 +84,7 @@ export class Horizon {
     setText(this.compacted, summary.compaction ? describeCompacted(decision) : "");
     setText(this.recall, summary.compaction ? say("Undo") : say("Apply again"));
     this.recall.hidden = !(summary.compaction || summary.undone);
+    this.below.hidden = this.summary.hidden && this.recall.hidden;
     setText(this.words, describeSent(what));
     this.line.setAttribute(
       "aria-label",
