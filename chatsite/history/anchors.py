@@ -201,13 +201,13 @@ def _whole_values(text: str) -> Iterator[tuple[AnchorKind, int, int]]:
 
 
 # ---- what a summary lost -------------------------------------------------------------------------
-_LOST, MOST_LOST = "Exact values that this leaves out, with their messages' numbers: ", 120
+_LOST, LOST_TOKENS = "Exact values that this leaves out, with their messages' numbers: ", 120
 
 
 def lost_line(lost: object) -> str:
     """What a summary's report has as `lost`, pairs of a value and its message's sequence number, as
-    a line of `MOST_LOST` tokens at most; "" for none."""
-    said, left = [], MOST_LOST - estimate(_LOST)
+    a line of `LOST_TOKENS` tokens at most; "" for none."""
+    said, left = [], LOST_TOKENS - estimate(_LOST)
     for value, seq in lost if isinstance(lost, list) else ():
         left -= estimate(one := f"{value} ({seq})") + 1
         if left < 0:

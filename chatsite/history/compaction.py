@@ -133,6 +133,11 @@ def said_in(turns: Iterable[PathTurn]) -> list[Entry]:
     return [entry for turn in turns for entry in summarised_entries(turn)]
 
 
+def lost_of(turns: Iterable[PathTurn], text: str) -> list[FoundValue]:
+    """The newest values that a summary `text` of these turns lost, as many as are kept."""
+    return lost_values(said_in(turns), text)[-MOST_LOST:]
+
+
 def still_lost(lost: Iterable[tuple[str, int]], text: str) -> list[tuple[str, int]]:
     """Those of the values, each with its message, that don't stand in the text."""
     return [

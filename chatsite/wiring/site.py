@@ -95,6 +95,7 @@ class Site:
                 look=self.rooms.look,
             )
         self.intake = Intake(settings.FILES_DIR)
+        self.catalogue = Catalogue(settings.AGENTS_DIR)
         self._build_engine()
         self._build_gatherers()
         self._build_agents()
@@ -138,7 +139,6 @@ class Site:
 
     def _build_gatherers(self) -> None:
         """What policies need besides the stored path."""
-        self.catalogue = Catalogue(settings.AGENTS_DIR)
         self.vectors = SentenceVectors.find()
         self.recaller = Recaller(vectors=self.vectors)
         self.recall = RecallTool(self.recaller)

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chatsite.history.anchors import (
-    MOST_LOST,
+    LOST_TOKENS,
     MOST_TOKENS,
     Anchor,
     find_anchors,
@@ -190,5 +190,5 @@ def test_the_first_lost_values_stand_in_the_line_as_far_as_it_goes() -> None:
     lost = [[f"TRK{1000 + number}", number] for number in range(40)]
     line = lost_line(lost)
     assert ": TRK1000 (0); TRK1001 (1); " in line
-    assert estimate(line) <= MOST_LOST + 1
+    assert estimate(line) <= LOST_TOKENS + 1
     assert 5 < line.count("TRK") < 40

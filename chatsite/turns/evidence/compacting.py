@@ -22,13 +22,11 @@ from chatsite.conversations.summaries.versions import (
 from chatsite.errors import BadCommand, ProviderError, Refused
 from chatsite.history import RunningSummary, estimate_message
 from chatsite.history.compaction import (
-    MOST_LOST,
     HandFold,
     fingerprint,
     fold_by_hand,
-    lost_values,
+    lost_of,
     plain_draft,
-    said_in,
 )
 from chatsite.history.summary_plan import SummaryPiece, summary_question, words_for_tokens
 from chatsite.providers.base.provider import reusable
@@ -185,7 +183,7 @@ class Compactor:
                 text=text,
                 by=by,
                 tokens=tokens,
-                report={"lost": await find_lost(said_in(hand.folded), text)},
+                report={"lost": await find_lost(hand.folded, text)},
                 kept=hand.kept,
             )
         if applied is None:
@@ -221,7 +219,7 @@ async def _folded(context: TurnContext, wanted: Wanted) -> tuple[UnsummarisedPat
 
 
 def _lost(hand: HandFold, text: str) -> list[dict[str, Any]]:
-    return [value.to_dict() for value in lost_values(said_in(hand.folded), text)[-MOST_LOST:]]
+    return [value.to_dict() for value in lost_of(hand.folded, text)]
 
 
 def _cost(fold: SummaryFold, pieces: Collection[SummaryPiece]) -> float:

@@ -15,8 +15,8 @@ from chatsite.conversations.summaries.queries import (
 )
 from chatsite.conversations.summaries.versions import fold_summary
 from chatsite.errors import ProviderError
-from chatsite.history import Entry, PathTurn, split_turns
-from chatsite.history.compaction import MOST_LOST, lost_values, said_in
+from chatsite.history import PathTurn, split_turns
+from chatsite.history.compaction import lost_of
 from chatsite.history.summary_plan import (
     RequestLoad,
     SummaryPiece,
@@ -138,7 +138,7 @@ class SummaryFold:
         if written.tokens is None:
             return None
         folded = [entry for piece in written.pieces for entry in piece.entries]
-        said = said_in(split_turns([e for e in folded if e.message.role != "system"]))
+        turns = split_turns([e for e in folded if e.message.role != "system"])
         return await fold_summary(
             owner=self.context.owner,
             conversation=self.context.conversation,
@@ -148,14 +148,14 @@ class SummaryFold:
             text=written.text,
             by=written.model.label[:LONGEST_LABEL],
             tokens=written.tokens,
-            report=written.report() | {"lost": await find_lost(said, written.text)},
+            report=written.report() | {"lost": await find_lost(turns, written.text)},
         )
 
 
-async def find_lost(said: Sequence[Entry], text: str) -> list[tuple[str, int]]:
-    """The newest exact values of what was said that the text lacks, as a version stores them."""
-    found = await asyncio.to_thread(lost_values, said, text)
-    return [(value.text, value.seq) for value in found[-MOST_LOST:]]
+async def find_lost(turns: Sequence[PathTurn], text: str) -> list[tuple[str, int]]:
+    """The exact values that the text lost of these turns, as a version stores them."""
+    found = await asyncio.to_thread(lost_of, turns, text)
+    return [(value.text, value.seq) for value in found]
 
 
 async def _write(

@@ -7,14 +7,16 @@ from uuid import UUID
 
 from django.http import HttpRequest, HttpResponse, JsonResponse
 
-from chatsite.conversations.path.queries import agent_of
-from chatsite.conversations.summaries.queries import summary_versions
 from chatsite.errors import BadCommand
-from chatsite.turns.context.turn_context import TurnContext
 from chatsite.turns.evidence.compacting import Wanted
-from chatsite.web.api.history import MAX_CHARACTERS, summary_words
-from chatsite.web.api.requests import json_fields, model_name, page_query, storable, takes
-from chatsite.web.people import is_staff, request_owner, site_of
+from chatsite.web.api.history import (
+    MAX_CHARACTERS,
+    stored_context,
+    summaries_of,
+    summary_words,
+)
+from chatsite.web.api.requests import json_fields, storable, takes
+from chatsite.web.people import request_owner, site_of
 from chatsite.wording import say
 
 # Of what to keep in particular, of a model's label, and of the turns that are taken out: each of
@@ -26,7 +28,7 @@ MAX_KEEP, MAX_LABEL, MAX_WITHOUT = 500, 80, 500
 async def plan(request: HttpRequest, id: UUID) -> HttpResponse:
     """Says what would fold, of `{query, model, without, to, keep}`."""
     body = json_fields(request)
-    wanted, context = _wanted(body), await _context(request, id, body)
+    wanted, context = _wanted(body), await stored_context(request, id, body)
     return JsonResponse(await site_of(request).compactor.plan(context, wanted))
 
 
@@ -36,7 +38,7 @@ async def draft(request: HttpRequest, id: UUID) -> HttpResponse:
     body = json_fields(request)
     wanted, part = _wanted(body), _number(body, "part")
     text = _text(body, "text", MAX_CHARACTERS)
-    context = await _context(request, id, body)
+    context = await stored_context(request, id, body)
     found = await site_of(request).compactor.draft(context, wanted, part=part, text=text)
     return JsonResponse(found)
 
@@ -47,11 +49,11 @@ async def compact(request: HttpRequest, id: UUID) -> HttpResponse:
     body = json_fields(request)
     wanted, text = _wanted(body), summary_words(body.get("text"))
     by, version = _text(body, "by", MAX_LABEL), _number(body, "version")
-    state, context = _text(body, "state", MAX_LABEL), await _context(request, id, body)
+    state, context = _text(body, "state", MAX_LABEL), await stored_context(request, id, body)
     await site_of(request).compactor.apply(
         context, wanted, text=text, by=by, version=version, state=state
     )
-    return await _versions(request, id)
+    return await summaries_of(context.owner, id)
 
 
 @takes("POST")
@@ -70,26 +72,7 @@ async def _change_version(request: HttpRequest, id: UUID, *, again: bool) -> Htt
     version = _number(json_fields(request), "version")
     owner, compactor = await request_owner(request), site_of(request).compactor
     await compactor.undo(owner=owner, conversation=str(id), version=version, again=again)
-    return await _versions(request, id)
-
-
-async def _versions(request: HttpRequest, id: UUID) -> HttpResponse:
-    owner = await request_owner(request)
-    found = await summary_versions(owner=owner, conversation=str(id))
-    return JsonResponse(found.to_dict())
-
-
-async def _context(request: HttpRequest, id: UUID, body: dict[str, Any]) -> TurnContext:
-    site, owner = site_of(request), await request_owner(request)
-    page = site.page_request(
-        owner=owner,
-        staff=await is_staff(request),
-        conversation=str(id),
-        agent=await agent_of(owner=owner, conversation=str(id)),
-        query=page_query(body.get("query", "")),
-        model=model_name(body.get("model", "")),
-    )
-    return await site.drafts.context(page)
+    return await summaries_of(owner, id)
 
 
 def _wanted(body: dict[str, Any]) -> Wanted:

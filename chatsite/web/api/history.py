@@ -21,7 +21,7 @@ from chatsite.history.settings.offers import TOKENS, choosable
 from chatsite.history.settings.row import Setting
 from chatsite.kv_cache.cleanup import resolve_cleanup
 from chatsite.turns.context.drafts import Draft
-from chatsite.turns.context.turn_context import PageRequest
+from chatsite.turns.context.turn_context import PageRequest, TurnContext
 from chatsite.web.api.requests import (
     MAX_QUERY,
     json_fields,
@@ -44,22 +44,32 @@ async def summary(request: HttpRequest, id: UUID) -> HttpResponse:
     """GET lists the versions. POST `{"version": 3, "text": "..."}` makes a new version with this
     text and the coverage of version 3; without a text it has the text of version 3, too. `query` is
     the page's query string, which determines how long a summary may be."""
-    site, owner, conversation = site_of(request), await request_owner(request), str(id)
-    if request.method == "POST":
-        body = json_fields(request)
-        version, text = _edit(body)
-        page = site.page_request(
-            owner=owner,
-            staff=await is_staff(request),
-            conversation=conversation,
-            agent=await agent_of(owner=owner, conversation=conversation),
-            query=page_query(body.get("query", "")),
-        )
-        context = await site.drafts.context(page)
-        await site.summariser.rewrite(context, version=version, text=text)
-    else:
-        owner = await reading_owner(request, conversation)
-    found = await summary_versions(owner=owner, conversation=conversation)
+    if request.method != "POST":
+        return await summaries_of(await reading_owner(request, str(id)), id)
+    body = json_fields(request)
+    version, text = _edit(body)
+    context = await stored_context(request, id, body)
+    await site_of(request).summariser.rewrite(context, version=version, text=text)
+    return await summaries_of(context.owner, id)
+
+
+async def stored_context(request: HttpRequest, id: UUID, body: Mapping[str, object]) -> TurnContext:
+    """Gives the settings in force in an owner's conversation, with the page's `{query, model}`."""
+    site, owner = site_of(request), await request_owner(request)
+    page = site.page_request(
+        owner=owner,
+        staff=await is_staff(request),
+        conversation=str(id),
+        agent=await agent_of(owner=owner, conversation=str(id)),
+        query=page_query(body.get("query", "")),
+        model=model_name(body.get("model", "")),
+    )
+    return await site.drafts.context(page)
+
+
+async def summaries_of(owner: Owner, id: UUID) -> HttpResponse:
+    """Lists the versions of a conversation's summary."""
+    found = await summary_versions(owner=owner, conversation=str(id))
     return JsonResponse(found.to_dict())
 
 
@@ -69,10 +79,9 @@ async def switch(request: HttpRequest, id: UUID) -> HttpResponse:
     on = json_fields(request).get("on")
     if not isinstance(on, bool):
         raise BadCommand(say("on is true or false."))
-    site, owner, conversation = site_of(request), await request_owner(request), str(id)
-    await site.summariser.switch(owner=owner, conversation=conversation, on=on)
-    found = await summary_versions(owner=owner, conversation=conversation)
-    return JsonResponse(found.to_dict())
+    owner = await request_owner(request)
+    await site_of(request).summariser.switch(owner=owner, conversation=str(id), on=on)
+    return await summaries_of(owner, id)
 
 
 def _edit(body: dict[str, object]) -> tuple[int, str | None]:
