@@ -63,7 +63,7 @@ lint: ## check style and types
 
 properties: ## check the history properties with 100,000 examples each
 	@$(INSTALL) app dev cluster
-	HYPOTHESIS_PROFILE=thorough $(PY) -m pytest -n auto --dist worksteal tests/history
+	HYPOTHESIS_PROFILE=thorough $(PY) -m pytest -n auto --dist worksteal -o faulthandler_timeout=0 tests/history
 
 bench: ## measure against a stated baseline; BENCH="versions --before PATH" measures beside another
 	@$(INSTALL) app dev cluster engine embeddings bench

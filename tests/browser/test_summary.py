@@ -12,6 +12,7 @@ from tests.browser.chat import Chat
 from tests.browser.conftest import Visit, provider_environment
 from tests.browser.test_accessibility import violations_in_every_look
 from tests.browser.watch import Watch, failed_request
+from tests.fakes.mailing import until
 from tests.fakes.openai_server import FakeOpenAI
 from tests.running import Server
 
@@ -42,8 +43,7 @@ def test_the_summary_is_read_edited_brought_back_and_switched_off(
     for number in range(3):
         fake.script.extend([LONG, NOTES] if number else [LONG])
         chat.say(f"Question {number}?")
-        while fake.script:  # the summary is requested after the answer
-            chat.page.wait_for_timeout(20)
+        until(lambda: not fake.script)  # the summary is requested after the answer
     button = chat.horizon.locator(".summary-open")
     expect(button).to_contain_text("Summary of earlier messages, by")
     other = chat.tab()

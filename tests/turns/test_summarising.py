@@ -292,6 +292,21 @@ async def test_no_answer_waits_for_the_summary_and_a_server_stop_cancels_it(
     assert (await summary_world.versions()).versions == () and not summary_world.summary_tasks
 
 
+async def test_a_turn_that_ends_while_a_summary_is_made_is_followed_by_the_next(
+    summary_world: SummaryWorld,
+) -> None:
+    for number in range(2):
+        await summary_world.run_turn(f"Question {number}?")
+    await summary_world.ask("More?", replies=(LONG, "[[first=1;text=First notes.]]"))
+    while not summary_world.fake.in_flight:
+        assert summary_world.summary_tasks
+        await asyncio.sleep(0.01)
+    await summary_world.run_turn("And then?", replies=(LONG, "Second notes."))
+    second, first = (await summary_world.versions()).versions
+    assert (first.text, second.text) == ("First notes.", "Second notes.")
+    assert first.last < second.last
+
+
 async def test_a_local_summary_gives_way_to_the_next_answer_and_keeps_its_progress(
     summary_world: SummaryWorld, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -42,6 +42,7 @@ class Summariser:
     def __init__(self, *, publish: Callable[[str, Event], None]) -> None:
         self.publish = publish
         self._making: dict[str, tuple[SummaryFold, asyncio.Task[None]]] = {}
+        self._next: dict[str, TurnContext] = {}
         self._at_once = asyncio.Semaphore(MOST_AT_ONCE)
         self._failures: OrderedDict[str, str] = OrderedDict()
         self._draining = False
@@ -71,21 +72,33 @@ class Summariser:
 
     # ---- after an answer ---------------------------------------------------------------------
     def after_turn(self, context: TurnContext) -> None:
-        """Begin to make the next summary where the policy needs one; nobody waits for it."""
+        """Begin to make the next summary where the policy needs one; nobody waits for it.
+
+        After a turn that ended while one was being made, the next follows at once: it reads what
+        this turn added."""
         conversation = context.conversation
         evidence = context.settings.active_policy.evidence
-        if evidence != SUMMARY.evidence or self._draining or conversation in self._making:
+        if evidence != SUMMARY.evidence or self._draining:
+            return
+        if conversation in self._making:
+            self._next[conversation] = context
             return
         fold = SummaryFold(context)
         task = asyncio.create_task(self._make(fold))
         self._making[conversation] = (fold, task)
         # Not in `_make`: a task that is cancelled before its first step never gets there.
-        task.add_done_callback(lambda _: self._making.pop(conversation))
+        task.add_done_callback(lambda _: self._ended(conversation))
+
+    def _ended(self, conversation: str) -> None:
+        del self._making[conversation]
+        if context := self._next.pop(conversation, None):
+            self.after_turn(context)
 
     def give_way(self, context: TurnContext) -> None:
         """An answer begins: on this machine's own processors nothing is made beside it."""
-        for fold, task in self._making.values():
+        for conversation, (fold, task) in self._making.items():
             if context.agent.has_cache and fold.context.agent.has_cache:
+                self._next.pop(conversation, None)
                 task.cancel()
 
     async def _make(self, fold: SummaryFold) -> None:
