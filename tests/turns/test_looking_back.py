@@ -232,6 +232,30 @@ async def test_what_a_person_took_out_is_never_shown(
         await talk.look(message=seq)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("hide", HIDDEN.values(), ids=HIDDEN)
+async def test_what_was_looked_at_is_not_sent_again_once_a_person_took_it_out(
+    talk: Talk, world: World, hide: Hide
+) -> None:
+    ask = f"Where? [[calls=recall:{json.dumps({'message': await talk.seq(SECRET)})};text=There.]]"
+    with FakeOpenAI() as fake:
+        openai = provider_at(fake.base_url)
+        harbour = Harbour(openai=openai, talk=talk, shown=3)
+        page_request = harbour.page_request(talk.id)
+        for text in (ask, "And then?"):
+            await harbour.run_turn(page_request, text)
+        assert SECRET in json.dumps(fake.requests[-1])
+        result = await talk.world.run(lambda: Row.objects.get(role="tool").seq)
+        await hide(talk)
+        await harbour.run_turn(page_request, "And now?")
+        await openai.aclose()
+    assert SECRET not in await talk.found("kestrel harbour light")
+    with pytest.raises(ToolError, match="has no page 1 to open"):
+        await talk.look(message=result)
+    [sent] = [one for one in fake.requests[-1]["messages"] if one["role"] == "tool"]
+    assert sent["content"] == "[Result of recall, about 34 tokens, left out by the user]"
+
+
 async def test_an_excluded_answer_is_not_shown_but_its_question(talk: Talk) -> None:
     answer = "A fine place for a falcon."
     seq = await talk.seq(answer)
@@ -313,9 +337,10 @@ class Harbour(World):
 
     openai: OpenAIProvider = field(kw_only=True)
     talk: Talk = field(kw_only=True)
+    shown: int = 1
 
     def resolve_agent(self, agent: str, model: str = "", *, staff: bool = False) -> ResolvedAgent:
-        settings = {"historyPolicy": "lastN", "historyLength": 1, "historyTell": True}
+        settings = {"historyPolicy": "lastN", "historyLength": self.shown, "historyTell": True}
         made = template(**settings_for("openai"), chatSettings=settings)
         return resolve_agent(made, {"openai": self.openai}).with_tool(self.talk.tool)
 

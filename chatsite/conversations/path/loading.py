@@ -21,6 +21,7 @@ from chatsite.conversations.models import MARKED, UNANSWERED, Conversation, Mess
 from chatsite.conversations.owners import Owner
 from chatsite.conversations.ownership import free_or_owned, messages_on_path, totals_of_owned
 from chatsite.conversations.path.entry_cache import EntryCache
+from chatsite.conversations.path.looked_back import without_lost_quotes
 from chatsite.conversations.records import LoadedPath
 from chatsite.conversations.summaries.queries import compaction_of
 from chatsite.errors import NotFound
@@ -85,7 +86,7 @@ def load_stored_path(
     cut = first_wanted(row, reach, ahead=ahead)
     compaction = compaction_of(row) if row.compacted else None
     if whole and not cut:
-        entries = tuple(entry_of(one) for one in whole)
+        entries = _without_lost_quotes(row, [entry_of(one) for one in whole])
     else:
         # Messages stored since the row was read aren't part of its totals.
         between = (key(row.id), True, cut, row.next_seq)
@@ -147,33 +148,57 @@ def load_recallable(*, owner: Owner, conversation: str, seqs: Sequence[int]) -> 
     row = totals_of_owned(owner, conversation)
     if row is None:
         raise NotFound(say("There is no such conversation."))
+    return _recallable(row, seqs)
+
+
+def _recallable(
+    row: Conversation, seqs: Collection[int], among: Collection[int] | None = None
+) -> tuple[Entry, ...]:
     found = messages_on_path(row).filter(seq__in=seqs).values_list("turn_seq", flat=True)
-    return tuple(recallable(_turns(row, set(found)), marker=row.forget_above))
+    return tuple(recallable(_turns(row, set(found), among), marker=row.forget_above))
 
 
-def _turns(row: Conversation, turn_seqs: Collection[int]) -> tuple[Entry, ...]:
+def _turns(
+    row: Conversation, turn_seqs: Collection[int], among: Collection[int] | None = None
+) -> tuple[Entry, ...]:
     entries: list[Entry] = []
     for some in in_batches(sorted(turn_seqs)):
         # Sorted here: with ORDER BY seq SQLite would walk through the whole conversation.
         condition = f"{FINISHED} AND turn_seq IN ({placeholders(some)})"
-        found = _entries(row, condition, key(row.id), True, *some)
+        found = _entries(row, condition, key(row.id), True, *some, among=among)
         entries += sorted(found, key=lambda entry: entry.seq)
     return tuple(entries)
 
 
 def _entries(
-    row: Conversation, condition: str, *values: object, is_path: bool = False
+    row: Conversation,
+    condition: str,
+    *values: object,
+    is_path: bool = False,
+    among: Collection[int] | None = None,
 ) -> tuple[Entry, ...]:
-    """The messages that fulfil `condition`; `values` fill its `%s`."""
+    """The messages that fulfil `condition`; `values` fill its `%s`. Only `among` these seqs is it
+    asked whether what the tool that looks back quotes is still there, None: among all."""
     found = _cache.entries(
         str(row.id), lambda: ENTRIES.unconverted(condition, *values), is_path=is_path
     )
     if row.forget_above:
-        return tuple(
+        found = [
             replace(entry, forgets_above=True) if entry.seq == row.forget_above else entry
             for entry in found
-        )
-    return tuple(found)
+        ]
+    return _without_lost_quotes(row, found, among)
+
+
+def _without_lost_quotes(
+    row: Conversation, entries: Sequence[Entry], among: Collection[int] | None = None
+) -> tuple[Entry, ...]:
+    def still_there(seqs: Collection[int]) -> set[int]:
+        # A result may quote another one. That has an end: a file may hold any chain of them.
+        again = seqs if among is None else ()
+        return {entry.seq for entry in _recallable(row, seqs, again)}
+
+    return without_lost_quotes(entries, still_there, among)
 
 
 def forget_entries(conversation: uuid.UUID) -> None:
