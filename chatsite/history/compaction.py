@@ -14,6 +14,8 @@ from typing import Literal
 
 from chatsite.encoding import Record
 from chatsite.history.anchors import AnchorKind, lost_anchors
+from chatsite.history.instructions import standing_instructions
+from chatsite.history.lexical.words import STOP
 from chatsite.history.path.guard import FLOOR
 from chatsite.history.path.marks import is_pinned
 from chatsite.history.path.transcript import Entry, PathTurn, split_turns
@@ -27,6 +29,7 @@ MOST_LOST = 40
 SHOWN, LONGEST_WORDS, SHORTEST_WORDS = 160, 320, 40
 # Percent of a draft that exact values may take.
 VALUES_SHARE = 40
+_UNIT = re.compile(r" ([^\W\d_]{1,12})\b")
 
 
 # ---- which turns -----------------------------------------------------------------------------
@@ -109,11 +112,13 @@ def fingerprint(entries: Iterable[Entry], *, above: str) -> str:
 # ---- exact values ----------------------------------------------------------------------------
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoundValue(Record):
-    """An exact value of the message `seq`, as it was written."""
+    """An exact value of the message `seq`, or an instruction, as it was written; `unit` is the word
+    behind a number."""
 
     text: str
-    kind: AnchorKind
+    kind: AnchorKind | Literal["instruction"]
     seq: int
+    unit: str = ""
 
 
 def lost_values(entries: Sequence[Entry], draft: str) -> list[FoundValue]:
@@ -121,10 +126,24 @@ def lost_values(entries: Sequence[Entry], draft: str) -> list[FoundValue]:
     each with the first message that has it. 150 us for 1,000 characters."""
     spoken = [entry for entry in entries if entry.message.role in ("user", "assistant")]
     texts = [entry.message.content or "" for entry in spoken]
-    ends = list(accumulate(len(text) + 1 for text in texts))
+    ends, whole = list(accumulate(len(text) + 1 for text in texts)), "\n".join(texts)
+    found: list[FoundValue] = []
+    for (kind, text), place in lost_anchors(whole, draft).items():
+        after = _UNIT.match(whole, place + len(text)) if kind == "number" else None
+        unit = after[1] if after and after[1].lower() not in STOP else ""
+        seq = spoken[bisect_right(ends, place)].seq
+        found.append(FoundValue(text=text, kind=kind, seq=seq, unit=unit))
+    return found
+
+
+def lost_instructions(turns: Iterable[PathTurn], text: str) -> list[FoundValue]:
+    """What people of these turns said is to hold, where it isn't in force and the text lacks it."""
+    asked = [entry for entry in said_in(turns) if entry.message.role == "user"]
     return [
-        FoundValue(text=text, kind=kind, seq=spoken[bisect_right(ends, place)].seq)
-        for (kind, text), place in lost_anchors("\n".join(texts), draft).items()
+        FoundValue(text=said, kind="instruction", seq=entry.seq)
+        for entry in asked
+        for said in standing_instructions(entry.message.content or "")
+        if said not in text and said not in entry.in_force
     ]
 
 

@@ -77,7 +77,7 @@ SENTENCES: Mapping[str, str] = {
     "replied_to": later("this message replies to its turn"),
     "relevant": later("it is relevant to this message"),
     "not_relevant": later("nothing relevant was found in it"),
-    "summarised": later("the running summary stands for it"),
+    "summarised": later("a summary stands for it"),
     "strategy": later("the agent's strategy chose it"),
     "not_chosen": later("the agent's strategy didn't choose it"),
     "low_priority": later("the agent's strategy gives it a lower priority than what is sent"),

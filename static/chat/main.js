@@ -181,6 +181,7 @@ const why = new Late(async () => {
     inspects: page.debug_panel,
     receipt: (turn) => transcript.actions.receipt(turn),
     pin: (id) => mark(id, "pinned", true),
+    summary: () => void summary.use((it) => it.open()),
     askAgain: (item) => composer.replyTo(quoteOf(item), lastAsked()),
     remember,
     takeBack: (id) => mark(id, "excluded", false),

@@ -59,7 +59,9 @@ def test_a_lost_value_is_kept_and_the_compaction_undone_and_applied_again(
     chat = talk(visit(), fake)
     dialog = open_from_meter(chat)
     expect(dialog).to_contain_text("2 of 4 exchanges become the summary")
-    expect(dialog).to_contain_text("Frees about")
+    figures = dialog.locator("#compact-figures")
+    expect(figures).to_contain_text("Frees about")
+    of_plain_draft = figures.inner_text()
     expect(text_of(dialog)).to_have_value(re.compile("AB-48213"))
     before = chat.meter.inner_text()
     asked = len(fake.requests)
@@ -69,7 +71,10 @@ def test_a_lost_value_is_kept_and_the_compaction_undone_and_applied_again(
     dialog.get_by_role("button", name="Write it with").click()
     expect(text_of(dialog)).to_have_value(SHORT)
     assert len(fake.requests) == asked + 1 and "the form" in str(fake.requests[-1])
-    expect(dialog.get_by_role("group", name="Not in the summary:")).to_be_visible()
+    lost = dialog.get_by_role("group", name="Not in the summary:")
+    expect(lost.get_by_role("button", name="Keep 3,250 grams")).to_be_visible()
+    expect(figures).not_to_have_text(of_plain_draft)
+    of_short_one = figures.inner_text()
     assert violations_in_every_look(chat.page) == []
     keep = dialog.get_by_role("button", name="Keep AB-48213")
     keep.press("Enter")
@@ -77,6 +82,7 @@ def test_a_lost_value_is_kept_and_the_compaction_undone_and_applied_again(
     expect(text_of(dialog)).to_have_value(f"{SHORT}\n\nExact values: AB-48213")
     expect(dialog.locator(".lost-value").first).to_be_focused()
     dialog.get_by_role("button", name="Keep all").click()
+    expect(figures).not_to_have_text(of_short_one)
     expect(dialog.locator(".lost-box")).to_be_hidden()
     expect(text_of(dialog)).to_be_focused()
     assert chat.meter.inner_text() == before, "nothing is changed before it is applied"
@@ -91,7 +97,7 @@ def test_a_lost_value_is_kept_and_the_compaction_undone_and_applied_again(
     assert "Exact values: AB-48213" in sent and "What does the lamp weigh?" not in sent
 
     chat.horizon.get_by_role("button", name="Undo").click()
-    expect(chat.toasts).to_contain_text("The messages themselves are sent again.")
+    expect(chat.toasts).to_contain_text("Your policy decides again which of these messages are")
     expect(chat.meter).to_contain_text("all 5 exchanges")
     chat.toasts.get_by_role("button", name="Apply again").click()
     expect(chat.horizon).to_contain_text("Everything above is sent as your summary")
@@ -103,8 +109,34 @@ def test_a_lost_value_is_kept_and_the_compaction_undone_and_applied_again(
     expect(summary).to_be_hidden()
     expect(chat.meter).to_contain_text("all 5 exchanges")
     dialog = open_from_meter(chat)
-    dialog.get_by_role("button", name="Apply again").click()
+    dialog.get_by_role("button", name="Apply it again").click()
     expect(chat.horizon).to_contain_text("Everything above is sent as your summary")
+
+
+def test_an_instruction_that_the_summary_lost_is_kept_and_its_message_says_so(
+    visit: Visit, fake: FakeOpenAI
+) -> None:
+    said = "From now on, answer in one sentence."
+    chat = visit().open(POLICY)
+    for question in (f"Hello! {said}", "What is new?", "And else?"):
+        fake.script.append("There is a lamp." + MORE)
+        chat.say(question)
+    dialog = open_from_meter(chat)
+    text_of(dialog).fill(SHORT)
+    dialog.get_by_role("button", name=f"Keep {said}").click()
+    expect(text_of(dialog)).to_have_value(f"{SHORT}\n\nThe user's instruction: {said}")
+    expect(dialog.get_by_role("button", name=f"Keep {said}")).to_have_count(0)
+    apply(dialog)
+    first = chat.users.first
+    first.get_by_role("button", name="Keep in force here").click()
+    expect(first).to_contain_text("End it")
+    first.hover()
+    first.get_by_role("button", name="Why did it forget?").click()
+    why = chat.page.locator("#why")
+    expect(why).to_contain_text(f"In force, and sent with every message: “{said}”")
+    expect(why).to_contain_text("a summary stands for it")
+    why.get_by_role("button", name="Read the summary").click()
+    expect(chat.page.locator("#summary")).to_contain_text("You put it in the place of these")
 
 
 def test_an_exchange_is_taken_out_and_one_more_taken_in(visit: Visit, fake: FakeOpenAI) -> None:

@@ -46,7 +46,7 @@ def test_before_the_first_answer_there_is_no_picture(visit: Visit) -> None:
 
 def test_each_answer_is_a_bar_of_its_cost_that_says_it(chat: Chat) -> None:
     expect(picture(chat).locator("h3")).to_have_text(
-        re.compile(r"This chat: about \$0\.\d+\s*estimated from list prices")
+        re.compile(r"The answers: about \$0\.\d+\s*estimated from list prices")
     )
     names = [one.get_attribute("title") or "" for one in bars(chat).all()]
     shape = r"Message (\d+): \$0\.\d+, (\d+)% from the cache(; much was read anew)?"
@@ -105,7 +105,7 @@ def test_of_a_model_without_a_price_tokens_are_drawn(visit: Visit, tmp_path: Pat
 
 def tokens_are_drawn(chat: Chat) -> None:
     expect(picture(chat).locator("h3")).to_have_text(
-        re.compile(r"This chat: \d+ tokens\s*no price is known")
+        re.compile(r"The answers: \d+ tokens\s*no price is known")
     )
     title = bars(chat).first.get_attribute("title") or ""
     assert re.fullmatch(r"Message \d+: \d+ tokens, 0% from the cache", title)

@@ -24,7 +24,13 @@ from chatsite.history import (
     Transcript,
     reach,
 )
-from chatsite.history.compaction import fold_by_hand, lost_values, plain_draft, still_lost
+from chatsite.history.compaction import (
+    fold_by_hand,
+    lost_instructions,
+    lost_values,
+    plain_draft,
+    still_lost,
+)
 from chatsite.history.path.transcript import is_covered, split_turns
 from chatsite.history.summary_plan import LEAST_TOKENS
 from chatsite.history.token_estimate import estimate
@@ -333,3 +339,25 @@ def test_what_a_draft_lost_is_the_set_difference_with_the_first_message_of_each(
     pairs = [(value.text, value.seq) for value in lost]
     assert still_lost(pairs, draft) == pairs
     assert still_lost(pairs, f"{draft}\nKeep: {', '.join(value.text for value in lost)}") == []
+
+
+@pytest.mark.parametrize(
+    ("said", "unit"),
+    [
+        ("It weighs 3,250 grams.", "grams"),
+        ("There are 3,250 of them.", ""),
+        ("Berth 3,250. Then more.", ""),
+        ("Berth 3,250\nmetres", ""),
+    ],
+)
+def test_a_lost_number_has_the_word_behind_it_as_its_unit(said: str, unit: str) -> None:
+    [value] = lost_values([Entry(message=Message.user(said, id="m1"), seq=1)], "")
+    assert (value.text, value.unit) == ("3,250", unit)
+
+
+def test_an_instruction_is_lost_unless_the_text_has_it_or_it_is_in_force() -> None:
+    said = "From now on, answer in German."
+    message = Message.user(f"Hello! {said}", id="m1")
+    for in_force, text, lost in (("", "Notes.", [said]), ("", said, []), (said, "Notes.", [])):
+        [turn] = split_turns([Entry(message=message, seq=1, in_force=in_force)])
+        assert [value.text for value in lost_instructions([turn], text)] == lost

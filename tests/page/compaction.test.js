@@ -39,7 +39,8 @@ describe("the values that a text doesn't have", () => {
     missingValues(
       text,
       values.map((value) => ({ text: value })),
-    );
+    ).map((value) => value.text);
+  const value = (text, unit = "", kind = "name") => ({ text, unit, kind });
 
   it("are named once, in their order", () => {
     assert.deepEqual(missing("On 12 May.", "AB-1234", "12 May", "Ada", "AB-1234"), [
@@ -59,13 +60,19 @@ describe("the values that a text doesn't have", () => {
   });
 
   it("are kept in a last line, to which others are added", () => {
-    const once = keepValues("They talked.\n", ["AB-1234"]);
+    const once = keepValues("They talked.\n", [value("AB-1234")]);
     assert.equal(once, "They talked.\n\nExact values: AB-1234");
     assert.equal(
-      keepValues(once, ["Ada", "9:30"]),
-      "They talked.\n\nExact values: AB-1234; Ada; 9:30",
+      keepValues(once, [value("Ada"), value("189", "euros", "number")]),
+      "They talked.\n\nExact values: AB-1234; Ada; 189 euros",
     );
-    assert.equal(keepValues("", ["Ada"]), "Exact values: Ada");
+    assert.equal(keepValues("", [value("Ada")]), "Exact values: Ada");
+    const said = value("Always answer in German.", "", "instruction");
+    assert.equal(
+      keepValues("They talked.", [said, value("Ada")]),
+      "They talked.\n\nThe user's instruction: Always answer in German.\n\nExact values: Ada",
+    );
+    assert.equal(keepValues("", [said]), "The user's instruction: Always answer in German.");
     assert.deepEqual(missing(once, "AB-1234"), []);
   });
 });

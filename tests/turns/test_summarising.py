@@ -460,6 +460,13 @@ async def test_a_model_writes_a_draft_part_by_part_and_it_is_sent_under_another_
     plan = await summary_world.compactor.plan(summary_world.context, summary_world.wanted)
     assert plan["parts"] == 2 and plan["by"] == summary_world.provider.model(None).label
     assert "- question 1" in plan["draft"] and "question 13" not in plan["draft"]
+    of_text = await summary_world.compactor.plan(
+        summary_world.context, summary_world.wanted, "Notes."
+    )
+    longer = await summary_world.compactor.plan(
+        summary_world.context, summary_world.wanted, "Notes. " * 60
+    )
+    assert of_text["freed"] > longer["freed"] and of_text["draft"] == plan["draft"]
     assert await summary_world.compact() == "All notes, B-107 too."
     task, asked = (
         [request["messages"][place]["content"] for request in summary_world.fake.requests]

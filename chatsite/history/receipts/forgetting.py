@@ -27,6 +27,7 @@ _SOURCES = {
 }
 _FIXES: Mapping[str, tuple[Fix, ...]] = {
     "above_marker": ("remember",),
+    "summarised": ("pin", "summary", "ask"),
     "excluded": ("take_back",),
     "unloaded": ("bring_back", "pin", "ask"),
     "unanswered": ("include", "pin", "ask"),

@@ -25,6 +25,7 @@ from chatsite.history.compaction import (
     HandFold,
     fingerprint,
     fold_by_hand,
+    lost_instructions,
     lost_of,
     plain_draft,
 )
@@ -66,15 +67,15 @@ class Compactor:
     tell: Callable[[str, SummaryState], None]
 
     # ---- before it is applied ----------------------------------------------------------------
-    async def plan(self, context: TurnContext, wanted: Wanted) -> dict[str, Any]:
-        """What would fold, what that frees and costs, and a draft without a model. Raises Refused
-        where nothing can fold."""
+    async def plan(self, context: TurnContext, wanted: Wanted, text: str = "") -> dict[str, Any]:
+        """What would fold, a draft without a model, and what `text` frees and lost, "" for that
+        draft. Raises Refused where nothing can fold."""
         start, hand, state = await _folded(context, wanted)
         fold, base = SummaryFold(context, wanted.keep), start.state.summary
         held = base.text if base else ""
         draft = await asyncio.to_thread(plain_draft, hand.folded, before=held, most=fold.most)
-        lost = await asyncio.to_thread(_lost, hand, draft)
-        now, limit, after = await self._sizes(context, start, hand, draft)
+        lost = await asyncio.to_thread(_lost, hand, text or draft)
+        now, limit, after = await self._sizes(context, start, hand, text or draft)
         model, price, pieces = writing_model(context), context.agent.model.price, []
         if model is not None:
             try:
@@ -143,7 +144,6 @@ class Compactor:
             raise Refused(say(CHANGED_SINCE), code="changed") from None
         except TimeoutError:
             raise ProviderError(say("The model took too long."), code="timeout") from None
-        is_last = part == len(pieces) - 1
         return {
             "text": writer.text,
             "part": part,
@@ -151,7 +151,6 @@ class Compactor:
             "tokens": writer.report()["tokens"],
             "seconds": round(writer.seconds, 2),
             "by": writer.model.label[:LONGEST_LABEL],
-            "lost": await asyncio.to_thread(_lost, hand, writer.text) if is_last else [],
         }
 
     # ---- applying it -------------------------------------------------------------------------
@@ -219,7 +218,8 @@ async def _folded(context: TurnContext, wanted: Wanted) -> tuple[UnsummarisedPat
 
 
 def _lost(hand: HandFold, text: str) -> list[dict[str, Any]]:
-    return [value.to_dict() for value in lost_of(hand.folded, text)]
+    lost = (*lost_instructions(hand.folded, text), *lost_of(hand.folded, text))
+    return [value.to_dict() for value in lost]
 
 
 def _cost(fold: SummaryFold, pieces: Collection[SummaryPiece]) -> float:

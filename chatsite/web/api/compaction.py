@@ -26,10 +26,12 @@ MAX_KEEP, MAX_LABEL, MAX_WITHOUT = 500, 80, 500
 
 @takes("POST")
 async def plan(request: HttpRequest, id: UUID) -> HttpResponse:
-    """Says what would fold, of `{query, model, without, to, keep}`."""
+    """Says what would fold, of `{query, model, without, to, keep}`, and what `text` frees and
+    lost, "" for a draft of ours."""
     body = json_fields(request)
-    wanted, context = _wanted(body), await stored_context(request, id, body)
-    return JsonResponse(await site_of(request).compactor.plan(context, wanted))
+    wanted, text = _wanted(body), _text(body, "text", MAX_CHARACTERS)
+    context = await stored_context(request, id, body)
+    return JsonResponse(await site_of(request).compactor.plan(context, wanted, text))
 
 
 @takes("POST")

@@ -29,7 +29,7 @@ export class InstructionLine {
       content.trim() === offered ? "" : `“${said}” · `,
       button(say("Keep in force here"), "in_force", true),
       " · ",
-      button(say("Don't ask"), "no_offer", true),
+      button(say("No, thanks"), "no_offer", true),
     ];
     const kept = [
       say("In force: “{said}”", { said }),

@@ -12,7 +12,7 @@ import { say } from "../words/say.js";
 
 /**
  * @typedef {{ask: (id: string) => Promise<Explanation>, inspects: boolean, receipt: (turn: string) => void,
- *   pin: (id: string) => void, askAgain: (item: Item) => void, remember: () => void,
+ *   pin: (id: string) => void, summary: () => void, askAgain: (item: Item) => void, remember: () => void,
  *   takeBack: (id: string) => void, include: (id: string) => void, bringBack: (turns: number[]) => void}} WhyActions
  */
 
@@ -67,10 +67,17 @@ export class WhyWindow {
    * @param {Item} item
    */
   showExplanation(explanation, item) {
+    const said = item.inForce.replaceAll("\n", " ");
     setText(byId("why-title"), titles(explanation.sent));
     setChildren(
       this.explanation,
-      explanation.sentences.map((one) => h("p", {}, one)),
+      [
+        item.inForce &&
+          say("In force, and sent with every message: “{said}”. As for the message itself:", {
+            said,
+          }),
+        ...explanation.sentences,
+      ].map((one) => one && h("p", {}, one)),
     );
     setChildren(
       this.offers,
@@ -80,7 +87,9 @@ export class WhyWindow {
           {},
           // The first is what most come for: it stands out, and not the way out.
           pressable(
-            { class: index === 0 && !explanation.sent ? "primary" : "plain-button" },
+            {
+              class: index === 0 && !explanation.sent && !item.inForce ? "primary" : "plain-button",
+            },
             () => (this.dialog.close(), act()),
             label,
           ),
@@ -101,6 +110,11 @@ export class WhyWindow {
         label: say("Pin it"),
         more: say("The question and its answer are sent with every message."),
         act: () => actions.pin(message),
+      },
+      summary: {
+        label: say("Read the summary"),
+        more: say("See what the model gets instead, change it, or undo it."),
+        act: () => actions.summary(),
       },
       ask: {
         label: say("Ask again with it"),

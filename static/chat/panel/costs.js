@@ -108,7 +108,7 @@ export class CostsSection {
       h(
         "h3",
         {},
-        dollars ? say("This chat: about {cost}", { cost }) : say("This chat: {cost}", { cost }),
+        dollars ? say("The answers: about {cost}", { cost }) : say("The answers: {cost}", { cost }),
         h("small", {}, dollars ? say("estimated from list prices") : say("no price is known")),
       ),
       list,

@@ -5,9 +5,15 @@ import { say } from "../words/say.js";
 
 /** @import { CompactPlan } from "../types/page.js" */
 
+/**
+ * A value that a text lacks; those that are stored with a version have their text alone.
+ * @typedef {{text: string, unit?: string, kind?: string}} Lost
+ */
+
 const WORD = /[\p{L}\p{N}_]/u;
 // The model reads it, whatever the language of the page; a draft without a model ends with such a line, too.
 const VALUES = "Exact values: ";
+const INSTRUCTION = "The user's instruction: ";
 // In US dollars: less isn't worth a sentence.
 const LEAST_SAVED = 0.0001;
 
@@ -34,18 +40,30 @@ function holdsValue(text, value) {
 /**
  * The values that don't stand in the text, each once.
  * @param {string} text
- * @param {{text: string}[]} lost
+ * @param {Lost[]} lost
  */
 export const missingValues = (text, lost) =>
-  [...new Set(lost.map((one) => one.text))].filter((value) => !holdsValue(text, value));
+  [...new Map(lost.map((one) => [one.text, one])).values()].filter(
+    (one) => !holdsValue(text, one.text),
+  );
 
 /**
- * The text with these values in its last line.
- * @param {string} text
- * @param {string[]} values
+ * As it is shown and kept: "189 euros" says more than "189".
+ * @param {Lost} value
  */
-export function keepValues(text, values) {
-  const above = text.trimEnd();
+export const withUnit = ({ text, unit }) => (unit ? `${text} ${unit}` : text);
+
+/**
+ * The text with these values in its last line, below instructions, which have a line each.
+ * @param {string} text
+ * @param {Lost[]} lost
+ */
+export function keepValues(text, lost) {
+  const said = lost.filter((one) => one.kind === "instruction");
+  const values = lost.filter((one) => one.kind !== "instruction").map(withUnit);
+  let above = text.trimEnd();
+  for (const one of said) above += `${above && "\n\n"}${INSTRUCTION}${one.text}`;
+  if (!values.length) return above;
   const begun = above.slice(above.lastIndexOf("\n") + 1).startsWith(VALUES);
   const joint = begun ? "; " : above ? `\n\n${VALUES}` : VALUES;
   return above + joint + values.join("; ");
@@ -89,3 +107,12 @@ export const describeWriting = (part, parts) =>
   parts > 1
     ? say("Part {part} of {parts} is being written…", { part: part + 1, parts })
     : say("It is being written…");
+
+/**
+ * Where a draft without a model comes from.
+ * @param {Pick<CompactPlan, "version">} plan
+ */
+export const describeDraft = ({ version }) =>
+  version
+    ? say("Your summary so far, with your newer messages added without a model. You can change it.")
+    : say("A first draft from your own messages, made without a model. You can change it.");

@@ -55,7 +55,7 @@ export class CompactTurns {
     const end = turns.findIndex(({ seq }) => seq === (to ?? this.last));
     this.end.value = String(end + 1 || 1);
     this.end.setAttribute("aria-valuetext", last?.text ?? "");
-    this.end.hidden = turns.length < 3;
+    this.end.parentElement?.toggleAttribute("hidden", turns.length < 4);
   }
 
   /** Scrolls to where the summary ends. */

@@ -32,6 +32,6 @@ export async function recall(path, version, again = false) {
   }
   const words = again
     ? say("Your summary is sent again.")
-    : say("Undone. The messages themselves are sent again.");
+    : say("Undone. Your policy decides again which of these messages are sent.");
   tellCompacted(words, path, version, !again);
 }

@@ -4,7 +4,12 @@ import { byId, setChildren, setText } from "../elements/dom.js";
 import { showError } from "../elements/toast.js";
 import { queryString } from "../net/address.js";
 import { sendChange } from "../net/http.js";
-import { describeFreed, describeWriter, describeWriting } from "../state/compaction.js";
+import {
+  describeDraft,
+  describeFreed,
+  describeWriter,
+  describeWriting,
+} from "../state/compaction.js";
 import { formatDuration } from "../state/format.js";
 import { say, sayCount } from "../words/say.js";
 import { CompactTurns } from "./compact-turns.js";
@@ -12,7 +17,7 @@ import { recall, tellCompacted } from "./compact-undo.js";
 import { LostChips } from "./lost-chips.js";
 
 /**
- * @import { CompactDraft, CompactPlan, LostValue, Page, SummaryVersions } from "../types/page.js"
+ * @import { CompactDraft, CompactPlan, Page, SummaryVersions } from "../types/page.js"
  * @import { State } from "../types/state.js"
  */
 
@@ -20,9 +25,12 @@ import { LostChips } from "./lost-chips.js";
  * What somebody chose and wrote; closing the window with Esc keeps it. `text` is null for the draft without a model, `told`
  * says where another one comes from; `former` is the one before; `part` and `soFar`: what there is of a model's draft.
  * @typedef {{text: string|null, by: string, told: string}} Text
- * @typedef {Text & {without: Set<number>, to: number|null, keep: string, former: Text|null, lost: LostValue[],
- *   part: number, soFar: string}} Work
+ * @typedef {Text & {without: Set<number>, to: number|null, keep: string, former: Text|null, part: number,
+ *   soFar: string}} Work
  */
+
+// Milliseconds without a key until a text is measured.
+const PAUSE = 400;
 
 export class CompactWindow {
   /** @param {{page: Page, state: () => State, model: () => string}} given */
@@ -52,6 +60,7 @@ export class CompactWindow {
     // The newest request for a plan, and for a draft: what older ones answer is passed over.
     this.asked = 0;
     this.run = 0;
+    this.paused = 0;
     this.writing = false;
     // The choice that the plan is of, and whether another one was made since, or the text is being applied.
     /** @type {Pick<Work, "without"|"to">} */
@@ -106,8 +115,9 @@ export class CompactWindow {
   }
 
   get #fields() {
-    const { to, without, keep } = this.work;
-    return { query: queryString(), model: this.model(), to, without: [...without], keep };
+    const { to, without, keep, text } = this.work;
+    const fields = { query: queryString(), model: this.model(), to, without: [...without], keep };
+    return { ...fields, text: text ?? "" };
   }
 
   /**
@@ -178,15 +188,18 @@ export class CompactWindow {
     byId("compact-freed").style.width = `${plan.freed / most}%`;
     setText(byId("compact-figures"), describeFreed(plan));
     this.turns.show(plan, work.to);
-    this.text.value = work.text ?? plan.draft;
-    this.chips.show([...plan.lost, ...work.lost].filter(({ seq }) => folds(plan, seq)));
+    const text = work.text ?? plan.draft;
+    // Written anew, it would lose the caret.
+    if (this.text.value !== text) this.text.value = text;
+    this.chips.show(plan.lost);
     this.#showText();
   }
 
   #showText() {
     const { plan, work, writing } = this;
     if (!plan) return;
-    setText(byId("compact-told"), writing ? describeWriting(work.part, plan.parts) : work.told);
+    const told = work.text === null ? describeDraft(plan) : work.told;
+    setText(byId("compact-told"), writing ? describeWriting(work.part, plan.parts) : told);
     setText(this.write, writing ? say("Stop") : describeWriter(work.part, plan));
     byId("compact-wish").hidden = !plan.by;
     this.back.hidden = writing || !work.former;
@@ -198,6 +211,13 @@ export class CompactWindow {
   #edited(by) {
     Object.assign(this.work, { text: this.text.value, by, told: by && this.work.told });
     this.#showText();
+    clearTimeout(this.paused);
+    this.paused = setTimeout(() => void this.#measure(), PAUSE);
+  }
+
+  /** Says what the text that is there now frees and lacks; where that can't be told, what was said of the one before stays. */
+  async #measure() {
+    if (!this.pending && (await this.#ask(() => {}))) this.#show();
   }
 
   /** Lets the model write part by part, or stops it; what it wrote is kept where it fails or is stopped. */
@@ -220,12 +240,13 @@ export class CompactWindow {
         took += made.seconds;
         Object.assign(work, { part: made.part + 1, soFar: made.text });
       } while (work.part < made.parts);
-      const { text, by, lost } = made;
+      const { text, by } = made;
       const duration = formatDuration(took * 1000);
       const told = say("Written by {by} in {duration}.", { by, duration });
       const former = { text: work.text, by: work.by, told: work.told };
-      Object.assign(work, { text, by, lost, told, former, part: 0, soFar: "" });
+      Object.assign(work, { text, by, told, former, part: 0, soFar: "" });
       this.#stop();
+      await this.#ask((error) => this.#fail(error));
       this.#show();
       this.chips.element.scrollIntoView({ block: "nearest" });
     } catch (error) {
@@ -236,6 +257,7 @@ export class CompactWindow {
   }
 
   #stop() {
+    clearTimeout(this.paused);
     this.run += 1;
     this.writing = false;
     this.#showText();
@@ -251,6 +273,8 @@ export class CompactWindow {
   async #compact() {
     const { plan, work, path } = this;
     if (!plan) return;
+    this.#stop();
+    this.asked += 1; // what is being measured is passed over
     this.pending = true;
     this.#showText();
     this.error.hidden = true;
@@ -288,20 +312,11 @@ export class CompactWindow {
 const newWork = () => ({
   text: null,
   by: "",
-  told: say("A first draft from your own messages, made without a model. You can change it."),
+  told: "",
   without: new Set(),
   to: null,
   keep: "",
   former: null,
-  lost: [],
   part: 0,
   soFar: "",
 });
-
-/**
- * Whether the message `seq` is one of those that the summary stands for.
- * @param {CompactPlan} plan
- * @param {number} seq
- */
-const folds = ({ turns }, seq) =>
-  turns.find((turn) => turn.seq <= seq && seq <= turn.last)?.folds ?? true;

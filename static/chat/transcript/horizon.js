@@ -149,13 +149,14 @@ function describeSent({ empty, summary, decision }) {
 }
 
 /** @param {Decision} decision of a request with a compaction: above the line there may be more than it covers */
-const describeCompacted = ({ verdicts, horizon }) =>
-  verdicts.some(
-    ({ first, sent, reason }) =>
-      first > 0 && first < (horizon ?? 0) && !sent && !STANDS_ALONE.includes(reason),
-  )
-    ? say("The older part of it is sent as your summary")
+function describeCompacted({ verdicts, horizon }) {
+  const above = verdicts.filter(({ first }) => first > 0 && first < (horizon ?? 0));
+  if (above.some(({ sent, reason }) => !sent && !STANDS_ALONE.includes(reason)))
+    return say("The older part of it is sent as your summary");
+  return above.some(({ sent }) => sent)
+    ? say("The rest above is sent as your summary")
     : say("Everything above is sent as your summary");
+}
 
 /**
  * How many exchanges above the line are sent nevertheless.
@@ -167,7 +168,9 @@ const countAbove = ({ exchanges }) => (exchanges ? exchanges.pinned + exchanges.
 function describeLine({ empty, summary, decision }) {
   const marked = countAbove(decision);
   if (tokensTooMany(decision)) return say("Nothing can be sent: your message doesn't fit.");
-  if (summary.sent) return say("Of everything above this line the model sees only a summary.");
+  if (summary.sent && !marked)
+    return say("Of everything above this line the model sees only a summary.");
+  if (summary.sent) return say("Above this line the model sees a summary, and what is pinned.");
   if (marked > 0) {
     return sayCount(
       "The model no longer sees anything above this line (but for {count} exchange).",
@@ -196,6 +199,8 @@ function explain(line) {
   return [
     h("p", {}, h("b", {}, describeLine(line))),
     h("p", {}, say("The rule: {rule}.", { rule: capitalize(decision.in_words) })),
+    decision.parts.some(({ name, tokens }) => name === "instructions" && tokens) &&
+      h("p", {}, say("Instructions in force are sent with every message, wherever they are.")),
     decision.locked &&
       h("p", {}, decision.lock_reason || say("The administrator decides this here.")),
     h(

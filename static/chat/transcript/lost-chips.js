@@ -1,9 +1,11 @@
-/** The exact values that a summary doesn't have, under its text: a click keeps one. */
+/** The exact values and instructions that a summary doesn't have, under its text: a click keeps one. */
 
 import { h, pressable, setChildren, textButton } from "../elements/dom.js";
 import { icon } from "../elements/icons.js";
-import { keepValues, missingValues } from "../state/compaction.js";
+import { keepValues, missingValues, withUnit } from "../state/compaction.js";
 import { say } from "../words/say.js";
+
+/** @import { Lost } from "../state/compaction.js" */
 
 export class LostChips {
   /**
@@ -15,12 +17,12 @@ export class LostChips {
     this.kept = kept;
     this.title = say("Not in the summary:");
     this.element = h("div", { class: "lost-box", role: "group", "aria-label": this.title });
-    /** @type {{text: string}[]} */
+    /** @type {Lost[]} */
     this.lost = [];
     text.addEventListener("input", () => this.show(this.lost));
   }
 
-  /** @param {{text: string}[]} lost those that stand in the text meanwhile aren't shown */
+  /** @param {Lost[]} lost those that stand in the text meanwhile aren't shown */
   show(lost) {
     this.lost = lost;
     const missing = missingValues(this.text.value, lost);
@@ -35,10 +37,13 @@ export class LostChips {
         { class: "lost-values" },
         missing.map((value, at) =>
           pressable(
-            { class: "lost-value", "aria-label": say("Keep {value}", { value }) },
+            {
+              class: "lost-value",
+              "aria-label": say("Keep {value}", { value: withUnit(value) }),
+            },
             () => this.#keep([value], at),
             icon("plus", 11),
-            value,
+            withUnit(value),
           ),
         ),
       ),
@@ -46,7 +51,7 @@ export class LostChips {
   }
 
   /**
-   * @param {string[]} values
+   * @param {Lost[]} values
    * @param {number} at the place of the first among those that are shown
    */
   #keep(values, at) {

@@ -127,8 +127,10 @@ export interface SummaryVersion {
 /** An exact value that a draft lacks. */
 export interface LostValue {
     text: string;
-    kind: "path" | "identifier" | "number" | "date" | "name";
+    kind: "path" | "identifier" | "number" | "date" | "name" | "instruction";
     seq: number;
+    /** The word behind a number, mostly its unit. */
+    unit: string;
 }
 
 /** A turn that can fold into a summary; `stays` says why it doesn't. */
@@ -169,8 +171,6 @@ export interface CompactDraft {
     tokens: number | null;
     seconds: number;
     by: string;
-    /** With the last part. */
-    lost: LostValue[];
 }
 
 export interface SummaryVersions {

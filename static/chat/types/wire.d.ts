@@ -642,5 +642,5 @@ export interface Explanation {
     sentences: string[];
     turn: string | null;
     excluded: string | null;
-    fixes: ("pin" | "ask" | "remember" | "take_back" | "bring_back" | "include")[];
+    fixes: ("pin" | "summary" | "ask" | "remember" | "take_back" | "bring_back" | "include")[];
 }
