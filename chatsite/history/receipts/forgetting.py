@@ -15,7 +15,7 @@ from chatsite.wording import later, say, say_count
 StoredReceipt = Mapping[str, Any]
 # What a person can do about it: pin it, reply to it, take the line away, take it back in, undo
 # what a cleanup did, send a message along whose answer failed.
-Fix = Literal["pin", "ask", "remember", "take_back", "bring_back", "include"]
+Fix = Literal["pin", "summary", "ask", "remember", "take_back", "bring_back", "include"]
 
 _SOURCES = {
     "environment": later("set by the administrator"),
