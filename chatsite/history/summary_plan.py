@@ -40,10 +40,10 @@ _SENTENCE_END = re.compile(r"[.!?…](?=\s)|[。！？]|\n")
 # ---- which turns -----------------------------------------------------------------------------
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequestLoad:
-    """What a request holds besides the path, in tokens: `fixed` is its head, `summary` the
-    running summary, 0 without one. `low_water` is a percentage of what they leave of the limit.
-    Results give way before talk is folded, but for the newest `keep_results`. `fold_at` says when
-    it begins, as the setting does."""
+    """What a request holds besides the path, in tokens: `fixed` is its head and the turns that a
+    compaction leaves in their places, `summary` the running summary, 0 without one. `low_water` is
+    a percentage of what they leave of the limit. Results give way before talk is folded, but for
+    the newest `keep_results`. `fold_at` says when it begins, as the setting does."""
 
     fixed: int
     summary: int

@@ -111,6 +111,15 @@ class SummaryWorld:
             owner=ADA, conversation=self.page_request.conversation
         )
 
+    async def asked(self) -> list[int]:
+        """The sequence numbers of what was asked."""
+
+        def read() -> list[int]:
+            rows = messages(self.page_request.conversation).filter(role="user").order_by("seq")
+            return list(rows.values_list("seq", flat=True))
+
+        return await reading(read)()
+
     async def compact(self) -> str:
         """Apply a draft that the model writes in all its parts, and return it."""
         plan, text = await self.compactor.plan(self.context, self.wanted), ""
@@ -499,6 +508,21 @@ async def test_an_automatic_fold_goes_on_from_a_compaction(summary_world: Summar
     conversation = summary_world.page_request.conversation
     await summary_world.compactor.undo(owner=ADA, conversation=conversation, version=1)
     assert (await summary_world.versions()).current == 0
+
+
+@pytest.mark.parametrize(("left_in_place", "current"), [(False, 1), (True, 2)])
+async def test_a_turn_that_a_compaction_leaves_in_place_brings_the_next_fold_nearer(
+    summary_world: SummaryWorld, left_in_place: bool, current: int
+) -> None:
+    for text, reply in (("Long?", LONG), ("Short?", "Yes."), ("And?", "No.")):
+        await summary_world.run_turn(text, replies=(reply,))
+    asked = await summary_world.asked()
+    summary_world.wanted = Wanted(without=asked[:1] if left_in_place else (), to=asked[1])
+    summary_world.fake.script.extend(("By hand.",))
+    await summary_world.compact()
+    for reply in (LONG, "word " * 30):
+        await summary_world.run_turn("More?", replies=(reply, "By itself."))
+    assert (await summary_world.versions()).current == current
 
 
 async def test_a_draft_is_refused_where_no_model_answers_or_the_conversation_changed(

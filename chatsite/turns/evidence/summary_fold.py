@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
+from chatsite.conversations.path.loading import load_turns
 from chatsite.conversations.summaries.queries import (
     SummaryState,
     UnsummarisedPath,
@@ -25,6 +26,7 @@ from chatsite.history.summary_plan import (
     split_into_pieces,
     turns_to_fold,
 )
+from chatsite.history.token_estimate import tokens_of
 from chatsite.providers.base.provider import Model
 from chatsite.turns.context.turn_context import TurnContext
 from chatsite.turns.evidence.completion import side_model
@@ -115,9 +117,13 @@ class SummaryFold:
         agent = self.context.agent
         tokenizer = agent.provider.tokenizer(agent.model)
         counts = await tokenizer.count(agent.head.messages)
+        owner, conversation = self.context.owner, self.context.conversation
         summary = start.state.summary
+        stay = summary.kept if summary else ()
+        kept = await load_turns(owner=owner, conversation=conversation, seqs=stay) if stay else ()
         return RequestLoad(
-            fixed=sum(count.count for count in counts),
+            fixed=sum(count.count for count in counts)
+            + sum(tokens_of(entry.message) for entry in kept),
             summary=summary.tokens.count if summary else 0,
             limit=self.context.limit,
             low_water=self.context.settings.low_water.value,

@@ -254,6 +254,9 @@ const BASES = {
   reported: say("Token counts are the provider's."),
 };
 
+// Tokens: OpenAI's least, and that of most of Anthropic's models.
+const USUAL_LEAST = 1024;
+
 /**
  * How much of the prompt's beginning equals that of the request before it.
  * @param {number} leading
@@ -282,7 +285,9 @@ function describeReuse(leading, total, here) {
     term("unchanged", say("unchanged")),
     here
       ? say(", so this machine reads only the rest again.")
-      : say(", so the provider may serve them from its cache."),
+      : leading < USUAL_LEAST
+        ? say(". Many providers keep only longer beginnings in their cache.")
+        : say(", so the provider may serve them from its cache."),
   ];
 }
 
