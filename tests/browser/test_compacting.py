@@ -63,6 +63,7 @@ def test_a_lost_value_is_kept_and_the_compaction_undone_and_applied_again(
     expect(figures).to_contain_text("Frees about")
     of_plain_draft = figures.inner_text()
     expect(text_of(dialog)).to_have_value(re.compile("AB-48213"))
+    expect(chat.meter).to_contain_text("all 4 exchanges")
     before = chat.meter.inner_text()
     asked = len(fake.requests)
 
