@@ -23,6 +23,7 @@ pytestmark = pytest.mark.browser
 NARROW: ViewportSize = {"width": 960, "height": 640}
 WITH_PANEL: ViewportSize = {"width": 1280, "height": 800}
 HIGH: ViewportSize = {"width": 960, "height": 720}
+TALL: ViewportSize = {"width": 960, "height": 900}
 PHONE: ViewportSize = {"width": 400, "height": 800}
 LARGEST = 200_000
 # Copies of the demo agent, with a policy that only a template may choose.
@@ -179,6 +180,36 @@ def test_what_the_summary_holds(
     chat.horizon.locator(".summary-open").click()
     expect(chat.page.get_by_role("dialog")).to_be_visible()
     take(chat, pictures / "summary-window.png")
+
+
+def test_what_a_compaction_would_lose(
+    visit: Visit, server: Server, fake: FakeOpenAI, pictures: Path
+) -> None:
+    chat = visit(viewport=TALL).open()
+    id = store_voyage(chat, server, fake, query="historyPolicy=lastN&historyLength=5")
+    open_with_draft(chat, id, "historyPolicy=tokens&historyTokens=4000", draft="")
+    chat.meter.get_by_role("button", name="Compact…").click()
+    dialog = chat.page.locator("#compact")
+    dialog.get_by_label("What the model should keep").fill("the berth and the gate")
+    dialog.get_by_role("button", name="Write it with").click()
+    expect(dialog.locator("#compact-told")).to_contain_text("Written by")
+    chat.page.evaluate("document.activeElement.blur()")
+    dialog.evaluate("(box) => box.scrollTo(0, box.scrollHeight)")
+    take(chat, pictures / "compact.png")
+
+
+def test_why_an_answer_cost_what_it_did(
+    visit: Visit, server: Server, fake: FakeOpenAI, pictures: Path
+) -> None:
+    chat = visit(viewport=WITH_PANEL).open()
+    id = store_voyage(chat, server, fake, query="historyPolicy=tokens&historyTokens=4000")
+    open_with_draft(chat, id, "historyPolicy=tokens&historyTokens=4000&debug=true", draft="")
+    for question in ("Who has the radio licence?", "And who steers?", QUESTION):
+        chat.say(question)
+    chat.panel.locator("[data-section=costs] button:has(b)").last.click()
+    expect(chat.panel.locator("[data-section=since]")).to_contain_text("the policy moved its cut")
+    chat.page.evaluate("document.activeElement.blur()")
+    take(chat, pictures / "cost.png")
 
 
 def test_what_a_strategy_put_together(

@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 from tests.browser.chat import Chat
+from tests.browser.chat import answer as quoted
 from tests.browser.voyage import (
     DINNER,
     FOUND,
@@ -21,9 +22,13 @@ from tests.browser.voyage import (
     TITLE,
     voyage,
 )
+from tests.fakes.openai_prompts import prompt_tokens
 from tests.fakes.openai_server import FakeOpenAI
 from tests.person import kind_of
 from tests.running import ROOT, Server
+
+# Tokens that OpenAI's cache keeps at least, and in steps of how many.
+LEAST, STEP = 1024, 128
 
 
 def store_voyage(
@@ -58,10 +63,21 @@ def store_voyage(
 
 
 def voyage_answers() -> Callable[[Mapping[str, Any]], str]:
-    """The fake provider's answer function: it uses only what the request contains."""
+    """The fake provider's answer function: it uses only what the request contains, and serves the
+    beginning that equals the request before from a cache, as OpenAI does."""
     answers = {turn.question: turn.answer for turn in voyage()} | {DINNER: PANCAKES}
+    before: list[Any] = []
+
+    def cached(messages: list[Any]) -> int:
+        same = [one for one, old in zip(messages, before, strict=False) if one == old]
+        before[:] = messages
+        tokens = prompt_tokens({"messages": same}) // STEP * STEP
+        return tokens if tokens >= LEAST else 0
 
     def answer(body: Mapping[str, Any]) -> str:
+        return quoted(said(body), cached=cached(body["messages"]))
+
+    def said(body: Mapping[str, Any]) -> str:
         texts = [str(message["content"]) for message in body["messages"]]
         question = texts[-1].removeprefix("Keep: ")
         if question == QUESTION:
