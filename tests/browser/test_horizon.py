@@ -94,7 +94,7 @@ def test_links_elsewhere_leave_the_history_out_and_keep_the_panel(visit: Visit) 
 
 def test_the_line_says_how_much_is_sent_and_why_and_leads_to_the_choice(four_turns: Chat) -> None:
     chat = four_turns
-    expect(chat.horizon).to_contain_text("1 of 4 exchanges are sent · change · why")
+    expect(chat.horizon).to_contain_text("1 of 4 exchanges are sent change · why")
     chat.horizon.get_by_role("button", name="why").click()
     why = chat.horizon.get_by_role("dialog")
     expect(why).to_contain_text("The rule: Your last 2 exchanges.")

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.chat import Chat, answer
 from tests.browser.conftest import Visit
+from tests.browser.test_marks import choose
+from tests.fakes.openai_server import FakeOpenAI
 
 pytestmark = pytest.mark.browser
 PHONE = {"viewport": {"width": 400, "height": 860}, "has_touch": True, "is_mobile": True}
@@ -15,6 +17,7 @@ WIDE_THINGS = (
     "| " + " | ".join(["something wide"] * 6) + " |\n\n"
     "```\n" + "x" * 300 + "\n```\n\nhttps://example.org/" + "long" * 60
 )
+MORE = "The shop answers every day until the evening. " * 12
 
 
 @pytest.fixture
@@ -96,3 +99,72 @@ def test_a_long_policy_leaves_room_for_the_name_of_the_agent(visit: Visit) -> No
     name = phone.page.locator("#agent-name")
     assert name.evaluate("(one) => one.scrollWidth - one.clientWidth") <= 0
     assert overflow(phone.page) <= 0
+
+
+# The text as it is set: a string for each line that is seen.
+LINES = """(one) => {
+  const lines = new Map(), range = document.createRange();
+  const texts = document.createTreeWalker(one, NodeFilter.SHOW_TEXT);
+  for (let text = texts.nextNode(); text; text = texts.nextNode())
+    for (let at = 0; at < text.length; at += 1) {
+      range.setStart(text, at);
+      range.setEnd(text, at + 1);
+      const { top, width } = range.getBoundingClientRect();
+      if (width) lines.set(Math.round(top), (lines.get(Math.round(top)) ?? "") + text.data[at]);
+    }
+  return [...lines.values()].map((line) => line.trim());
+}"""
+
+
+def lines_of(part: Locator) -> list[str]:
+    found: list[str] = part.evaluate(LINES)
+    assert found
+    return found
+
+
+def top_of(part: Locator) -> float:
+    box = part.bounding_box()
+    assert box is not None
+    return box["y"]
+
+
+def three_exchanges_with_a_pin(phone: Chat) -> None:
+    for text in ("One.", "Two.", "Three."):
+        say(phone, text)
+    choose(phone.users.first, "Pin: always send")
+    expect(phone.meter).to_contain_text("+ 1 pinned")
+    expect(phone.horizon).to_contain_text("+ 1 pinned")
+
+
+def test_the_meter_has_a_row_of_its_own_that_stays_as_high_as_it_is(
+    visit: Visit, fake: FakeOpenAI
+) -> None:
+    phone = visit(**PHONE).open("/chat?historyPolicy=tokens&historyTokens=900")
+    composer = phone.page.locator("#composer")
+    phone.draft.fill("One.")
+    expect(phone.meter).to_be_visible()
+    assert len(lines_of(phone.meter)) == 1
+    top = top_of(composer)
+    fake.script.extend([MORE] * 5)
+    say(phone, "Zero.")
+    say(phone, "Half.")
+    three_exchanges_with_a_pin(phone)
+    phone.draft.fill("Four.")
+    expect(phone.meter).to_contain_text("Compact…")
+    assert len(lines_of(phone.meter)) == 2
+    assert top_of(composer) == top, "the message box doesn't move"
+    words = phone.meter.bounding_box()
+    draft = phone.draft.bounding_box()
+    assert words and draft
+    assert draft["y"] + draft["height"] <= words["y"]
+    for button in (phone.page.locator("#attach"), phone.send_button):
+        assert words["y"] + words["height"] <= top_of(button)
+
+
+def test_no_line_of_the_meter_or_the_horizon_begins_or_ends_with_a_dot(phone: Chat) -> None:
+    three_exchanges_with_a_pin(phone)
+    assert len(lines_of(phone.horizon)) == 2
+    for width in (320, 360, 400, 480):
+        phone.page.set_viewport_size({"width": width, "height": 860})
+        lines = [*lines_of(phone.horizon), *lines_of(phone.meter)]
+        assert [line for line in lines if line.strip("·") != line] == [], width

@@ -46,15 +46,13 @@ export class Horizon {
       h(
         "div",
         { class: "horizon" },
-        h("span", { class: "horizon-words" }, [
+        h(
+          "span",
+          { class: "horizon-words" },
           this.line,
-          " · ",
-          change,
-          " · ",
-          h("span", {}, why),
-          " · ",
-          compact,
-        ]),
+          " ",
+          h("span", {}, change, " · ", h("span", {}, why), " · ", compact),
+        ),
       ),
       this.below,
     );
