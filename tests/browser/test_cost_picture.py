@@ -90,6 +90,43 @@ def test_the_keyboard_walks_along_the_bars(chat: Chat) -> None:
     expect(bars(chat).first).to_have_attribute("tabindex", "0")
 
 
+MARKS = """(all) => all.map((one) => {
+  const mark = getComputedStyle(one, "::after");
+  return mark.content === "none" ? null : {
+    colour: mark.borderTopColor,
+    ground: getComputedStyle(one).backgroundColor,
+    below: -parseFloat(mark.bottom) - parseFloat(mark.borderTopWidth),
+  };
+})"""
+COLOURS = "(all) => all.map((one) => getComputedStyle(one).backgroundColor)"
+
+
+def test_the_bar_that_is_shown_is_marked_below_the_bars_in_no_colour_of_the_key(
+    chat: Chat,
+) -> None:
+    bars(chat).last.click()
+    expect(bars(chat).last).to_have_attribute("aria-current", "true")
+    chat.draft.hover()
+    for look in ({"color_scheme": "light"}, {"color_scheme": "dark"}, {"forced_colors": "active"}):
+        chat.page.emulate_media(**look)  # type: ignore[arg-type]
+        *others, mark = bars(chat).evaluate_all(MARKS)
+        assert others == [None, None]
+        assert mark["below"] > 0
+        assert mark["ground"] == "rgba(0, 0, 0, 0)", "nothing is drawn above the bar"
+        key = picture(chat).locator(".key i").evaluate_all(COLOURS)
+        assert len({*key, mark["colour"]}) == 5, look
+        assert mark["colour"] == picture(chat).locator("h3").evaluate(INK), look
+
+
+INK = """(one) => {
+  const probe = one.appendChild(document.createElement("i"));
+  probe.style.borderTop = "2px solid var(--ink)";
+  const { borderTopColor } = getComputedStyle(probe);
+  probe.remove();
+  return borderTopColor;
+}"""
+
+
 def test_an_answer_that_is_deleted_leaves_the_picture(chat: Chat) -> None:
     choose(chat.answers.last, "Delete")
     expect(bars(chat)).to_have_count(2)
