@@ -168,3 +168,32 @@ def test_no_line_of_the_meter_or_the_horizon_begins_or_ends_with_a_dot(phone: Ch
         phone.page.set_viewport_size({"width": width, "height": 860})
         lines = [*lines_of(phone.horizon), *lines_of(phone.meter)]
         assert [line for line in lines if line.strip("·") != line] == [], width
+
+
+def test_the_words_of_one_act_beside_a_message_have_room(visit: Visit) -> None:
+    phone = visit(**PHONE).open("/chat?historyPolicy=lastN&historyLength=2")
+    say(phone, "One.")
+    say(phone, "Two.")
+    gone, sent = phone.answers.nth(1), phone.answers.nth(2)
+    for message, shown, bare in (
+        (gone, "Why did it forget?", "What the model saw"),
+        (sent, "What the model saw", "Try again"),
+    ):
+        acts = message.get_by_role("toolbar")
+        expect(acts.get_by_text(shown)).to_be_visible()
+        expect(acts.get_by_role("button", name=bare)).to_be_visible()
+        expect(acts.get_by_text(bare)).to_be_hidden()
+        tops = acts.locator("> *").evaluate_all("(all) => all.map((one) => one.offsetTop)")
+        assert len(set(tops)) == 1, "in one row"
+
+
+def test_all_that_a_summary_would_lose_is_shown_whole(visit: Visit, fake: FakeOpenAI) -> None:
+    phone = visit(**PHONE).open("/chat?historyPolicy=tokens&historyTokens=900")
+    codes = " ".join(f"RMA-{number}-20" for number in range(100, 130))
+    for text in (codes, MORE, MORE, MORE):
+        fake.script.append(text)
+        say(phone, "And then?")
+    phone.meter.get_by_role("button", name="Compact…").tap()
+    chips = phone.page.locator(".lost-values")
+    expect(chips.get_by_role("button").nth(15)).to_be_visible()
+    assert chips.evaluate("(one) => one.scrollHeight - one.clientHeight") <= 0
