@@ -73,6 +73,7 @@ def give_way(
     always = room.fixed + spared + verdict.current.tokens - of_current
     loose = sum(turn.tokens for turn in tail if not turn.kept_for) + of_current
     most = room.limit * terms.give_way_at // 100 - always
+    kept = most * KEPT_SHARE // 100  # the same after a cut, so that the same path changes nothing
     if room.cut is not None:
         most = min(most, (room.limit - always) * room.share // 100)
     low = most * room.low_water // 100
@@ -80,7 +81,7 @@ def give_way(
     loose -= sum(one.freed for one in gone)
     if loose > most or (more and room.cut is None):
         sizes = [one.freed for one in found]
-        may = beside_newest(sizes, terms.keep_results, tokens=most * KEPT_SHARE // 100)
+        may = beside_newest(sizes, terms.keep_results, tokens=kept)
         new = _oldest([one for one in found[:may] if one.seq not in before], loose - low)
         alone_too_large = room.fixed + spared + verdict.current.tokens > room.limit
         if alone_too_large or sum(one.freed for one in new) >= terms.least_freed:

@@ -281,7 +281,7 @@ class PathTerms:
     previous_tasks_count: int = 3
     longest_answer: int | None = None
     give_way_at: int = 100
-    keep_results: int = 3
+    keep_results: int = 2
     least_freed: int = 200
     tell: bool = False
     dates: bool = False

@@ -159,7 +159,7 @@ class HistorySettings(FoundSettings):
         "files become one line each, down to the low-water mark; 100: only where there is no room.",
     )
     keep_results = SettingRow[int](
-        built_in=3,
+        built_in=2,
         grammar=Number(0),
         label=later("results kept"),
         about=later(
