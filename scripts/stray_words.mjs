@@ -102,6 +102,7 @@ const NAMES = new Set([
     "ms",
     // A model reads it.
     "Exact values:",
+    "The user's instruction:",
 ]);
 
 /**

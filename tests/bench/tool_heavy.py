@@ -228,8 +228,8 @@ async def run(options: Options) -> list[Row]:
     for seed in SEEDS[:1] if options.quick else SEEDS:
         await asyncio.to_thread(replay, seed, PLANS, figures)
     before = figures["tokens, whole results"]
-    head = ("policy, tokens", "units a request", "talk in it", "read anew", "from the cache")
-    head = (*head, "needles", "told")
+    asked = ("policy, tokens", "units a request", "talk in it", "read anew", "from the cache")
+    head = (*asked, "needles", "told")
     print(table(head, [_line(name, one) for name, one in figures.items()]))
     ours, found = figures["tokens"], figures["relevant"]
     ratio = ours.bill.units / before.bill.units

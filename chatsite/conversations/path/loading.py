@@ -37,6 +37,7 @@ from chatsite.history import (
 )
 from chatsite.history.path.giving_way import LEAST_RESULT
 from chatsite.history.path.marks import recallable
+from chatsite.history.path.own_lines import RECALL
 from chatsite.kv_cache.books import LOADED
 from chatsite.storage import at_once, reading, takes_long
 from chatsite.wording import say
@@ -193,6 +194,9 @@ def _entries(
 def _without_lost_quotes(
     row: Conversation, entries: Sequence[Entry], among: Collection[int] | None = None
 ) -> tuple[Entry, ...]:
+    if not any(call.name == RECALL for entry in entries for call in entry.message.calls):
+        return tuple(entries)
+
     def still_there(seqs: Collection[int]) -> set[int]:
         # A result may quote another one. That has an end: a file may hold any chain of them.
         again = seqs if among is None else ()

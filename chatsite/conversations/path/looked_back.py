@@ -20,10 +20,10 @@ def without_lost_quotes(
     still_there: Callable[[Collection[int]], Collection[int]],
     among: Collection[int] | None = None,
 ) -> tuple[Entry, ...]:
-    """The entries with the tool's results excluded that quote a message which isn't `still_there`;
-    it is asked only where there are such results (`among` these seqs, None: any)."""
+    """The entries with the tool's results (`among` these seqs, None: any) excluded that quote a
+    message which isn't `still_there`."""
     calls = {c.id for one in entries for c in one.message.calls if c.name == RECALL}
-    results = [one for one in entries if calls and one.message.call_id in calls]
+    results = [one for one in entries if one.message.call_id in calls]
     looks = {
         one.seq: {int(seq) for seq in _QUOTED.findall(one.message.content or "")[:MOST]}
         for one in results
