@@ -510,6 +510,16 @@ async def test_an_automatic_fold_goes_on_from_a_compaction(summary_world: Summar
     assert (await summary_world.versions()).current == 0
 
 
+async def test_a_part_of_a_draft_ends_before_a_proxy_gives_it_up(
+    summary_world: SummaryWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("chatsite.turns.evidence.compacting.PART_SECONDS", 1.0)
+    await reading(talk)(summary_world.page_request.conversation, 5)
+    summary_world.fake.script.append("[[first=30;text=Notes.]]")
+    with pytest.raises(ProviderError, match="The model took too long"):
+        await summary_world.compact()
+
+
 @pytest.mark.parametrize(("left_in_place", "current"), [(False, 1), (True, 2)])
 async def test_a_turn_that_a_compaction_leaves_in_place_brings_the_next_fold_nearer(
     summary_world: SummaryWorld, left_in_place: bool, current: int

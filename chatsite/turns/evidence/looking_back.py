@@ -3,7 +3,8 @@ that `relevant` keeps."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import asyncio
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from math import ceil
 
@@ -69,14 +70,10 @@ class RecallTool:
             raise ToolError(error.message, name="NotReady") from None
         found: list[dict[str, object]] = []
         for start in range(0, len(seqs), AT_ONCE):
-            entries = await _load(using, seqs[start : start + AT_ONCE])
-            for seq in seqs[start : start + AT_ONCE]:
-                shown = _described(seq, entries, using)
-                # One that is shown may lead to a result that gave way.
-                if shown and ("results" in shown or not using.shows(seq)):
-                    parts = passages(str(shown["text"]))
-                    best = max(parts, key=lambda part: len(wanted & {*terms(part)}))
-                    found.append({**shown, "text": around(best, [*wanted])})
+            some = seqs[start : start + AT_ONCE]
+            entries = await _load(using, some)
+            # Long texts take milliseconds each: not on everybody's thread.
+            found += await asyncio.to_thread(_excerpts, some, entries, using, wanted)
             if len(found) >= HITS:
                 break
         using.note({"query": query[:NOTED], "found": [one["message"] for one in found[:HITS]]})
@@ -97,6 +94,21 @@ class RecallTool:
         using.note({"opened": number, "page": page})
         pages = f"{page} of {ceil(len(text) / PAGE)}"
         return found | {"page": pages, "text": text[(page - 1) * PAGE : page * PAGE]}
+
+
+def _excerpts(
+    seqs: Sequence[int], entries: Sequence[Entry], using: ToolContext, wanted: Collection[str]
+) -> list[dict[str, object]]:
+    """Of each of these messages the passage that has most of the wanted words."""
+    found: list[dict[str, object]] = []
+    for seq in seqs:
+        shown = _described(seq, entries, using)
+        # One that is shown may lead to a result that gave way.
+        if shown and ("results" in shown or not using.shows(seq)):
+            parts = passages(str(shown["text"]))
+            best = max(parts, key=lambda part: len({*wanted} & {*terms(part)}))
+            found.append({**shown, "text": around(best, [*wanted])})
+    return found
 
 
 async def _load(using: ToolContext, seqs: Sequence[int]) -> tuple[Entry, ...]:

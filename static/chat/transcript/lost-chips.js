@@ -24,6 +24,7 @@ export class LostChips {
 
   /** @param {Lost[]} lost those that stand in the text meanwhile aren't shown */
   show(lost) {
+    const held = this.#buttons.findIndex((one) => one === document.activeElement);
     this.lost = lost;
     const missing = missingValues(this.text.value, lost);
     this.element.hidden = !missing.length;
@@ -48,6 +49,16 @@ export class LostChips {
         ),
       ),
     );
+    if (held >= 0) this.#focus(held);
+  }
+
+  get #buttons() {
+    return [...this.element.querySelectorAll("button")];
+  }
+
+  /** @param {number} at the place of a button; where there is none, the text gets the focus */
+  #focus(at) {
+    (this.#buttons.at(Math.min(at, this.#buttons.length - 1)) ?? this.text).focus();
   }
 
   /**
@@ -58,9 +69,8 @@ export class LostChips {
     this.text.value = keepValues(this.text.value, values);
     this.kept();
     this.show(this.lost);
-    const chips = this.element.querySelectorAll(".lost-value");
-    const next = chips[Math.min(at, chips.length - 1)];
-    (next instanceof HTMLElement ? next : this.text).focus();
+    // "Keep all" comes first, where there are several.
+    this.#focus(at + Number(this.#buttons.length > 1));
     this.text.scrollTop = this.text.scrollHeight;
   }
 }
