@@ -122,51 +122,19 @@ def lines_of(part: Locator) -> list[str]:
     return found
 
 
-def top_of(part: Locator) -> float:
-    box = part.bounding_box()
-    assert box is not None
-    return box["y"]
-
-
 def three_exchanges_with_a_pin(phone: Chat) -> None:
     for text in ("One.", "Two.", "Three."):
         say(phone, text)
     choose(phone.users.first, "Pin: always send")
-    expect(phone.meter).to_contain_text("+ 1 pinned")
     expect(phone.horizon).to_contain_text("+ 1 pinned")
 
 
-def test_the_meter_has_a_row_of_its_own_that_stays_as_high_as_it_is(
-    visit: Visit, fake: FakeOpenAI
-) -> None:
-    phone = visit(**PHONE).open("/chat?historyPolicy=tokens&historyTokens=900")
-    composer = phone.page.locator("#composer")
-    phone.draft.fill("One.")
-    expect(phone.meter).to_be_visible()
-    assert len(lines_of(phone.meter)) == 1
-    top = top_of(composer)
-    fake.script.extend([MORE] * 5)
-    say(phone, "Zero.")
-    say(phone, "Half.")
-    three_exchanges_with_a_pin(phone)
-    phone.draft.fill("Four.")
-    expect(phone.meter).to_contain_text("Compact…")
-    assert len(lines_of(phone.meter)) == 2
-    assert top_of(composer) == top, "the message box doesn't move"
-    words = phone.meter.bounding_box()
-    draft = phone.draft.bounding_box()
-    assert words and draft
-    assert draft["y"] + draft["height"] <= words["y"]
-    for button in (phone.page.locator("#attach"), phone.send_button):
-        assert words["y"] + words["height"] <= top_of(button)
-
-
-def test_no_line_of_the_meter_or_the_horizon_begins_or_ends_with_a_dot(phone: Chat) -> None:
+def test_no_line_of_the_horizon_begins_or_ends_with_a_dot(phone: Chat) -> None:
     three_exchanges_with_a_pin(phone)
     assert len(lines_of(phone.horizon)) == 2
     for width in (320, 360, 400, 480):
         phone.page.set_viewport_size({"width": width, "height": 860})
-        lines = [*lines_of(phone.horizon), *lines_of(phone.meter)]
+        lines = lines_of(phone.horizon)
         assert [line for line in lines if line.strip("·") != line] == [], width
 
 
