@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable, Collection, Mapping
+from itertools import takewhile
 from typing import Any
 
 from tests.browser.chat import Chat
@@ -69,7 +70,8 @@ def voyage_answers() -> Callable[[Mapping[str, Any]], str]:
     before: list[Any] = []
 
     def cached(messages: list[Any]) -> int:
-        same = [one for one, old in zip(messages, before, strict=False) if one == old]
+        pairs = zip(messages, before, strict=False)
+        same = [one for one, _ in takewhile(lambda pair: pair[0] == pair[1], pairs)]
         before[:] = messages
         tokens = prompt_tokens({"messages": same}) // STEP * STEP
         return tokens if tokens >= LEAST else 0
