@@ -35,6 +35,11 @@ class Conversation(models.Model):
     `cleared` was cleared away, and is a version of nothing. `hidden` counts the deleted messages
     that can still be restored. While a long branch is put on the path in pieces, `leads_to` is the
     seq of its last message; otherwise it is 0.
+
+    `pinned` and `archived` say since when it is that in the sidebar, `folder` names the folder
+    where its owner put it. `titled` says who wrote the title: a "model" or a "person"; None: it is
+    the first words. `temporary`: it is erased when its page is closed. `tuning` holds the
+    temperature and the reply's length that were chosen for it. None everywhere: not so.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4)
@@ -70,9 +75,23 @@ class Conversation(models.Model):
         "Turn", null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
     )
     words_row = models.BigIntegerField(null=True, blank=True, serialize=False)
+    pinned = models.DateTimeField(null=True, blank=True)
+    archived = models.DateTimeField(null=True, blank=True)
+    folder = models.CharField(max_length=60, null=True, blank=True)
+    titled = models.CharField(max_length=8, null=True, blank=True)
+    temporary = models.BooleanField(null=True, blank=True)
+    tuning = models.JSONField(null=True, blank=True)
 
     class Meta:
         indexes = [
+            models.Index(
+                fields=["user", "guest"],
+                name="conversation_pinned",
+                condition=Q(pinned__isnull=False),
+            ),
+            models.Index(
+                fields=["updated"], name="conversation_temporary", condition=Q(temporary=True)
+            ),
             models.Index(fields=["user", "-updated"]),
             models.Index(fields=["guest", "-updated"]),
             models.Index(

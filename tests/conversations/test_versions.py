@@ -92,7 +92,10 @@ def test_an_upgrade_that_fails_half_way_keeps_the_copy_of_its_beginning(folder: 
     drop += [f"ALTER TABLE conversations_message DROP COLUMN {name}" for name in kept]
     compaction = ("compaction", "undone", "kept")
     drop += [f"ALTER TABLE conversations_summary DROP COLUMN {name}" for name in compaction]
-    drop += ["ALTER TABLE conversations_conversation DROP COLUMN compacted"]
+    drop += ["DROP INDEX conversation_pinned", "DROP INDEX conversation_temporary"]
+    of_conversation = ("compacted", "pinned", "archived", "folder", "titled", "temporary", "tuning")
+    table = "conversations_conversation"
+    drop += [f"ALTER TABLE {table} DROP COLUMN {name}" for name in of_conversation]
     # 0020 makes its tables, and 0021 fails.
     change(folder, BEFORE_MAIL, *drop, "CREATE TABLE new__conversations_mail (x)")
     for _ in range(3):
