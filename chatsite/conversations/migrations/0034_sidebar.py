@@ -1,7 +1,11 @@
+from __future__ import annotations
+
+from typing import Any
+
 from django.db import migrations, models
 from django.db.models import Q
 
-FIELDS = {
+FIELDS: dict[str, models.Field[Any, Any]] = {
     "pinned": models.DateTimeField(blank=True, null=True),
     "archived": models.DateTimeField(blank=True, null=True),
     "folder": models.CharField(blank=True, max_length=60, null=True),
