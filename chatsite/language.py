@@ -1,4 +1,5 @@
-"""The language of a request or a socket: the first one that the browser asks for and that exists.
+"""The language of a request or a socket: the one that was chosen in the page, else the first one
+that the browser asks for and that exists.
 
 Everything that runs for a request inherits the choice with its context, tasks and threads too.
 """
@@ -9,6 +10,7 @@ from functools import cache
 from typing import Any
 
 from django.conf import settings
+from django.http import parse_cookie
 from django.utils import translation
 from django.utils.translation.trans_real import DjangoTranslation, parse_accept_lang_header
 from django.utils.translation.trans_real import translation as catalogue_of
@@ -32,14 +34,23 @@ class Languages(Front):
     """An ASGI application in front of all others."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        language = language_of(header(scope, b"accept-language"))
-        translation.activate(language)  # for templates, and for Django's own texts
-        TRANSLATE.set(translator(language))
+        chosen = parse_cookie(header(scope, b"cookie")).get(settings.LANGUAGE_COOKIE_NAME, "")
+        speak(chosen if is_spoken(chosen) else language_of(header(scope, b"accept-language")))
         await self._app(scope, receive, send)
 
 
+def speak(language: str) -> None:
+    """Make it the language of this task: of templates, of Django's own texts and of `say`."""
+    translation.activate(language)
+    TRANSLATE.set(translator(language))
+
+
+def is_spoken(language: str) -> bool:
+    return language in dict(settings.LANGUAGES)
+
+
 def language_of(accepted: str) -> str:
-    """Chooses one of LANGUAGES by the header Accept-Language, or LANGUAGE_CODE."""
+    """Chooses one of LANGUAGES by a header in the form of Accept-Language, or LANGUAGE_CODE."""
     for wanted, _ in parse_accept_lang_header(accepted):
         try:
             return translation.get_supported_language_variant(wanted)

@@ -168,6 +168,7 @@ FILES_QUOTA_MB = number("FILES_QUOTA_MB", 500, low=1, high=1_000_000)
 COOKIE_NAME = cookie_name("COOKIE_NAME")
 SESSION_COOKIE_NAME = COOKIE_NAME or "chatsite"
 CSRF_COOKIE_NAME = f"{SESSION_COOKIE_NAME}_csrf"
+LANGUAGE_COOKIE_NAME = f"{SESSION_COOKIE_NAME}_language"
 # In the session: Django's cookie `messages` would be every project's on this host.
 MESSAGE_STORAGE = "django.contrib.messages.storage.session.SessionStorage"
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = SECURE_SSL_REDIRECT = BEHIND_TLS
@@ -309,9 +310,10 @@ AUTHENTICATION_BACKENDS = [
 ]
 LOGIN_URL = "login"
 LOGIN_REDIRECT_URL = LOGOUT_REDIRECT_URL = "chat"
-LANGUAGE_CODE = "en"
+# Who asks for no language that exists, in a browser or by mail, gets this one.
+LANGUAGE_CODE = choice("LANGUAGE", "en", ("en", "de", "fr", "es"))
 # The English texts are in the code: another language is a catalogue under LOCALE_PATHS and a line.
-LANGUAGES = [("en", "English")]
+LANGUAGES = [("en", "English"), ("de", "Deutsch"), ("fr", "Français"), ("es", "Español")]
 LOCALE_PATHS = [BASE_DIR / "locale"]
 TIME_ZONE = "UTC"
 USE_TZ = True

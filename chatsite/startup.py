@@ -58,6 +58,7 @@ def _prepare() -> None:
     name = settings.COOKIE_NAME or f"chatsite_{_cookie_id()}"
     settings.SESSION_COOKIE_NAME = name
     settings.CSRF_COOKIE_NAME = f"{name}_csrf"
+    settings.LANGUAGE_COOKIE_NAME = f"{name}_language"
 
 
 def _cookie_id() -> str:

@@ -45,6 +45,7 @@ urlpatterns = [
     path("files/<uuid:id>", files.file, name="file"),
     path("models", api.models, name="models"),
     path("session", pages.session, name="session"),
+    path("language", pages.language, name="language"),
     path("messages/<uuid:id>", messages.message, name="message"),
     path("messages/<uuid:id>/text", messages.edit_message, name="message-text"),
     path("messages/<uuid:id>/restore", messages.restore_message, name="message-restore"),

@@ -1,8 +1,11 @@
-"""`make words`: writes the catalogues under locale/ from the code (needs GNU gettext)."""
+"""`make words`: writes the catalogues under locale/ from the code, and compiles the translations
+(needs GNU gettext). A new text is empty there, a changed one `fuzzy`: both stay English until
+somebody translates them, and a test says which."""
 
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -57,6 +60,9 @@ class Command(MakeMessages):
         lines = file.read_text(encoding="utf-8").splitlines(keepends=True)
         kept = [line for line in lines if not line.startswith('"POT-Creation-Date')]
         file.write_text("".join(kept), encoding="utf-8")
+        if locale != "en":
+            compiled = file.with_suffix(".mo")
+            subprocess.run(["msgfmt", f"--output-file={compiled}", file], check=True)
 
 
 def main() -> None:

@@ -22,7 +22,7 @@ HEADER = (
     'msgid ""\nmsgstr "Content-Type: text/plain; charset=UTF-8\\n'
     'Plural-Forms: nplurals=2; plural=(n != 1);\\n"\n'
 )
-_FIELD = re.compile(r'^(msgid_plural|msgid) ((?:".*"\n?)+)', flags=re.MULTILINE)
+FIELD = re.compile(r'^(msgid_plural|msgid|msgstr(?:\[\d\])?) ((?:".*"\n?)+)', flags=re.MULTILINE)
 
 LANGUAGES = [(CODE, "Brackets")]
 LANGUAGE_CODE = CODE
@@ -45,12 +45,14 @@ def write_pseudo_catalogues(folder: Path) -> dict[str, str]:
 def _texts(catalogue: str) -> Iterator[list[str]]:
     """The texts of each entry: one, or the singular and the plural."""
     for entry in catalogue.split("\n\n")[1:]:
-        found = [_unquoted(lines) for _, lines in _FIELD.findall(entry)]
+        found = [
+            unquoted(lines) for name, lines in FIELD.findall(entry) if name.startswith("msgid")
+        ]
         if found and found[0]:
             yield found
 
 
-def _unquoted(lines: str) -> str:
+def unquoted(lines: str) -> str:
     return "".join(ast.literal_eval(line) for line in lines.strip().splitlines())
 
 

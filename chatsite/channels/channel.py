@@ -72,6 +72,11 @@ class Channel(Protocol[A]):
         their order."""
         ...
 
+    def language(self, arrival: A) -> str:
+        """Gives the language of what is said to the arrival's people besides the answer, as one of
+        LANGUAGES."""
+        ...
+
     async def who(self, arrival: A) -> Question | None:
         """Says who asks what. None stands for an arrival that is finished and gets no answer."""
         ...

@@ -12,6 +12,7 @@ from typing import Any
 from chatsite.channels.channel import Channel, Trouble
 from chatsite.channels.desk import Desk
 from chatsite.cluster.presence import Presence
+from chatsite.language import speak
 
 logger = logging.getLogger("chatsite.channels")
 # After the first trouble; twice as long after each further one.
@@ -161,6 +162,7 @@ class Channels:
 
     async def _answer(self, channel: Channel[Any], arrival: Any) -> None:
         await self._require_lead()
+        speak(channel.language(arrival))
         question = await channel.who(arrival)
         if question is None:
             return

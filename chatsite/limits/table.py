@@ -139,6 +139,7 @@ ROUTES: dict[str, Route] = {
     "file": Route(READS),
     "models": Route(READS),
     "session": Route(NEW_GUESTS),
+    "language": Route(READS, SMALL_BODY),
     "message": Route(CHANGES, SMALL_BODY),
     "message-text": Route(CHANGES, SMALL_BODY),
     "message-restore": Route(CHANGES),

@@ -9,9 +9,12 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 
+from django.conf import settings
+
 from chatsite.channels.channel import Trouble
 from chatsite.files.folder import Folder, opened
 from chatsite.files.intake import KEPT_FREE
+from chatsite.language import language_of, speak
 from chatsite.mail.account import MailAccount
 from chatsite.mail.addresses import address_owner
 from chatsite.mail.answers import notices_to
@@ -45,6 +48,8 @@ EXPLAINED_ONCE = timedelta(days=1)
 STRANGERS_FREE = 2 * KEPT_FREE
 # Characters, so that the room for held mails has place for 500 of the longest.
 LONGEST_HELD = 100_000
+# The language that somebody reads, and the one that they wrote in.
+LANGUAGE_HEADERS = ("accept-language", "content-language")
 # Fetches all bytes of a mail; None where it was moved or deleted meanwhile.
 Fetch = Callable[[], Awaitable[bytes | None]]
 
@@ -89,6 +94,7 @@ class Arrivals:
         user = await address_owner(address=heading.sender)
         admission = admit(heading, self.account, owned=user is not None, size=size)
         mail = _new_mail(heading, user if admission.kind == "account" else None)
+        speak(mail.language or settings.LANGUAGE_CODE)
         if await is_known_mail(key=mail.key):
             return None
         if admission.kind not in ("account", "external", "hold"):
@@ -194,7 +200,14 @@ def _new_mail(heading: MailHead, user: int | None) -> Mail:
         ids=list(answered_ids(heading)),
         chain=list(dict.fromkeys((*heading.chain, *heading.replied))),
         files=[],
+        language=_language(heading),
     )
+
+
+def _language(heading: MailHead) -> str:
+    """The language that the sender's mail program names, as Outlook does, or the site's."""
+    named = (name for each in LANGUAGE_HEADERS for name in heading.headers.get(each, ()))
+    return language_of(next(named, ""))
 
 
 def _keep(folder: Folder, id: str, data: bytes) -> None:

@@ -12,6 +12,8 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import ParamSpec, TypeVar
 
+from django.conf import settings
+
 from chatsite.channels.channel import Answer, Question, Trouble
 from chatsite.conversations.owners import Owner
 from chatsite.errors import NotFound, TurnRunning
@@ -68,6 +70,9 @@ class MailChannel:
 
     def key(self, mail: Mail) -> str:
         return str(mail.id)
+
+    def language(self, mail: Mail) -> str:
+        return mail.language or settings.LANGUAGE_CODE
 
     def place(self, mail: Mail) -> str:
         return mail.thread or f"to {mail.sender}"

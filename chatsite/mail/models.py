@@ -66,7 +66,7 @@ class Mail(models.Model):
     `files` are its uploads, None as long as nobody looked at them; `refused` are sentences about
     files that weren't taken. `answer_id` is the Message-ID of the answer, `answer` the id of its
     message, `outgoing` its bytes until it is sent: whatever interrupts the sending, the same mail
-    is sent again.
+    is sent again. Besides the answer its sender is told everything in `language`; None: the site's.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4)
@@ -98,6 +98,7 @@ class Mail(models.Model):
     answer = models.UUIDField(null=True, blank=True)
     received = models.DateTimeField(db_index=True)
     ended = models.DateTimeField(null=True, blank=True)
+    language = models.CharField(max_length=10, null=True, blank=True)
 
     class Meta:
         db_table = "conversations_mail"

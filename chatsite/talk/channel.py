@@ -7,6 +7,8 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import suppress
 from typing import TypeVar
 
+from django.conf import settings
+
 from chatsite.channels.channel import Answer, Question, Trouble
 from chatsite.talk.api import TalkApi
 from chatsite.talk.contents import TalkTrouble
@@ -80,6 +82,9 @@ class TalkChannel:
         """Lets words about the policy wait for no answer; all else has its order."""
         apart = arrival.kind == "command" and arrival.command != FORGET
         return f"{arrival.token} commands" if apart else arrival.token
+
+    def language(self, arrival: RoomArrival) -> str:
+        return self._readers[arrival.token].room.entry.language or settings.LANGUAGE_CODE
 
     async def close(self) -> None:
         await self._api.close()

@@ -18,6 +18,8 @@ from pathlib import Path
 from typing import Literal
 from urllib.parse import urlsplit
 
+from django.conf import settings as site_settings
+
 from chatsite.checked_file import Node, read_setting_file, storable
 from chatsite.history import resolve
 from chatsite.turns.context.turn_context import Room
@@ -27,7 +29,7 @@ Readers = Literal["everyone", "staff"] | frozenset[str]
 Answers = Literal["always", "mentioned"]
 
 _TOP = ("server", "user", "password", "rooms")
-_ROOM = ("name", "agent", "chatSettings", "speakers", "answers", "readers")
+_ROOM = ("name", "agent", "chatSettings", "speakers", "answers", "readers", "language")
 _TOKEN = re.compile(r"[A-Za-z0-9]{4,64}")
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
@@ -39,7 +41,8 @@ class RoomEntry:
     """One room. `speakers` may speak to the agent: everyone (guests too), the server's own users
     (`members`), or these alone. `answers`: to every message, or where the bot is mentioned; None
     where the file doesn't say. `readers` may read it in the page. `settings` are its own
-    `chatSettings`. `room` is made once: the settings of turns are cached by it."""
+    `chatSettings`. What isn't an agent's answer is said in its `language`, "" for the site's.
+    `room` is made once: the settings of turns are cached by it."""
 
     token: str
     name: str
@@ -48,6 +51,7 @@ class RoomEntry:
     speakers: Speakers = "members"
     answers: Answers | None = None
     readers: Readers = "staff"
+    language: str = ""
     room: Room = field(init=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -138,6 +142,7 @@ def _room(token: str, given: Node) -> RoomEntry:
         speakers=given.optional("speakers", _speakers, "members"),
         answers=given.optional("answers", _answers, None),
         readers=given.optional("readers", _readers, "staff"),
+        language=given.optional("language", _language, ""),
     )
 
 
@@ -164,6 +169,10 @@ def _settings(given: Node) -> Mapping[str, object]:
 
 def _answers(given: Node) -> Answers:
     return given.one_of(("always", "mentioned"))  # type: ignore[return-value]
+
+
+def _language(given: Node) -> str:
+    return given.one_of([code for code, _ in site_settings.LANGUAGES])
 
 
 def _speakers(given: Node) -> Speakers:

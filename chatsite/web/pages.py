@@ -17,14 +17,14 @@ from django.views.decorators.http import require_safe
 
 from chatsite.conversations.imports.imports import import_state
 from chatsite.conversations.path.queries import agent_of
-from chatsite.errors import NotFound
+from chatsite.errors import BadCommand, NotFound
 from chatsite.history import POLICIES
 from chatsite.history.settings.resolve import may_use_url
 from chatsite.history.settings.rules import ChoiceRules
 from chatsite.history.settings.table import ROWS
-from chatsite.language import page_catalogue
+from chatsite.language import is_spoken, page_catalogue
 from chatsite.messages import MAX_ATTACHMENT_BYTES, MAX_ATTACHMENTS
-from chatsite.web.api.requests import takes
+from chatsite.web.api.requests import json_fields, takes
 from chatsite.web.people import (
     is_staff,
     known_person,
@@ -47,7 +47,7 @@ FORMATTER = "chat/text/formatter.js"
 # Those that the page is told.
 ADDRESSES = (
     *("login", "logout", "signup", "account", "conversations", "search", "bookmarks", "diagram"),
-    *("session", "import", "import-progress"),
+    *("session", "import", "import-progress", "language"),
 )
 # What a diagram's frame may do, whatever a model wrote into it: run the two scripts of this server
 # and style its own drawing. It has an origin of its own, so that it reaches neither the page nor
@@ -126,6 +126,7 @@ async def _page(
             "signed_in": user.is_authenticated,
             "staff": staff,
         },
+        "languages": _languages(request),
         "signup": settings.SIGNUP,
         "guest_days": settings.GUEST_DAYS,
         "restoring": await _is_restoring(request),
@@ -147,6 +148,12 @@ async def _page(
             },
         },
     }
+
+
+def _languages(request: HttpRequest) -> dict[str, Any]:
+    """Lists the languages by their own names, and gives the chosen one; "": as the browser asks."""
+    chosen = request.COOKIES.get(settings.LANGUAGE_COOKIE_NAME, "")
+    return {"names": dict(settings.LANGUAGES), "chosen": chosen if is_spoken(chosen) else ""}
 
 
 async def _is_restoring(request: HttpRequest) -> bool:
@@ -204,3 +211,25 @@ def highlight_modules() -> dict[str, str]:
 async def session(request: HttpRequest) -> HttpResponse:
     await open_session(request)
     return HttpResponse(status=204)
+
+
+@takes("POST")
+async def language(request: HttpRequest) -> HttpResponse:
+    """Keeps the language that was chosen in the page; "" follows the browser again."""
+    chosen = json_fields(request).get("language")
+    response = HttpResponse(status=204)
+    if chosen == "":
+        response.delete_cookie(settings.LANGUAGE_COOKIE_NAME)
+    elif isinstance(chosen, str) and is_spoken(chosen):
+        response.set_cookie(
+            settings.LANGUAGE_COOKIE_NAME,
+            chosen,
+            max_age=settings.SESSION_COOKIE_AGE,
+            secure=settings.SESSION_COOKIE_SECURE,
+            httponly=True,
+            samesite="Lax",
+        )
+    else:
+        names = ", ".join(dict(settings.LANGUAGES))
+        raise BadCommand(say("There is no such language here. There are: {names}.", names=names))
+    return response

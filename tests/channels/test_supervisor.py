@@ -72,6 +72,9 @@ class Pigeons:
             source="talk",
         )
 
+    def language(self, arrival: Note) -> str:
+        return "en"
+
     async def acknowledge(self, arrival: Note, turn: str) -> None:
         return None
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from dataclasses import replace
+from email import message_from_bytes
 from functools import partial
 from pathlib import Path
 
@@ -136,6 +137,17 @@ async def test_of_a_strangers_long_mail_the_beginning_is_held_and_it_says_so(
     held = await sync_to_async(Mail.objects.get)(state="held")
     assert len(held.text) == LONGEST_HELD
     assert held.refused == ["The end of this mail was not kept: it is very long."]
+
+
+async def test_a_refusal_is_in_the_language_that_the_senders_program_names(
+    make: Make, account: MailAccount, mailbox: Dovecot, ada: int
+) -> None:
+    large = {"Accept-Language": "de-DE, en-US"}
+    channel = make(account)
+    mailbox.deliver(written("Hallo", sender="bob@example.org", headers=large))
+    (mail,) = await received(channel, 1)
+    assert mail.outgoing is not None and channel.language(mail) == "de"
+    assert "Deine Mail wurde nicht gelesen" in str(message_from_bytes(bytes(mail.outgoing)))
 
 
 async def test_a_mail_without_an_id_is_taken_once(

@@ -22,3 +22,9 @@ test("a catalogue translates texts and their forms", () => {
   assert.equal(sayCount("{count} file", "{count} files", 2), "2 Dateien");
   setCatalogue({});
 });
+
+test("a browser's form for millions takes the catalogue's last form", () => {
+  setCatalogue({ "{count} file": ["{count} fichier"] });
+  assert.equal(sayCount("{count} file", "{count} files", 2), "2 fichier");
+  setCatalogue({});
+});

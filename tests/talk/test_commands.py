@@ -34,6 +34,15 @@ async def test_policy_says_what_is_remembered_who_decided_it_and_who_may_change_
         assert not world.provider.requests and not await rooms.path()
 
 
+async def test_a_room_is_told_everything_but_the_answer_in_its_language(
+    world: World, talk: FakeTalk, desk: Desk, files: Path
+) -> None:
+    french = entry(settings={"historyPolicy": "lastN", "historyLength": 2}, language="fr")
+    async with Running(world, talk, desk, files, rooms=[french]) as rooms:
+        talk.say(TOKEN, "ada", "/policy")
+        assert "Source\u00a0: salon" in await noted(rooms, talk)
+
+
 async def test_why_says_how_much_was_sent_and_what_was_left_out(
     world: World, talk: FakeTalk, desk: Desk, files: Path
 ) -> None:

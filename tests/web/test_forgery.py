@@ -38,6 +38,7 @@ CHANGING = {
     "compact-again": ("POST",),
     "import": ("POST",),
     "session": ("POST",),
+    "language": ("POST",),
     "import-progress": ("DELETE",),
     "files": ("POST",),
     "file": ("DELETE",),

@@ -82,6 +82,7 @@ WITHOUT_ID = {
         "import",
         "import-progress",
         "session",
+        "language",
         "models",
         "login",
         "logout",

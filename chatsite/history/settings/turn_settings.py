@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
@@ -69,13 +69,13 @@ class Settings(HistorySettings):
         """The sources in English, as the log has them: "template, length: URL"."""
         return self.name_sources(SOURCES)
 
-    def name_sources(self, both: str) -> str:
+    def name_sources(self, both: str, name: Callable[[str], str] = str) -> str:
         """Name the policy's source, and the length's where that counts and is another; `both` is
-        the pattern for the two."""
+        the pattern for the two, `name` gives the word for one."""
         policy, length = self.policy.source, self.length.source
         if length == policy or not self.active_policy.uses_length:
-            return policy
-        return both.format(policy=policy, length=length)
+            return name(policy)
+        return both.format(policy=name(policy), length=name(length))
 
     @property
     def conversation_in_force(self) -> dict[str, Setting[Any]]:

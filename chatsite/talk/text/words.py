@@ -8,6 +8,7 @@ from typing import Any
 
 from chatsite.channels.channel import Answer
 from chatsite.history import Settings, show_receipt
+from chatsite.history.settings.turn_settings import SOURCES
 from chatsite.wording import later, say, say_count
 
 # Talk reads this as a name, and rings for whom the name belongs to; "@all" is everybody in the
@@ -26,6 +27,15 @@ _MAY_CHANGE: Mapping[str, str] = {
         "Nobody has chosen it: the administrator may, in the file of the rooms, and so may whoever "
         "writes the agent."
     ),
+}
+
+_SOURCE_NAMES: Mapping[str, str] = {
+    "environment": later("environment"),
+    "URL": later("URL"),
+    "conversation": later("conversation"),
+    "room": later("room"),
+    "template": later("template"),
+    "built in": later("built in"),
 }
 
 
@@ -96,7 +106,7 @@ def policy_words(settings: Settings) -> str:
     return say(
         "I remember {words}. Source: {source}. {changes}",
         words=settings.words,
-        source=settings.sources_in_words,
+        source=settings.name_sources(say(SOURCES), lambda one: say(_SOURCE_NAMES[one])),
         changes=settings.lock_reason or changes,
     )
 
@@ -109,13 +119,13 @@ def why_words(receipt: Mapping[str, Any] | None) -> str:
     shown = show_receipt(receipt)
     facts = shown["facts"]
     sent = say_count(
-        "For my last answer I got {sent} of {count} message.",
-        "For my last answer I got {sent} of {count} messages.",
+        "For my last answer I got {sent:,} of {count} message.",
+        "For my last answer I got {sent:,} of {count} messages.",
         facts["stored"],
-        sent=f"{facts['sent']:,}",
+        sent=facts["sent"],
     )
     reasons = _left_out(shown["verdicts"])
-    lines = [f"- {count:,}: {sentence}" for sentence, count in reasons.items()]
+    lines = [say("- {count:,}: {sentence}", count=n, sentence=said) for said, n in reasons.items()]
     return "\n".join([sent, *([say("Left out:"), *lines] if lines else [])])
 
 

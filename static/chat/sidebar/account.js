@@ -2,7 +2,8 @@
 
 import { byId, h, pressable, setChildren, setText } from "../elements/dom.js";
 import { Popover } from "../elements/popover.js";
-import { submitForm } from "../net/http.js";
+import { sendChange, submitForm } from "../net/http.js";
+import { showError } from "../elements/toast.js";
 import { currentTheme, setTheme, THEMES } from "../shell/theme.js";
 import { RestoreLine } from "./restore-line.js";
 import { say, sayCount } from "../words/say.js";
@@ -65,6 +66,7 @@ export class Account {
     setChildren(
       box,
       this.#themes(),
+      this.#languages(),
       "Notification" in window && this.#noticeSwitch(),
       entry(say("Import a chat"), () => this.file.click()),
       h(
@@ -125,6 +127,26 @@ export class Account {
         return h("label", {}, radio, h("span", {}, themeName(one)));
       }),
     );
+  }
+
+  #languages() {
+    const { names, chosen } = this.page.languages;
+    if (Object.keys(names).length < 2) return false;
+    const select = h(
+      "select",
+      {},
+      [["", say("As the browser")], ...Object.entries(names)].map(([code, name]) =>
+        h("option", { value: code, lang: code || null, selected: code === chosen }, name),
+      ),
+    );
+    select.addEventListener("change", () => {
+      const language = select.value;
+      sendChange("POST", this.page.urls.language, { language }).then(
+        () => location.reload(),
+        showError,
+      );
+    });
+    return h("label", { class: "me-language" }, h("span", {}, say("Language")), select);
   }
 
   #restore() {

@@ -15,6 +15,8 @@ export interface Page {
     user: { name: string; signed_in: boolean; staff: boolean };
     /** False on a first visit: the page asks for a session before it opens its socket. */
     has_session: boolean;
+    /** By their codes, and the one that was chosen here; "": as the browser asks. */
+    languages: { names: Record<string, string>; chosen: string };
     signup: boolean;
     /** After how many days without a visit a guest's data are deleted; 0: never. */
     guest_days: number;

@@ -50,7 +50,10 @@ export function say(text, values = {}) {
  */
 export function sayCount(one, many, count, values = {}) {
   const found = catalogue[one];
-  const form = Array.isArray(found) ? found[FORMS.indexOf(PLURAL.select(count))] : found;
+  // Browsers have a form for millions in French and Spanish, which catalogues don't.
+  const form = Array.isArray(found)
+    ? found[Math.min(FORMS.indexOf(PLURAL.select(count)), found.length - 1)]
+    : found;
   return fill(form ?? (count === 1 ? one : many), { count: formatNumber(count), ...values });
 }
 
