@@ -3,7 +3,7 @@ from django.urls import include, path
 from django.views.generic import RedirectView
 
 from chatsite.web import health, pages
-from chatsite.web.api import compaction, files, history, messages
+from chatsite.web.api import arrangement, compaction, files, history, messages
 from chatsite.web.api import conversations as api
 
 # With its query: a link's agent and history settings count there too.
@@ -23,6 +23,7 @@ urlpatterns = [
     path("conversations", api.conversations, name="conversations"),
     path("conversations/search", api.search, name="search"),
     path("conversations/bookmarks", api.bookmarks, name="bookmarks"),
+    path("conversations/changes", arrangement.changes, name="changes"),
     path("conversations/import", files.import_file, name="import"),
     path("conversations/import/progress", files.import_progress, name="import-progress"),
     path("conversations/<uuid:id>", api.conversation, name="conversation"),

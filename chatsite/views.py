@@ -20,7 +20,8 @@ class ConversationView(Record):
     Times are ISO 8601, UTC; lists are ordered by `updated`, when the conversation was last used: a
     turn began or ended, it was cleared, copied or imported. `model` is the one chosen for it in the
     page, as `provider:name`; "": the agent's own. `history` is what was chosen of the policy and
-    its settings, by the names of a link's parameters.
+    its settings, by the names of a link's parameters. `pinned` and `archived` say since when it is
+    that, `folder` in which one it is.
     """
 
     id: str
@@ -30,6 +31,9 @@ class ConversationView(Record):
     updated: str
     model: str = ""
     history: Mapping[str, str] = field(default_factory=dict)
+    pinned: str | None = None
+    archived: str | None = None
+    folder: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

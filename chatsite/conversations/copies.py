@@ -1,7 +1,7 @@
 """Copies the path of a conversation up to a message into a new one, which goes its own way.
 
-What was said, its marks, files and token counts are copied; receipts, bookmarks and other versions
-stay where they are.
+What was said, its marks, files and token counts are copied, and it lies in the same folder;
+receipts, bookmarks, other versions and the sidebar's pin stay where they are.
 """
 
 from __future__ import annotations
@@ -119,6 +119,7 @@ def copy_path(*, owner: Owner, copy: PathCopy, id: str) -> Pieces[ConversationVi
     row = unfinished_conversation(id, gone=GIVEN_UP)
     row.deleted, row.importing, row.updated = None, False, timezone.now()
     row.model, row.summary_on = source.model, source.summary_on
+    row.folder = source.folder
     last = copy.messages[-1].seq
     row.forget_above = source.forget_above if source.forget_above <= last else 0
     row.save()

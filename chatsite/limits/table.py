@@ -114,6 +114,7 @@ ROUTES: dict[str, Route] = {
     "conversations": Route(READS),
     "search": Route(READS),
     "bookmarks": Route(READS),
+    "changes": Route(CHANGES, 2 * SMALL_BODY),
     "import": Route(IMPORTS, 21 * KIB * KIB),
     "import-progress": Route(READS),
     "conversation": Route(CHANGES, SMALL_BODY),

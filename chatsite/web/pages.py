@@ -48,6 +48,7 @@ FORMATTER = "chat/text/formatter.js"
 ADDRESSES = (
     *("login", "logout", "signup", "account", "conversations", "search", "bookmarks", "diagram"),
     *("session", "import", "import-progress", "language"),
+    "changes",
 )
 # What a diagram's frame may do, whatever a model wrote into it: run the two scripts of this server
 # and style its own drawing. It has an origin of its own, so that it reaches neither the page nor

@@ -85,6 +85,12 @@ def test_marks_quotes_counts_and_choices_come_along(chat: str) -> None:
     assert row(copied(message_id(chat, 2)).id).forget_above == 0
 
 
+def test_a_copy_lies_in_the_same_folder_and_isnt_pinned(chat: str) -> None:
+    Conversation.objects.update(folder="Taxes", pinned=row(chat).updated)
+    copy = copied(message_id(chat, 6))
+    assert (copy.folder, copy.pinned, row(chat).pinned is None) == ("Taxes", None, False)
+
+
 def test_other_versions_stay_where_they_are_and_the_copy_changes_nothing_there(chat: str) -> None:
     made = copied(message_id(chat, 2))
     delete_message.here(owner=ADA, message=message_id(made.id, 1))

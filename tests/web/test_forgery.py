@@ -36,6 +36,7 @@ CHANGING = {
     "compact-draft": ("POST",),
     "compact-undo": ("POST",),
     "compact-again": ("POST",),
+    "changes": ("POST",),
     "import": ("POST",),
     "session": ("POST",),
     "language": ("POST",),

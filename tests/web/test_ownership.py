@@ -77,6 +77,7 @@ WITHOUT_ID = {
         "conversations",
         "search",
         "bookmarks",
+        "changes",
         "diagram",
         "files",
         "import",

@@ -134,6 +134,9 @@ def conversation_view(row: models.Conversation) -> ConversationView:
         updated=row.updated.isoformat(),
         model=row.model,
         history=choice_of(row),
+        pinned=row.pinned.isoformat() if row.pinned else None,
+        archived=row.archived.isoformat() if row.archived else None,
+        folder=row.folder,
     )
 
 

@@ -167,7 +167,8 @@ class SavedSettings(BaseModel):
 class SavedConversation(BaseModel):
     """Holds the whole file. `history` is the choice of a policy and its settings that is kept with
     the conversation, by the names of a link's parameters; `asked` are the parameters of the last
-    request besides its messages. The first `forget_above` messages are above the marker."""
+    request besides its messages. The first `forget_above` messages are above the marker. `pinned`,
+    `archived` and `folder` say where it stood in the sidebar."""
 
     model_config = _NOTHING_MORE
     format: str
@@ -179,6 +180,9 @@ class SavedConversation(BaseModel):
     history: Annotated[dict[ShortText, ShortText], Field(max_length=MAX_CHOSEN)] = {}
     asked: Json = {}
     forget_above: Annotated[int, Field(ge=0)] = 0
+    pinned: bool = False
+    archived: bool = False
+    folder: Annotated[Text, Field(max_length=60)] = ""
     messages: Annotated[list[SavedMessage], Field(max_length=MAX_MESSAGES)]
 
 

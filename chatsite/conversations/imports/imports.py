@@ -140,14 +140,26 @@ def add_imported(*, conversation: str, part: ImportedPart) -> None:
 
 
 @writing
-def finish_import(*, conversation: str, forget_above: int = 0) -> ConversationView:
-    """Show the conversation. Raises NotFound where the import was given up."""
+def finish_import(
+    *,
+    conversation: str,
+    forget_above: int = 0,
+    pinned: bool = False,
+    archived: bool = False,
+    folder: str = "",
+) -> ConversationView:
+    """Show the conversation where it stood in the sidebar. Raises NotFound where the import was
+    given up."""
     hold(conversation=conversation)
     row = unfinished_conversation(conversation, gone=GIVEN_UP)
     row.deleted, row.importing = None, False
     row.updated = timezone.now()
     row.forget_above = forget_above + 1 if forget_above else 0
-    row.save(update_fields=["deleted", "importing", "updated", "forget_above"])
+    row.pinned = row.updated if pinned else None
+    row.archived = row.updated if archived else None
+    row.folder = " ".join(folder.split()) or None
+    changed = ["deleted", "importing", "updated", "forget_above", "pinned", "archived", "folder"]
+    row.save(update_fields=changed)
     Import.objects.filter(conversation=row.id).update(ended=row.updated)
     return conversation_view(row)
 

@@ -80,6 +80,9 @@ class ImportHeader(BaseModel):
     count: int
     characters: int
     forget_above: int = 0
+    pinned: bool = False
+    archived: bool = False
+    folder: str = ""
     history: dict[str, str] = {}
     settings: SavedSettings | None = None
 

@@ -142,7 +142,14 @@ async def _store(
         # A child that was killed leaves its lines unfinished.
         if done != header.count:
             raise not_imported(say("The file takes too much time or memory."))
-        return await finish_import(conversation=made, forget_above=header.forget_above), note
+        finished = await finish_import(
+            conversation=made,
+            forget_above=header.forget_above,
+            pinned=header.pinned,
+            archived=header.archived,
+            folder=header.folder,
+        )
+        return finished, note
     except BaseException:
         await asyncio.shield(remove_imports(conversation=made))
         raise

@@ -6,7 +6,7 @@ import uuid
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Literal
 
 from django.db.models import Q
 
@@ -50,6 +50,14 @@ READ_AT_ONCE = 10
 REACH = 600
 REACH_CHARACTERS = 10_000_000
 LISTED = 100
+# Where a conversation stands in the sidebar: in one of these, or in its folder.
+Shelf = Literal["everything", "list", "pinned", "archive"]
+SHELVES: dict[Shelf, Q] = {
+    "everything": Q(),
+    "list": Q(archived=None, pinned=None, folder=None),
+    "pinned": Q(archived=None, pinned__isnull=False),
+    "archive": Q(archived__isnull=False),
+}
 
 
 @reading
@@ -193,14 +201,21 @@ def earlier_messages(
 
 @reading
 def list_conversations(
-    *, owner: Owner, after: tuple[datetime, uuid.UUID] | None = None
+    *,
+    owner: Owner,
+    after: tuple[datetime, uuid.UUID] | None = None,
+    shelf: Shelf = "everything",
+    folder: str | None = None,
 ) -> tuple[list[ConversationView], bool]:
-    """A page of the owner's conversations, newest first, and whether there are more. `after` are
-    the time and the id of the last one of the page before.
+    """A page of the owner's conversations, newest first, and whether there are more: those of a
+    `shelf`, or of a `folder`. `after` are the time and the id of the last one of the page before.
 
     By place, not by number: one that moves up meanwhile shifts no page.
     """
-    rows = Conversation.objects.filter(owner.filter(), deleted=None)
+    rows = Conversation.objects.filter(owner.filter(), SHELVES[shelf], deleted=None)
+    rows = rows.exclude(temporary=True)
+    if folder is not None:
+        rows = rows.filter(archived=None, pinned=None, folder=folder)
     if after is not None:
         updated, id = after
         rows = rows.filter(updated__lte=updated).exclude(updated=updated, id__gte=id)

@@ -9,6 +9,7 @@ from uuid import UUID
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.utils.text import slugify
 
+from chatsite.conversations.arrangement import sidebar_groups
 from chatsite.conversations.files.export import write_export, write_readable
 from chatsite.conversations.lifecycle import (
     clear_conversation,
@@ -17,6 +18,7 @@ from chatsite.conversations.lifecycle import (
     undelete_conversation,
 )
 from chatsite.conversations.path.queries import (
+    SHELVES,
     earlier_messages,
     list_conversations,
     receipt_of,
@@ -30,12 +32,13 @@ from chatsite.conversations.turn.receipts import (
     requests_to_compare,
 )
 from chatsite.errors import BadCommand, NotFound
-from chatsite.events import Cleared, Deleted, Renamed
+from chatsite.events import Cleared, Renamed
 from chatsite.history import show_receipt
 from chatsite.history.receipts.cache_miss import report_cache
 from chatsite.turns.answer.costs import picture_costs
 from chatsite.turns.answer.sent_requests import rebuild_request
 from chatsite.turns.context.file_forms import StoredFiles
+from chatsite.web.api.arrangement import folder_name, forget_deleted
 from chatsite.web.api.history import cleanup_strategy
 from chatsite.web.api.requests import json_fields, storable, takes
 from chatsite.web.people import is_staff, read_for, reading_owner, request_owner, site_of
@@ -52,12 +55,23 @@ READABLE = {"markdown": ("md", "text/markdown"), "text": ("txt", "text/plain")}
 @takes("GET")
 async def conversations(request: HttpRequest) -> HttpResponse:
     """Gives a page of conversations; `?after=` is the last one of the page before, as
-    `updated,id`."""
+    `updated,id`. Of all of them, of one `?folder=`, or of what `?in=` names: the first page of the
+    "list" has what stands beside it, too."""
+    owner, after = await request_owner(request), _place(request.GET.get("after", ""))
+    shelf = request.GET.get("in", "everything")
+    if shelf not in SHELVES:
+        raise BadCommand(say("in is {known}.", known=", ".join(SHELVES)))
     found, more = await list_conversations(
-        owner=await request_owner(request), after=_place(request.GET.get("after", ""))
+        owner=owner,
+        after=after,
+        shelf=shelf,
+        folder=folder_name(request.GET.get("folder")),
     )
     rows = [conversation.to_dict() for conversation in found]
-    return JsonResponse({"conversations": rows, "count": len(rows), "more": more})
+    page = {"conversations": rows, "count": len(rows), "more": more}
+    if shelf == "list" and after is None:
+        page |= (await sidebar_groups(owner=owner)).to_dict()
+    return JsonResponse(page)
 
 
 @takes("GET")
@@ -113,9 +127,7 @@ async def conversation(request: HttpRequest, id: UUID) -> HttpResponse:
         # What would still be written is paid for, and nobody would read it.
         await site.turns.stop(owner, str(id))
         await delete_conversation(owner=owner, conversation=str(id))
-        site.recaller.forget(str(id))
-        site.cache.forget(str(id))
-        site.feeds.publish(str(id), Deleted())
+        forget_deleted(site, str(id))
         return JsonResponse({"deleted": str(id)})
     title = json_fields(request).get("title")
     if not isinstance(title, str) or not title.strip():
