@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Locator, expect
 
 from tests.browser.chat import Chat, answer
 from tests.browser.conftest import Visit
@@ -35,13 +35,20 @@ def exported(chat: Chat, form: str) -> str:
     return chat.ask("GET", f"/conversations/{chat.id}/export?format={form}").text()
 
 
+def exports(chat: Chat) -> Locator:
+    """Opens what the conversation's menu has behind its one item."""
+    menu = chat.menu(QUESTION)
+    menu.get_by_role("button", name="Export…").click()
+    return menu
+
+
 def test_the_sidebar_copies_what_the_export_gives(visit: Visit, fake: FakeOpenAI) -> None:
     chat = talk(visit(**ALLOWED), fake)
-    chat.menu(QUESTION).get_by_role("button", name="Copy as Markdown").click()
+    exports(chat).get_by_role("button", name="Copy as Markdown").click()
     expect(chat.toasts).to_have_text("Copied as Markdown.")
     assert copied(chat) == exported(chat, "markdown")
     assert f"## You\n\n{QUESTION}\n\n## Demo\n\n{ANSWER}" in copied(chat)
-    chat.menu(QUESTION).get_by_role("button", name="Copy as text").click()
+    exports(chat).get_by_role("button", name="Copy as text").click()
     expect(chat.toasts).to_have_text("Copied as text.")
     assert copied(chat) == exported(chat, "text")
 
@@ -74,12 +81,12 @@ def test_a_failure_is_told_and_the_clipboard_is_left_as_it_is(
     chat = talk(visit(**ALLOWED), fake)
     chat.page.evaluate("navigator.clipboard.writeText('what was there')")
     chat.page.route("**/export?format=*", lambda route: route.abort())
-    chat.menu(QUESTION).get_by_role("button", name="Copy as text").click()
+    exports(chat).get_by_role("button", name="Copy as text").click()
     expect(chat.toasts).to_contain_text("The server can't be reached.")
     chat.page.unroute("**/export?format=*")
     gone = {"status": 404, "json": {"message": "There is no such conversation."}}
     chat.page.route("**/export?format=*", lambda route: route.fulfill(**gone))
-    chat.menu(QUESTION).get_by_role("button", name="Copy as text").click()
+    exports(chat).get_by_role("button", name="Copy as text").click()
     expect(chat.toasts).to_contain_text("There is no such conversation.")
     assert copied(chat) == "what was there"
 
@@ -87,5 +94,5 @@ def test_a_failure_is_told_and_the_clipboard_is_left_as_it_is(
 def test_a_browser_that_refuses_leads_to_the_export(visit: Visit, fake: FakeOpenAI) -> None:
     chat = visit()
     chat.page.add_init_script(REFUSES)
-    talk(chat, fake).menu(QUESTION).get_by_role("button", name="Copy as Markdown").click()
+    exports(talk(chat, fake)).get_by_role("button", name="Copy as Markdown").click()
     expect(chat.toasts).to_have_text("Copying isn't allowed here. Export the chat instead.")

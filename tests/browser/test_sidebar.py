@@ -87,7 +87,8 @@ def test_a_saved_conversation_comes_back_as_it_was(chat: Chat, tmp_path: Path) -
     before = chat.transcript()
     menu = chat.menu("Keep this.")
     with chat.page.expect_download() as download:
-        menu.get_by_role("link", name="Export", exact=True).click()
+        menu.get_by_role("button", name="Export…").click()
+        menu.get_by_role("link", name="Chatsite file, to import again").click()
     assert download.value.suggested_filename == "keep-this.chatsite.json"
     path = tmp_path / "saved.json"
     download.value.save_as(path)
@@ -152,12 +153,12 @@ def test_the_list_goes_on_without_end_while_conversations_move_up(
     assert sorted(titles) == sorted([*(f"chat {n}" for n in range(340)), "The first one"])
 
 
-def many(server: Server, count: int, *, like: str) -> None:
+def many(server: Server, count: int, *, like: str, **columns: str) -> None:
     """Further conversations of the owner of this one, each a minute older than the one before."""
     with closing(sqlite3.connect(server.folder / "chatsite.sqlite3")) as database:
         database.row_factory = sqlite3.Row
         found = "SELECT * FROM conversations_conversation WHERE id = ?"
-        row = dict(database.execute(found, (uuid.UUID(like).hex,)).fetchone())
+        row = dict(database.execute(found, (uuid.UUID(like).hex,)).fetchone()) | columns
         began = datetime.now(UTC)
         for number in range(count):
             row["id"], row["title"] = uuid.uuid4().hex, f"chat {number}"

@@ -79,9 +79,14 @@ describe("times", () => {
 
   it("fall into the sidebar's groups", () => {
     assert.equal(dateGroup(new Date(2026, 10, 22, 0, 0).toISOString(), now), "Today");
-    assert.equal(dateGroup(new Date(2026, 10, 21, 23, 59).toISOString(), now), "This week");
-    assert.equal(dateGroup(new Date(2026, 10, 16, 0, 1).toISOString(), now), "This week");
-    assert.equal(dateGroup(new Date(2026, 10, 15, 23, 0).toISOString(), now), "Older");
+    assert.equal(dateGroup(new Date(2026, 10, 21, 23, 59).toISOString(), now), "Yesterday");
+    assert.equal(dateGroup(new Date(2026, 10, 21, 0, 0).toISOString(), now), "Yesterday");
+    assert.equal(dateGroup(new Date(2026, 10, 20, 23, 59).toISOString(), now), "Previous 7 days");
+    assert.equal(dateGroup(new Date(2026, 10, 15, 0, 0).toISOString(), now), "Previous 7 days");
+    assert.equal(dateGroup(new Date(2026, 10, 14, 23, 0).toISOString(), now), "Previous 30 days");
+    assert.equal(dateGroup(new Date(2026, 9, 23, 0, 0).toISOString(), now), "Previous 30 days");
+    assert.equal(dateGroup(new Date(2026, 9, 22, 23, 0).toISOString(), now), "October");
+    assert.equal(dateGroup(new Date(2025, 9, 22, 23, 0).toISOString(), now), "October 2025");
   });
 });
 

@@ -11,8 +11,8 @@ import { loadItem, removeItems, storeItem } from "./storage.js";
  */
 
 const TAB = "sessionStorage";
-// What waits for the end of an answer outlives the tab, and is shown as not sent then.
-const QUEUES = ["queue:"];
+// What waits for the end of an answer outlives the tab, and is shown as not sent then. Folders have names.
+const QUEUES = ["queue:", "folds"];
 const PREFIXES = ["draft:", "reply:", "files:", "model:", "history:", "pending:", "new:"];
 
 /**

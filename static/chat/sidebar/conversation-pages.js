@@ -1,13 +1,19 @@
-/** The list of conversations as far as it was loaded, page by page. */
+/** The list of conversations, the archive or a folder as far as it was loaded, page by page. */
 
 import { getJson } from "../net/http.js";
 
-/** @import { Conversation } from "../types/wire.js" */
+/** @import { Conversation, Groups } from "../types/wire.js" */
+
+/** @type {Groups} */
+const NONE = { pinned: [], folders: [], archived: 0 };
 
 export class ConversationPages {
-  /** @param {string} path */
-  constructor(path) {
+  /** @param {string} path @param {Record<string, string>} which of the conversations */
+  constructor(path, which) {
     this.path = path;
+    this.which = which;
+    /** What came with the first page of the list. */
+    this.groups = NONE;
     /** @type {Conversation[]} */
     this.loaded = [];
     this.more = false;
@@ -20,9 +26,10 @@ export class ConversationPages {
    */
   async refresh() {
     const mine = (this.question += 1);
-    const { conversations, more } = await this.#page(null);
+    const { conversations, more, ...beside } = await this.#page(null);
     if (mine !== this.question) return false;
-    const further = this.#below(conversations);
+    this.groups = { ...NONE, ...beside };
+    const further = more ? this.#below(conversations) : [];
     this.loaded = [...conversations, ...further];
     this.more = further.length ? this.more : more;
     return true;
@@ -45,9 +52,9 @@ export class ConversationPages {
     return true;
   }
 
-  /** @param {string} id of a conversation that is gone */
-  remove(id) {
-    this.loaded = this.loaded.filter((one) => one.id !== id);
+  /** @param {string[]|null} gone from here; null: begins at the first page again */
+  forget(gone) {
+    this.loaded = gone ? this.loaded.filter(({ id }) => !gone.includes(id)) : [];
   }
 
   /**
@@ -63,11 +70,11 @@ export class ConversationPages {
 
   /**
    * @param {Conversation|null} last
-   * @returns {Promise<{conversations: Conversation[], more: boolean}>}
+   * @returns {Promise<{conversations: Conversation[], more: boolean} & Partial<Groups>>}
    */
   #page(last) {
-    const query = new URLSearchParams();
+    const query = new URLSearchParams(this.which);
     if (last) query.set("after", `${last.updated},${last.id}`);
-    return getJson(query.size ? `${this.path}?${query}` : this.path);
+    return getJson(`${this.path}?${query}`);
   }
 }

@@ -1,40 +1,27 @@
-/** The conversations: find, open, rename, save, clear, delete with undo; and the bookmarks. */
+/** The conversations: pinned, in folders, by date, archived, found; and the bookmarks. */
 
-import { askToConfirm } from "../elements/confirm.js";
-import { byId, h, inThisPage, pressable, setChildren, textButton } from "../elements/dom.js";
+import { byId, h, setChildren, textButton } from "../elements/dom.js";
 import { icon } from "../elements/icons.js";
-import { closeNewest, Popover } from "../elements/popover.js";
-import { showError, toast } from "../elements/toast.js";
-import { chatAddress } from "../net/address.js";
+import { Late } from "../elements/late.js";
+import { closeNewest } from "../elements/popover.js";
+import { showError } from "../elements/toast.js";
 import { sendChange } from "../net/http.js";
-import { copyChat } from "../shell/copy-chat.js";
-import { dateGroup } from "../state/format.js";
 import { ConversationPages } from "./conversation-pages.js";
+import { dragRows } from "./dragging.js";
+import { Groups } from "./groups.js";
 import { SearchResults } from "./search-results.js";
+import { Selection } from "./selection.js";
 import { say } from "../words/say.js";
 
 /**
- * @import { Form } from "../shell/copy-chat.js"
  * @import { Page } from "../types/page.js"
  * @import { State } from "../types/state.js"
  * @import { Conversation, SearchHit } from "../types/wire.js"
+ * @import { Arranging } from "./arranging.js"
  */
 
 const PAUSE = 200;
 const NOT_LOADED = () => h("p", { class: "convs-note" }, say("The list can't be loaded now."));
-
-/** What a conversation is exported as; only the first can be imported again. */
-const FORMS = () => [
-  { form: "", words: say("Export") },
-  { form: "?format=markdown", words: say("Export as Markdown") },
-  { form: "?format=text", words: say("Export as text") },
-];
-
-/** @returns {{form: Form, words: string}[]} */
-const COPIES = () => [
-  { form: "markdown", words: say("Copy as Markdown") },
-  { form: "text", words: say("Copy as text") },
-];
 
 export class Sidebar {
   /**
@@ -51,13 +38,28 @@ export class Sidebar {
     setChildren(this.marked, icon("bookmark"));
     this.marked.addEventListener("click", () => this.#showBookmarks(!this.showsBookmarks));
     this.current = "";
-    this.pages = new ConversationPages(page.urls.conversations ?? "");
+    this.pages = new ConversationPages(page.urls.conversations, { in: "list" });
+    /** @type {ConversationPages|null} while it is shown */
+    this.archive = null;
+    /** @type {Map<string, ConversationPages>} those that are open or were */
+    this.folders = new Map();
+    this.late = new Late(async () => new (await import("./arranging.js")).Arranging(this));
+    this.selection = new Selection(this);
+    this.list.after(this.selection.foot);
+    this.view = new Groups(this);
+    const { ids } = this.selection;
+    dragRows(
+      this.list,
+      byId("side"),
+      (id) => (ids.has(id) ? [...ids] : [id]),
+      (some, set) => this.use((it) => it.change(some, set)),
+    );
     this.results = new SearchResults(page, (hit) => actions.openMessage(hit));
     this.failed = false;
     // The next page is loaded a little before its place is seen.
     this.watch = new IntersectionObserver(
       (seen) => {
-        if (seen.some(({ isIntersecting }) => isIntersecting)) void this.#loadMore();
+        if (seen.some(({ isIntersecting }) => isIntersecting)) void this.loadMore();
       },
       { root: this.list, rootMargin: "300px" },
     );
@@ -82,16 +84,13 @@ export class Sidebar {
     addEventListener("focus", () => void this.refresh());
   }
 
-  /**
-   * @param {State} state
-   * @param {State} before
-   */
+  /** @param {State} state @param {State} before */
   update(state, before) {
     const named = state.conversation?.title !== before.conversation?.title;
     const ended = before.turn !== null && state.turn === null;
     if (this.current !== state.conversationId) {
       this.current = state.conversationId;
-      this.#draw();
+      this.draw();
     }
     if (named || ended || state.deleted !== before.deleted) void this.refresh();
   }
@@ -125,39 +124,99 @@ export class Sidebar {
     } catch {
       this.failed = true;
     }
-    this.#draw();
+    this.draw();
   }
 
   async #list() {
     this.results.clear();
-    const loaded = await this.pages.refresh();
-    if (loaded) this.actions.onCounted(this.conversations.length, this.pages.more);
-    return loaded && !this.find.value.trim() && !this.showsBookmarks;
+    if (!(await this.pages.refresh())) return false;
+    await Promise.all(this.#beside().map((one) => one.refresh()));
+    const { pinned, folders } = this.groups;
+    const filed = folders.reduce((sum, [, count]) => sum + count, pinned.length);
+    this.actions.onCounted(this.pages.loaded.length + filed, this.pages.more);
+    this.selection.keep(this.conversations.map(({ id }) => id));
+    return !this.find.value.trim() && !this.showsBookmarks;
   }
 
-  /** @returns {Conversation[]} those that are loaded */
+  /** The archive while it is shown, or the folders that are open. */
+  #beside() {
+    if (this.archive) return [this.archive];
+    return this.groups.folders
+      .filter(([name]) => this.view.isOpen(`/${name}`))
+      .map(([name]) => this.folder(name));
+  }
+
+  /**
+   * What is loaded of a folder.
+   * @param {string} name
+   */
+  folder(name) {
+    const pages =
+      this.folders.get(name) ??
+      new ConversationPages(this.page.urls.conversations, { folder: name });
+    this.folders.set(name, pages);
+    return pages;
+  }
+
+  /**
+   * What the menus, keys and drags do is loaded with the first of them.
+   * @param {(it: Arranging) => void} act
+   */
+  use = (act) => void this.late.use(act);
+
+  get groups() {
+    return this.pages.groups;
+  }
+
+  /** @returns {Conversation[]} those that are loaded where the list is shown */
   get conversations() {
-    return this.pages.loaded;
+    if (this.archive) return this.archive.loaded;
+    const filed = this.#beside().flatMap(({ loaded }) => loaded);
+    return [...this.groups.pinned, ...filed, ...this.pages.loaded];
   }
 
-  async #loadMore() {
-    const shown = this.results.shown ? this.results : this.pages;
+  /** @param {boolean} on */
+  showArchive(on) {
+    const { conversations } = this.page.urls;
+    this.archive = on ? new ConversationPages(conversations, { in: "archive" }) : null;
+    this.selection.end();
+    this.#showBookmarks(false);
+  }
+
+  /**
+   * Shows what has changed.
+   * @param {string[]|null} gone those that stand elsewhere now; null: some may have come back
+   */
+  async changed(gone) {
+    for (const one of [this.pages, this.archive, ...this.folders.values()]) one?.forget(gone);
+    await this.refresh();
+    this.selection.end();
+  }
+
+  /** @param {ConversationPages|SearchResults} shown */
+  async loadMore(shown = this.results.shown ? this.results : (this.archive ?? this.pages)) {
     const changed = await shown.loadMore().catch(() => false);
-    if (changed) this.#draw();
+    if (changed) this.draw();
   }
 
-  #draw() {
+  draw() {
     // A name that is being typed, or an open menu, isn't removed.
-    if (this.list.querySelector("input, .pop:not([hidden])")) return;
-    const held = /** @type {HTMLElement|null} */ (document.activeElement)
-      ?.closest?.("[data-id]")
-      ?.getAttribute("data-id");
+    if (this.list.querySelector(".conv-name, .pop:not([hidden])")) return;
+    const held = /** @type {HTMLElement|null} */ (
+      document.activeElement?.closest("#convs [data-id]")
+    );
+    const place = held ? this.#stops().indexOf(stopOf(held)) : -1;
+    const { folders, archived } = this.groups;
+    const some = this.archive ?? (this.conversations.length || folders.length || archived);
+    this.selection.foot.hidden = this.results.shown || !some;
     if (this.results.shown) this.#drawResults();
     else this.#drawConversations();
-    if (held)
-      /** @type {HTMLElement|null} */ (
-        this.list.querySelector(`[data-id="${CSS.escape(held)}"] a`)
-      )?.focus();
+    if (!held) return;
+    const stops = this.#stops();
+    const same = this.list.querySelector(`[data-id="${CSS.escape(held.dataset.id ?? "")}"]`);
+    // Of a row that is gone the next one.
+    const next = stops[Math.min(place, stops.length - 1)] ?? this.find;
+    (same ? stopOf(same) : next).focus();
   }
 
   #drawResults() {
@@ -175,139 +234,19 @@ export class Sidebar {
   }
 
   #drawConversations() {
-    if (!this.conversations.length) {
-      return setChildren(
-        this.list,
-        this.#rooms(),
-        this.failed
-          ? NOT_LOADED()
-          : h("p", { class: "convs-note" }, say("Your conversations will be listed here.")),
-      );
-    }
-    const rooms = this.#rooms();
-    const groups = Map.groupBy(this.conversations, (one) => dateGroup(one.updated));
-    const more = this.pages.more && this.#moreButton();
-    setChildren(
-      this.list,
-      rooms,
-      [...groups].map(([name, members]) =>
-        h(
-          "section",
-          { "aria-label": name },
-          h("h2", { class: "group" }, name),
-          h(
-            "ul",
-            {},
-            members.map((one) => this.#row(one)),
-          ),
-        ),
-      ),
-      more,
-    );
-  }
-
-  /** The Talk rooms that can be read here; they are written there. */
-  #rooms() {
-    if (!this.page.rooms.length) return false;
-    return h(
-      "section",
-      { "aria-label": say("Talk rooms") },
-      h("h2", { class: "group" }, say("Talk rooms")),
-      h(
-        "ul",
-        {},
-        this.page.rooms.map((room) =>
-          h("li", { class: "conv-row", "data-id": room.id }, this.#link(room)),
-        ),
-      ),
-    );
+    if (this.failed && !this.conversations.length) return setChildren(this.list, NOT_LOADED());
+    const { more } = this.archive ?? this.pages;
+    setChildren(this.list, ...this.view.draw(), more && this.#moreButton());
   }
 
   /** For the keyboard; whoever scrolls doesn't see it. */
   #moreButton() {
-    const button = textButton(say("Show more"), () => this.#loadMore(), {
+    const button = textButton(say("Show more"), () => this.loadMore(), {
       class: "convs-more link",
     });
     this.watch.disconnect();
     this.watch.observe(button);
     return button;
-  }
-
-  /** @param {{id: string, title: string, agent: string}} conversation */
-  #link(conversation) {
-    const { id, title } = conversation;
-    return h(
-      "a",
-      {
-        class: "conv cut",
-        href: chatAddress(this.page, { conversation: id }),
-        title,
-        "aria-current": id === this.current ? "page" : null,
-        on: { click: inThisPage(() => this.actions.open(conversation)) },
-      },
-      title || say("Untitled"),
-    );
-  }
-
-  /** @param {Conversation} conversation */
-  #row(conversation) {
-    const { id, title } = conversation;
-    const link = this.#link(conversation);
-    const button = h(
-      "button",
-      {
-        type: "button",
-        class: "conv-more",
-        "aria-label": say("More for {title}", { title }),
-      },
-      icon("more"),
-    );
-    const item = h("li", { class: "conv-row", "data-id": id }, link, button);
-    const menu = new Popover(button, {
-      label: title,
-      class: "menu",
-      free: true,
-      fill: (box) => this.#menu(box, conversation, item, menu),
-    });
-    return item;
-  }
-
-  /**
-   * @param {HTMLElement} box
-   * @param {Conversation} conversation
-   * @param {HTMLElement} item
-   * @param {Popover} menu
-   */
-  #menu(box, conversation, item, menu) {
-    /**
-     * @param {string} words
-     * @param {() => void} act
-     */
-    const entry = (words, act, first = false) =>
-      pressable({ "data-first": first }, () => (menu.close(), act()), words);
-    setChildren(
-      box,
-      entry(say("Rename"), () => this.rename(conversation, item), true),
-      FORMS().map(({ form, words }) =>
-        h(
-          "a",
-          {
-            href: `${this.page.urls.conversations}/${conversation.id}/export${form}`,
-            download: true,
-            on: { click: () => setTimeout(() => menu.close()) },
-          },
-          words,
-        ),
-      ),
-      COPIES().map(({ form, words }) =>
-        entry(
-          words,
-          () => void copyChat(`${this.page.urls.conversations}/${conversation.id}`, form),
-        ),
-      ),
-      entry(say("Clear"), () => void this.#clear(conversation)),
-      entry(say("Delete"), () => void this.#remove(conversation)),
-    );
   }
 
   /**
@@ -350,65 +289,72 @@ export class Sidebar {
     input.select();
   }
 
-  /** @param {Conversation} conversation */
-  async #clear({ id, title }) {
-    const sure = await askToConfirm({
-      title: say("Clear this conversation?"),
-      text: say("All messages in “{title}” are removed from view and the chat starts over.", {
-        title,
-      }),
-      yes: say("Clear"),
-    });
-    if (sure)
-      await sendChange("POST", `${this.page.urls.conversations}/${id}/clear`).catch(showError);
-  }
-
-  /** @param {Conversation} conversation */
-  async #remove({ id, title }) {
-    const path = `${this.page.urls.conversations}/${id}`;
-    try {
-      await sendChange("DELETE", path);
-    } catch (error) {
-      return showError(error);
-    }
-    const was = this.current === id;
-    this.pages.remove(id);
-    this.actions.onDeleted(id);
-    await this.refresh();
-    toast(say("Deleted “{title}”.", { title }), {
-      label: say("Undo"),
-      act: async () => {
-        await sendChange("POST", `${path}/restore`).catch(showError);
-        await this.refresh();
-        const back = this.conversations.find((one) => one.id === id);
-        if (was && back) this.actions.open(back);
-      },
-    });
-  }
-
   /** @param {KeyboardEvent} event */
   #walk(event) {
-    const row = /** @type {HTMLElement|null} */ (
-      /** @type {HTMLElement} */ (event.target).closest?.("[data-id]")
-    );
-    const inside = /** @type {HTMLElement} */ (event.target).closest?.(".pop, input");
-    if (!row || inside) return;
-    const rows = /** @type {HTMLElement[]} */ ([...this.list.querySelectorAll("[data-id]")]);
-    if (event.key === "ArrowDown") this.#step(event, rows.indexOf(row) + 1);
-    if (event.key === "ArrowUp") this.#step(event, rows.indexOf(row) - 1);
-    const one = this.conversations.find(({ id }) => id === row.getAttribute("data-id"));
-    if (event.key === "F2" && one) this.rename(one, row);
-    if (event.key === "Delete" && one) void this.#remove(one);
+    const target = /** @type {HTMLElement} */ (event.target);
+    const { key, shiftKey: shift } = event;
+    const row = /** @type {HTMLElement|null} */ (target.closest("[data-id]"));
+    if (target.closest(".pop, .conv-name")) return;
+    const by = { ArrowDown: 1, ArrowUp: -1 }[key];
+    if (row && by) {
+      const at = this.#stops().indexOf(stopOf(row));
+      if (shift) this.#extend();
+      this.#step(event, at + by);
+      if (shift) this.#extend();
+    } else if (key === "Escape" && this.selection.on) this.selection.end();
+    else if (key === "Escape" && this.archive) this.showArchive(false);
+    else if (key === "z" && (event.ctrlKey || event.metaKey)) void this.late.part?.undo?.();
+    else if (!row || !this.#pressed(key, shift, row)) return;
+    event.preventDefault();
+  }
+
+  /** Selects the row that has the focus, too. */
+  #extend() {
+    const row = /** @type {HTMLElement|null} */ (document.activeElement?.closest("[data-chat]"));
+    if (row?.dataset.id) this.selection.extend(row.dataset.id);
   }
 
   /**
-   * @param {KeyboardEvent} event
-   * @param {number} index
+   * @param {string} key
+   * @param {boolean} shift
+   * @param {HTMLElement} row
+   * @returns {boolean} whether the key does something there
    */
+  #pressed(key, shift, row) {
+    const { on, ids } = this.selection;
+    const one = this.conversations.find(({ id }) => id === row.dataset.id);
+    if (!one) return false;
+    if (key === "F2" && !on) this.rename(one, row);
+    else if (key === "Delete")
+      this.use((it) => it.change(ids.size ? [...ids] : [one.id], { deleted: true }));
+    else if (key === " ") this.selection.toggle(one.id);
+    else if (key !== "ContextMenu" && !(key === "F10" && shift)) return false;
+    else if (on) this.selection.focus();
+    else /** @type {HTMLElement|null} */ (row.querySelector(".conv-more"))?.click();
+    return true;
+  }
+
+  /** What the arrow keys go through. */
+  #stops() {
+    return /** @type {HTMLElement[]} */ ([...this.list.querySelectorAll("a.conv, .fold")]);
+  }
+
+  /** The conversations as they are shown, by id. */
+  order() {
+    const rows = /** @type {HTMLElement[]} */ ([...this.list.querySelectorAll("[data-chat]")]);
+    return rows.map(({ dataset }) => dataset.id ?? "");
+  }
+
+  /** @param {KeyboardEvent} event @param {number} index */
   #step(event, index) {
     event.preventDefault();
     if (index < 0) return this.find.focus();
-    const row = this.list.querySelectorAll("[data-id] a.conv")[index];
-    /** @type {HTMLElement|undefined} */ (row)?.focus();
+    this.#stops()[index]?.focus();
   }
 }
+
+/**
+ * What has the focus of a row or of a group's head.
+ * @param {Element} held
+ */
+const stopOf = (held) => /** @type {HTMLElement} */ (held.querySelector("a.conv") ?? held);

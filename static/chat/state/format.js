@@ -25,6 +25,8 @@ export function formatDollars(value) {
 const DATES = LANGUAGE === "en" ? "en-GB" : LANGUAGE;
 const CLOCK = new Intl.DateTimeFormat(DATES, { hour: "2-digit", minute: "2-digit" });
 const DAY = new Intl.DateTimeFormat(DATES, { day: "numeric", month: "short" });
+const MONTH = new Intl.DateTimeFormat(DATES, { month: "long" });
+const MONTH_OF_YEAR = new Intl.DateTimeFormat(DATES, { month: "long", year: "numeric" });
 
 /**
  * "14:05" today, "3 Nov, 14:05" otherwise; "" for an invalid time.
@@ -45,10 +47,18 @@ export function formatTime(iso, now = new Date()) {
  */
 export function dateGroup(iso, now = new Date()) {
   const at = new Date(iso);
-  const midnight = new Date(now.getFullYear(), now.getMonth(), now.getDate());
-  if (at >= midnight) return say("Today");
-  return midnight.valueOf() - at.valueOf() < 6 * 86_400_000 ? say("This week") : say("Older");
+  // Rounded: a day in which the clocks change has 23 or 25 hours.
+  const days = Math.round((midnightOf(now) - midnightOf(at)) / 86_400_000);
+  if (days <= 0) return say("Today");
+  if (days === 1) return say("Yesterday");
+  if (days <= 7) return say("Previous 7 days");
+  if (days <= 30) return say("Previous 30 days");
+  const month = at.getFullYear() === now.getFullYear() ? MONTH : MONTH_OF_YEAR;
+  return capitalize(month.format(at));
 }
+
+/** @param {Date} at */
+const midnightOf = (at) => new Date(at.getFullYear(), at.getMonth(), at.getDate()).valueOf();
 
 const UNITS = ["kB", "MB", "GB"];
 

@@ -35,6 +35,25 @@ export interface Conversation {
     model?: string;
     /** What was chosen for it of the policy and its settings, by the names of a link's parameters. */
     history?: Choice;
+    /** Since when it is that in the sidebar. */
+    pinned?: string | null;
+    archived?: string | null;
+    folder?: string | null;
+}
+
+/** Where a conversation stood before a change. */
+export interface Place {
+    id: string;
+    pinned: string | null;
+    archived: string | null;
+    folder: string | null;
+}
+
+/** What stands beside the list in the sidebar; a folder is its name and how many chats it shows. */
+export interface Groups {
+    pinned: Conversation[];
+    folders: [string, number][];
+    archived: number;
 }
 
 export type Role = "system" | "user" | "assistant" | "tool";

@@ -1,0 +1,253 @@
+"""The sidebar with a month of work: pins, folders, the archive, several at once, each with undo."""
+
+from __future__ import annotations
+
+import re
+from typing import Literal
+
+import pytest
+from playwright.sync_api import Locator, expect
+
+from tests.browser.chat import Chat
+from tests.browser.conftest import Visit
+from tests.browser.test_accessibility import LOOKS, violations
+from tests.browser.test_sidebar import many
+from tests.running import Server
+
+pytestmark = pytest.mark.browser
+NAMES = ["Tides", "Quays", "Anchors", "Bollards"]
+
+
+def with_chats(chat: Chat, *names: str) -> Chat:
+    """A person with these chats, the last one the newest."""
+    for name in names:
+        chat.page.locator("#new").click()
+        chat.say(name)
+    expect(chat.conversations).to_have_text([*reversed(names)])
+    return chat
+
+
+def group(chat: Chat, name: str) -> Locator:
+    return chat.page.locator("#convs").get_by_role("region", name=name, exact=True)
+
+
+def fold(chat: Chat, name: str) -> Locator:
+    return group(chat, name).get_by_role("button", expanded=None, name=re.compile(f"^{name}"))
+
+
+def foot(chat: Chat, name: str) -> Locator:
+    return chat.page.locator(".convs-foot").get_by_role("button", name=name, exact=True)
+
+
+def undo(chat: Chat) -> None:
+    chat.toasts.get_by_role("button", name="Undo").click()
+
+
+def rows(place: Locator) -> Locator:
+    return place.locator(".conv-row")
+
+
+def focus_row(chat: Chat, name: str) -> None:
+    chat.row(name).locator("a").focus()
+
+
+def test_a_chat_is_dragged_onto_a_folder_and_onto_the_pinned_ones(chat: Chat) -> None:
+    with_chats(chat, *NAMES)
+    menu = chat.menu("Tides")
+    menu.get_by_role("button", name="Move to folder").click()
+    menu.get_by_role("button", name="New folder…").click()
+    menu.get_by_label("New folder").fill("Harbour")
+    menu.get_by_role("button", name="Save").click()
+    expect(chat.toasts).to_contain_text("Moved to “Harbour”.")
+    expect(fold(chat, "Harbour")).to_have_text("Harbour1")
+    chat.row("Quays").locator("a").drag_to(fold(chat, "Harbour"))
+    expect(fold(chat, "Harbour")).to_have_text("Harbour2")
+    expect(chat.conversations).to_have_text(["Bollards", "Anchors"])
+    fold(chat, "Harbour").click()
+    expect(rows(group(chat, "Harbour"))).to_have_text(["Quays", "Tides"])
+    chat.reload()
+    expect(rows(group(chat, "Harbour"))).to_have_text(["Quays", "Tides"])
+    chat.row("Bollards").locator("a").drag_to(
+        fold(chat, "Harbour"), target_position={"x": 20, "y": 10}
+    )
+    expect(rows(group(chat, "Harbour"))).to_have_text(["Bollards", "Quays", "Tides"])
+    undo(chat)
+    expect(rows(group(chat, "Harbour"))).to_have_text(["Quays", "Tides"])
+    chat.row("Anchors").locator("a").drag_to(chat.page.locator(".drop-pin"), force=True)
+    expect(rows(group(chat, "Pinned"))).to_have_text(["Anchors"])
+    chat.row("Tides").locator("a").drag_to(group(chat, "Pinned"))
+    expect(rows(group(chat, "Pinned"))).to_have_text(["Anchors", "Tides"])
+    undo(chat)
+    expect(rows(group(chat, "Harbour"))).to_have_text(["Quays", "Tides"])
+    expect(rows(group(chat, "Pinned"))).to_have_text(["Anchors"])
+
+
+def test_by_keys_alone_a_chat_is_pinned_moved_archived_and_brought_back(chat: Chat) -> None:
+    with_chats(chat, *NAMES)
+    keys = chat.page.keyboard
+    focus_row(chat, "Quays")
+    keys.press("Shift+F10")
+    expect(chat.popover.get_by_role("button", name="Rename")).to_be_focused()
+    keys.press("ArrowDown")
+    keys.press("Enter")
+    expect(rows(group(chat, "Pinned"))).to_have_text(["Quays"])
+    expect(chat.row("Quays").locator("a")).to_be_focused()
+    keys.press("Shift+F10")
+    expect(chat.popover.get_by_role("button", name="Unpin")).to_be_visible()
+    keys.press("ArrowDown")
+    keys.press("ArrowDown")
+    keys.press("Enter")
+    expect(chat.popover.get_by_role("button", name="New folder…")).to_be_focused()
+    keys.press("Enter")
+    keys.type("Harbour")
+    keys.press("Enter")
+    expect(fold(chat, "Harbour")).to_have_text("Harbour1")
+    expect(group(chat, "Pinned")).to_be_hidden()
+    fold(chat, "Harbour").press("Enter")
+    expect(rows(group(chat, "Harbour"))).to_have_text(["Quays"])
+    keys.press("ArrowDown")
+    expect(chat.row("Quays").locator("a")).to_be_focused()
+    keys.press("Shift+F10")
+    expect(chat.popover).to_be_visible()
+    chat.popover.get_by_role("button", name="Archive").press("Enter")
+    expect(group(chat, "Harbour")).to_have_count(0)
+    expect(chat.page.locator("#convs :focus")).to_have_count(1)
+    keys.press("Control+z")
+    expect(rows(group(chat, "Harbour"))).to_have_text(["Quays"])
+
+
+def test_three_are_selected_archived_and_brought_back(chat: Chat) -> None:
+    with_chats(chat, *NAMES)
+    chat.row("Bollards").locator("a").click(modifiers=["ControlOrMeta"])
+    chat.row("Quays").locator("a").click(modifiers=["Shift"])
+    expect(chat.page.locator(".convs-foot")).to_contain_text("3 selected")
+    foot(chat, "Archive").click()
+    expect(chat.toasts).to_contain_text("Archived 3 chats.")
+    expect(chat.conversations).to_have_text(["Tides"])
+    foot(chat, "Archive").click()
+    expect(chat.conversations).to_have_text(["Bollards", "Anchors", "Quays"])
+    foot(chat, "Back to the list").click()
+    undo(chat)
+    expect(chat.conversations).to_have_text([*reversed(NAMES)])
+    foot(chat, "Archive").click()
+    expect(chat.page.locator("#convs")).to_contain_text("Nothing is archived.")
+
+
+def test_keys_select_and_delete_several_and_undo_opens_what_was_open(chat: Chat) -> None:
+    with_chats(chat, *NAMES)
+    address, keys = chat.page.url, chat.page.keyboard
+    focus_row(chat, "Bollards")
+    keys.press("Shift+ArrowDown")
+    expect(chat.page.locator(".convs-foot")).to_contain_text("2 selected")
+    keys.press("ArrowDown")
+    keys.press(" ")
+    expect(chat.page.locator(".convs-foot")).to_contain_text("3 selected")
+    keys.press(" ")
+    expect(chat.page.locator(".convs-foot")).to_contain_text("2 selected")
+    keys.press("Shift+F10")
+    expect(foot(chat, "Cancel")).to_be_focused()
+    focus_row(chat, "Quays")
+    keys.press("Delete")
+    expect(chat.toasts).to_contain_text("Deleted 2 chats.")
+    expect(chat.conversations).to_have_text(["Quays", "Tides"])
+    expect(chat.users).to_have_count(0)
+    undo(chat)
+    expect(chat.conversations).to_have_text([*reversed(NAMES)])
+    expect(chat.users).to_have_text(re.compile("Bollards"))
+    assert chat.page.url == address
+
+
+def test_a_folder_is_renamed_and_dissolved_with_undo(chat: Chat) -> None:
+    with_chats(chat, *NAMES)
+    foot(chat, "Select").click()
+    for name in ("Tides", "Quays"):
+        chat.row(name).locator("a").click()
+    foot(chat, "Move").click()
+    chat.popover.get_by_role("button", name="New folder…").click()
+    chat.popover.get_by_label("New folder").fill("Harbour")
+    chat.page.keyboard.press("Enter")
+    expect(fold(chat, "Harbour")).to_have_text("Harbour2")
+    for words, act in (
+        ("Renamed the folder to “Port”.", "Rename"),
+        ("Dissolved “Harbour”.", "Dissolve: its chats stay"),
+    ):
+        group(chat, "Harbour").hover()
+        group(chat, "Harbour").get_by_role("button", name="More for Harbour").click()
+        chat.popover.get_by_role("button", name=act).click()
+        if act == "Rename":
+            chat.popover.get_by_label("New name").fill("Port")
+            chat.page.keyboard.press("Enter")
+            expect(fold(chat, "Port")).to_have_text("Port2")
+        else:
+            expect(chat.conversations).to_have_count(4)
+        expect(chat.toasts).to_contain_text(words)
+        undo(chat)
+        expect(fold(chat, "Harbour")).to_have_text("Harbour2")
+        expect(chat.conversations).to_have_count(2)
+
+
+def test_another_tab_follows(chat: Chat) -> None:
+    with_chats(chat, *NAMES)
+    other = chat.tab()
+    expect(other.conversations).to_have_count(4)
+    chat.menu("Tides").get_by_role("button", name="Archive").click()
+    expect(chat.conversations).to_have_count(3)
+    other.page.evaluate("dispatchEvent(new Event('focus'))")
+    expect(other.conversations).to_have_count(3)
+
+
+def test_a_folder_of_many_is_read_when_it_is_opened_and_page_by_page(
+    chat: Chat, server: Server
+) -> None:
+    with_chats(chat, "Tides")
+    many(server, 130, like=chat.id, folder="Harbour")
+    many(server, 3, like=chat.id, pinned="2026-01-01 00:00:00")
+    asked: list[str] = []
+    chat.page.on("request", lambda request: asked.append(request.url))
+    chat.reload()
+    expect(fold(chat, "Harbour")).to_have_text("Harbour130")
+    expect(chat.conversations).to_have_count(4)
+    expect(chat.page.locator("#me-open")).to_contain_text("134 conversations")
+    assert not [url for url in asked if "folder=" in url]
+    fold(chat, "Harbour").click()
+    expect(rows(group(chat, "Harbour"))).to_have_count(100)
+    group(chat, "Harbour").get_by_role("button", name="Show more").click()
+    expect(rows(group(chat, "Harbour"))).to_have_count(130)
+
+
+@LOOKS
+def test_groups_menus_and_the_bar_have_no_serious_fault(
+    scheme: Literal["light", "dark"], size: dict[str, object], visit: Visit
+) -> None:
+    chat = visit(color_scheme=scheme, **size).open()
+    ids = []
+    for name in NAMES:
+        chat.open("/chat").say(name)
+        ids.append(chat.id)
+    for change in ({"pinned": True}, {"folder": "Harbour"}):
+        body = {"ids": [ids.pop()], "set": change}
+        assert chat.ask("POST", "/conversations/changes", body).ok
+    chat.reload()
+    if size:
+        chat.page.locator("#side-show").click()
+    fold(chat, "Harbour").click()
+    expect(chat.conversations).to_have_count(4)
+    assert violations(chat.page) == [], "with groups"
+    chat.row("Tides").hover()
+    chat.row("Tides").locator(".conv-more").click()
+    entries = chat.popover.locator("button, a")
+    expect(entries).to_have_count(7)
+    assert violations(chat.page) == [], "with a row's menu"
+    chat.popover.get_by_role("button", name="Export…").click()
+    expect(entries).to_have_count(5)
+    width = chat.page.viewport_size["width"] if chat.page.viewport_size else 0
+    for box in [chat.popover.bounding_box(), *(one.bounding_box() for one in entries.all())]:
+        assert box and box["x"] >= 0 and box["x"] + box["width"] <= width, "nothing is cut off"
+    chat.page.keyboard.press("Escape")
+    foot(chat, "Select").click()
+    chat.row("Tides").locator("a").click()
+    expect(chat.page.locator(".convs-foot")).to_contain_text("1 selected")
+    assert violations(chat.page) == [], "with a selection"
+    foot(chat, "Move").click()
+    expect(chat.popover.get_by_role("button", name="Harbour")).to_be_visible()
+    assert violations(chat.page) == [], "with the folders to move to"
