@@ -129,11 +129,9 @@ class TestRefusals:
     @pytest.mark.parametrize("others", ["Bob's", "unknown", "deleted"])
     def test_one_that_isnt_here_changes_nothing(self, others: str) -> None:
         mine = chats(2)
-        other = {
-            "Bob's": lambda: chats(1, owner=BOB),
-            "unknown": lambda: [uuid.uuid4()],
-            "deleted": lambda: chats(1, deleted=NOW),
-        }[others]()
+        other = [uuid.uuid4()]
+        if others != "unknown":
+            other = chats(1, owner=BOB) if others == "Bob's" else chats(1, deleted=NOW)
         for change in (lambda: pin(*mine, *other), lambda: move(*mine, *other, to="Taxes")):
             with pytest.raises(NotFound):
                 change()

@@ -38,7 +38,7 @@ export class ShortcutList {
       [say("Stop the answer, or close what is open"), ["Esc"]],
       [say("Rename or delete a conversation in the list"), ["F2", "·", "Delete"]],
       [say("Its menu · undo, in the list"), ["Shift", "F10", "·", "Ctrl", "Z"]],
-      [say("Select it · one more"), ["Space", "·", "Shift", "↓"]],
+      [say("Select it · one more"), [say("Space"), "·", "Shift", "↓"]],
     ];
     const on = h("input", { type: "checkbox" });
     on.checked = this.shortcuts.on;
