@@ -227,6 +227,13 @@ class Deleted(Record):
     type: ClassVar[str] = "deleted"
 
 
+@dataclass(frozen=True, slots=True)
+class Kept(Record):
+    """A temporary chat is an ordinary one from now on."""
+
+    type: ClassVar[str] = "kept"
+
+
 Event = (
     TurnStarted
     | Decided
@@ -246,6 +253,7 @@ Event = (
     | CacheChanged
     | Cleared
     | Deleted
+    | Kept
 )
 
 

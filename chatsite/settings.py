@@ -29,6 +29,7 @@ from chatsite.providers.known.models_file import ModelsFile
 from chatsite.providers.known.models_file import read_models_file as read_models
 from chatsite.providers.known.servers import ADDRESS, Keys, Server, is_address, server_at
 from chatsite.talk.settings import *
+from chatsite.temporary.settings import *
 from chatsite.tools.mcp.config_file import tool_servers
 
 LOCAL_HOSTS = ["localhost", "127.0.0.1", "[::1]"]
@@ -264,6 +265,7 @@ INSTALLED_APPS = [
     "chatsite.kv_cache.apps.KvCacheConfig",
     "chatsite.mail.apps.MailConfig",
     "chatsite.talk.apps.TalkConfig",
+    "chatsite.temporary.apps.TemporaryConfig",
 ]
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",

@@ -285,6 +285,27 @@ def flush_write_log() -> None:
             cursor.execute("PRAGMA wal_checkpoint(PASSIVE)")
 
 
+# A reader that takes longer is waited for by trying again: nobody can write meanwhile.
+TRUNCATE_MILLISECONDS = 100
+
+
+@tidying
+def empty_write_log() -> bool:
+    """As `flush_write_log`, and cut the log to nothing, so that no byte of what was deleted stays
+    in it. False where somebody was reading: then another time."""
+    if connection.vendor != "sqlite":
+        return True
+    flush_write_log.here()
+    with connection.cursor() as cursor:
+        cursor.execute(f"PRAGMA busy_timeout = {TRUNCATE_MILLISECONDS}")
+        try:
+            ((busy, *_),) = cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+        finally:
+            seconds = connection.settings_dict["OPTIONS"]["timeout"]
+            cursor.execute(f"PRAGMA busy_timeout = {seconds * 1000}")
+    return not busy
+
+
 @writing
 def takes_writes() -> None:
     """Raises Django's Error where the database doesn't answer, or takes nothing: a disk that is

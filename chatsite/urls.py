@@ -42,6 +42,7 @@ urlpatterns = [
     path("conversations/<uuid:id>/compact/undo", compaction.undo, name="compact-undo"),
     path("conversations/<uuid:id>/compact/again", compaction.again, name="compact-again"),
     path("conversations/<uuid:id>/", include("chatsite.kv_cache.urls")),
+    path("conversations/<uuid:id>/", include("chatsite.temporary.urls")),
     path("files", files.files, name="files"),
     path("files/<uuid:id>", files.file, name="file"),
     path("models", api.models, name="models"),

@@ -21,7 +21,8 @@ class ConversationView(Record):
     turn began or ended, it was cleared, copied or imported. `model` is the one chosen for it in the
     page, as `provider:name`; "": the agent's own. `history` is what was chosen of the policy and
     its settings, by the names of a link's parameters. `pinned` and `archived` say since when it is
-    that, `folder` in which one it is.
+    that, `folder` in which one it is. One that is `temporary` is in no list, and is erased when it
+    is closed.
     """
 
     id: str
@@ -34,6 +35,7 @@ class ConversationView(Record):
     pinned: str | None = None
     archived: str | None = None
     folder: str | None = None
+    temporary: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

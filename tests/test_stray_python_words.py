@@ -57,6 +57,7 @@ EXCEPTED = {
     "conversations/database/": SQL,
     "conversations/path/cache_places.py": SQL,
     "conversations/search/word_tables.py": SQL,
+    "conversations/traces.py": SQL,
     "conversations/search/spelling.py": SQL,
     "conversations/migrations/": SQL,
     "mail/mails.py::hold_mail": LOG,

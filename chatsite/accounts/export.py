@@ -39,7 +39,7 @@ conversations/   each conversation as a file of its own. Chatsite restores it: o
                  "...other-versions.json": answers that were replaced, and what was cleared away.
 files/           the files that you attached, each in a folder with its number
 
-What you deleted isn't here.
+What you deleted isn't here, and no temporary chat.
 """)
 
 

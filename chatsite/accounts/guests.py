@@ -86,13 +86,18 @@ def move_guest_conversations(request: HttpRequest, user: User, **kwargs: Any) ->
 
 
 def end_signed_out_sockets(request: HttpRequest, user: User | None, **kwargs: Any) -> None:
-    """Close the sockets of this session's other tabs, at signing out."""
+    """Close the sockets of this session's other tabs, at signing out, and all temporary chats."""
     if user is not None:
-        end_sockets(request, Owner(user=user.pk))
+        end_sockets(request, owner := Owner(user=user.pk))
+        if (site := _site_of(request)) is not None:
+            site.temporary.signed_out(owner)
 
 
 def end_sockets(request: HttpRequest, owner: Owner) -> None:
     """Close the session's sockets. Without a running site, as in a command, there are none."""
-    site = getattr(request, "scope", {}).get("state", {}).get("site")
-    if site is not None:
+    if (site := _site_of(request)) is not None:
         site.sockets.end(owner.session(request.session.session_key))
+
+
+def _site_of(request: HttpRequest) -> Any:
+    return getattr(request, "scope", {}).get("state", {}).get("site")

@@ -113,16 +113,17 @@ def rights_of(users: Collection[int]) -> dict[int, Rights]:
 
 @reading
 def conversations_of(owner: Owner) -> list[str]:
-    """Return the ids of all conversations that aren't deleted, the oldest first."""
-    rows = Conversation.objects.filter(owner.filter(), deleted=None).order_by("created")
-    return [str(id) for id in rows.values_list("id", flat=True)]
+    """Return the ids of all conversations that aren't deleted or temporary, the oldest first."""
+    rows = Conversation.objects.filter(owner.filter(), deleted=None, temporary=None)
+    return [str(id) for id in rows.order_by("created").values_list("id", flat=True)]
 
 
 @reading
 def files_of(owner: Owner) -> list[tuple[str, str]]:
-    """Return id and name of all files, the oldest first."""
-    rows = Upload.objects.filter(owner.filter(), conversation__deleted=None).order_by("created")
-    return [(str(id), name) for id, name in rows.values_list("id", "name")]
+    """Return id and name of all files but those of temporary chats, the oldest first."""
+    rows = Upload.objects.filter(owner.filter(), conversation__deleted=None, temporary=None)
+    found = rows.order_by("created").values_list("id", "name")
+    return [(str(id), name) for id, name in found]
 
 
 @reading

@@ -71,6 +71,8 @@ def read_for_copy(*, owner: Owner, message: str) -> PathCopy:
     """
     last = owned_message(owner, message, on_path=True, deleted=None)
     source = owned_conversation(owner, str(last.conversation_id))
+    if source.temporary:
+        raise Refused(say("This chat is temporary. Keep it before you continue it in a new chat."))
     path = messages_on_path(source)
     after = path.filter(~Q(role="tool"), seq__gt=last.seq).order_by("seq")
     next_seq = after.values_list("seq", flat=True).first() or source.next_seq

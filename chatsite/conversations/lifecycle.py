@@ -183,7 +183,7 @@ def purge(*, now: datetime | None = None) -> Purged:
 def purge_conversations(*, now: datetime | None = None) -> Pieces[int]:
     """Remove what was deleted long enough ago, and return how many conversations."""
     before = (now or timezone.now()) - DELETED_AFTER
-    return (yield from _remove_conversations(Q(deleted__lt=before, importing=False)))
+    return (yield from remove_conversations(Q(deleted__lt=before, importing=False)))
 
 
 @in_pieces
@@ -198,7 +198,7 @@ def remove_imports(
     if begun_before is not None:
         which &= Q(deleted__lt=begun_before)
         Import.objects.filter(began__lt=begun_before).delete()
-    return (yield from _remove_conversations(which))
+    return (yield from remove_conversations(which))
 
 
 @tidying
@@ -215,7 +215,7 @@ def purge_files(*, now: datetime | None = None) -> Purged:
     return Purged(unsent=len(found), leftovers=_remove_leftovers(now))
 
 
-def _remove_conversations(which: Q) -> Pieces[int]:
+def remove_conversations(which: Q) -> Pieces[int]:
     """Remove the newest messages first, as long as the conversation is one of `which`: somebody may
     restore it meanwhile. Without the ORM's cascade, which would read every row first."""
     found = Conversation.objects.filter(which).order_by("id")  # one piece may hold two of them

@@ -63,7 +63,7 @@ class NewTurn:
     `answer` is the id of the coming answer, `model` the page's choice, "" for the agent's own. What
     `reach` needs is read where the turn is stored. `server` writes the answer; its owner may have
     `most` written at once on all servers together, None where there is only this one, which counts
-    them itself.
+    them itself. A conversation that it begins is `temporary`.
     """
 
     owner: Owner
@@ -75,6 +75,7 @@ class NewTurn:
     model: str = ""
     server: str | None = None
     most: int | None = None
+    temporary: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -54,10 +54,11 @@ def _sqlite(file: Path) -> dict[str, Any]:
         "OPTIONS": {
             "transaction_mode": "IMMEDIATE",
             "timeout": 20,
+            # What is deleted is overwritten, as Debian's SQLite does by itself.
             # The server empties the write-ahead log every few seconds, so that no turn has to;
             # 40 MB at most.
             "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; "
-            "PRAGMA wal_autocheckpoint=10000;",
+            "PRAGMA wal_autocheckpoint=10000; PRAGMA secure_delete=ON;",
         },
         # A file needs no pool, and opening it again for every unit of work doubles its cost.
         "CONN_MAX_AGE": None,

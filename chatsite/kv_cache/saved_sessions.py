@@ -40,6 +40,13 @@ def read_session(*, key: str) -> Session | None:
     )
 
 
+@reading
+def may_save(*, conversation: str) -> bool:
+    """Return False for a temporary chat, which leaves no file, and for one that is gone."""
+    rows = Conversation.objects.filter(id=uuid.UUID(conversation), deleted=None, temporary=None)
+    return rows.exists()
+
+
 @writing
 def save_session(
     *, conversation: str | None, session: Session, used: datetime | None = None

@@ -120,6 +120,8 @@ ROUTES: dict[str, Route] = {
     "conversation": Route(CHANGES, SMALL_BODY),
     "restore": Route(CHANGES),
     "clear": Route(CHANGES),
+    "close": Route(CHANGES),
+    "keep": Route(CHANGES),
     "messages": Route(READS),
     "export": Route(HEAVY_READS),
     "compare-draft": Route(HEAVY_READS, SMALL_BODY),

@@ -71,7 +71,8 @@ class Open(PageCommand):
 
 class Send(PageCommand):
     """`history`: what was chosen in the page before the chat began; later what is kept counts.
-    `once`: this choice holds for the answer alone. `confirmed`: whatever it costs."""
+    `once`: this choice holds for the answer alone. `confirmed`: whatever it costs. `temporary`: the
+    chat that it begins is erased when it is closed."""
 
     type: Literal["send"]
     agent: Slug
@@ -83,6 +84,7 @@ class Send(PageCommand):
     history: HistoryChoice = Field(default_factory=dict)
     once: HistoryChoice | None = None
     confirmed: bool = False
+    temporary: bool = False
 
 
 class Edit(PageCommand):

@@ -36,6 +36,7 @@ from chatsite.live.commands import (
     ref_of,
 )
 from chatsite.live.limits import SocketLimits, closed_for, send_text
+from chatsite.temporary.chats import is_temporary
 from chatsite.turns.answer.feed import FeedReader, ReaderLost, ReaderOutdated
 from chatsite.turns.context.turn_context import PageRequest
 from chatsite.views import Problem
@@ -199,9 +200,11 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
     async def _start(self, command: Send | Edit | Again | GoOn) -> TurnStarted:
         request = self._page_request(command, command.agent, model=command.model)
         client_id = str(command.client_id)
+        self.site.temporary.use(request.conversation)
         if isinstance(command, Send):
             known = self._known_choice(command)
-            request = replace(request, history=known, once=command.once)
+            temporary = is_temporary(asked=command.temporary)
+            request = replace(request, history=known, once=command.once, temporary=temporary)
             reply_to = str(command.reply_to) if command.reply_to else None
             files = [str(id) for id in command.attachments]
             if not command.confirmed:
@@ -258,6 +261,7 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
     async def _open(self, request: PageRequest) -> None:
         snapshot, reader = await self.site.snapshots.open(request)
         self.opened = request.conversation
+        self.site.temporary.use(request.conversation)
         if self.following is not None:
             self.following.cancel()
         self._know(snapshot)

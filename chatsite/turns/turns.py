@@ -313,6 +313,7 @@ class Turns:
             model=request.model,
             server=self.presence.id,
             most=None if self.others is None else self.running.limits.per_owner,
+            temporary=request.temporary,
         )
 
     async def _write(self, writer: AnswerWriter, running: RunningTurn) -> None:

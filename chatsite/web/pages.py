@@ -140,6 +140,7 @@ async def _page(
         "urls": {name.replace("-", "_"): reverse(name) for name in ADDRESSES},
         "policies": policy_facts(),
         "memory": _who_chooses(staff=staff),
+        "temporary": settings.TEMPORARY_CHATS,
         "static": {
             "highlight": highlight_modules(),
             "worker": staticfiles_storage.url(WORKER),

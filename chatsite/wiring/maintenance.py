@@ -111,10 +111,18 @@ STRAYS_SECONDS = 5.0
 
 class Maintenance:
     """The tasks of the server that leads, and `sweep` on each: it removes what is left over of the
-    engine's cache, which is each machine's own."""
+    engine's cache, which is each machine's own. `erased` is told when something was removed for
+    good."""
 
-    def __init__(self, sweep: Callable[[], Awaitable[None]], presence: Presence) -> None:
+    def __init__(
+        self,
+        sweep: Callable[[], Awaitable[None]],
+        presence: Presence,
+        *,
+        erased: Callable[[], None],
+    ) -> None:
         self.sweep = sweep
+        self.erased = erased
         self.presence = presence
         self._tasks: list[asyncio.Task[None]] = []
         self._ahead = self._look_at = 0.0  # of the clock before the process's own time
@@ -178,6 +186,7 @@ class Maintenance:
         purged = replace(files, conversations=conversations, messages=messages)
         if any(astuple(purged)):
             logger.info("Removed for good: %s", purged)
+            self.erased()
         await remove_lost_sessions()
         await remove_earned()
         for feature in FEATURES:

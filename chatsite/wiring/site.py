@@ -41,6 +41,7 @@ from chatsite.providers.echo import EchoProvider
 from chatsite.providers.embedded.provider import EmbeddedProvider
 from chatsite.providers.tokens.sentence_vectors import SentenceVectors, describe_vectors
 from chatsite.storage import lock
+from chatsite.temporary.closing import TemporaryChats
 from chatsite.tools.mcp.connections import ToolServers
 from chatsite.turns.agents.agents import Agents
 from chatsite.turns.agents.model_choice import ModelChoice
@@ -104,7 +105,12 @@ class Site:
         # A management command stops what it never started.
         self._unfollow: Callable[[], object] = lambda: None
         self.accounts = self._account_watch()
-        self.maintenance = Maintenance(self.sessions.sweep, self.presence)
+        self.temporary = TemporaryChats(
+            turns=self.turns, feeds=self.feeds, presence=self.presence, forget=self._forget_chat
+        )
+        self.maintenance = Maintenance(
+            self.sessions.sweep, self.presence, erased=self.temporary.erased
+        )
         self.imports = Imports(self.limiter, server=lambda: self.presence.id)
         self.channels = self._channels()
         self._lock: IO[str] | None = None
@@ -270,6 +276,12 @@ class Site:
         self.feeds.publish(conversation, event)
         await self._tell_summary(owner, conversation)
 
+    async def _forget_chat(self, conversation: str) -> None:
+        """Leaves nothing of its text in memory, in the engine and in the engine's saved files."""
+        self.recaller.forget(conversation)
+        self.trim_ahead.give_way(conversation)
+        await self.cache.erase(conversation)
+
     async def drop_old_text(self, conversation: str) -> None:
         """Drops what was made of the conversation's text for the model."""
         self.recaller.forget(conversation)
@@ -294,6 +306,7 @@ class Site:
         await self.presence.start()
         if self.presence.is_alone:
             await remove_imports()
+        await self.temporary.start()
         await self.rooms.look()
         logger.info("The selector lexical finds older messages %s.", describe_vectors(self.vectors))
         await self.models.warm()
@@ -337,6 +350,7 @@ class Site:
         self.trim_ahead.stop()
         await self.recaller.drain()
         await self.strategies.stop()
+        await self.temporary.stop()
         self.maintenance.stop()
         await self.imports.drain()
         await self.tool_servers.stop()

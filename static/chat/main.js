@@ -17,6 +17,7 @@ import { HistoryChoice } from "./header/history-choice.js";
 import { LinkLine } from "./header/link-line.js";
 import { ModelPicker } from "./header/model-picker.js";
 import { PolicyChip } from "./header/policy-chip.js";
+import { TemporaryChat } from "./header/temporary-chat.js";
 import { chatAddress, namedMessage, namedReceipt, queryString } from "./net/address.js";
 import { claimTab, takeReason } from "./net/drafts.js";
 import { getJson, sendChange } from "./net/http.js";
@@ -250,6 +251,9 @@ const session = new Session(page, {
   history: () => choice.chosen ?? {},
 });
 
+const temporary = new TemporaryChat(page, linkLine, session, () =>
+  open({ agent: session.state.agentSlug }),
+);
 const shortcutList = new Late(
   async () => new (await import("./shell/shortcut-list.js")).ShortcutList(keys),
 );
@@ -533,6 +537,8 @@ function show(state, before) {
   choice.update(state);
   chip.update(state.decision);
   linkLine.update(state);
+  temporary.update(state);
+  if (before.conversation?.temporary && !state.conversation?.temporary) void sidebar.refresh();
   meter.update(state, Boolean(state.messages.length || composer.draft.text));
   panel.part?.update(state);
   agents.update(state);
@@ -566,7 +572,10 @@ function showRoom({ room }) {
 
 /** @param {State} state */
 function title(state) {
-  const words = state.conversation?.title || say("New chat");
+  // The browser keeps the titles of pages.
+  const words = session.temporary
+    ? say("Temporary chat")
+    : state.conversation?.title || say("New chat");
   document.title = notices.mark(say("{words} · Chatsite", { words }));
   setText(byId("title"), words);
   byId("new", HTMLAnchorElement).href = chatAddress(page, { agent: state.agentSlug });

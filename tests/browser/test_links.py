@@ -49,8 +49,8 @@ def test_a_usable_model_of_the_link_is_chosen(visit: Visit, fake: FakeOpenAI) ->
     [
         ("model=gpt-99", "Your link asked for the model “gpt-99”, which isn't offered here."),
         (
-            "temporary-chat=true",
-            "Your link asked for “temporary-chat”. That isn't known here and changes nothing.",
+            "temporary-talk=true",
+            "Your link asked for “temporary-talk”. That isn't known here and changes nothing.",
         ),
         ("historyPolicy=lastn", "Your link asked for historyPolicy=lastn"),
         # What a link's parts mean is tested without a browser (tests/page/link.test.js).

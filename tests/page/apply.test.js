@@ -223,6 +223,11 @@ describe("a snapshot and the events after it give the state of a fresh snapshot"
       [opened, { type: "renamed", title: "New" }],
       snapshot([ASKED], { conversation: { ...CONVERSATION, title: "New" } }),
     );
+    const temporary = { conversation: { ...CONVERSATION, temporary: true } };
+    leadsTo(
+      [snapshot([ASKED], temporary), { type: "kept" }],
+      snapshot([ASKED], { conversation: { ...CONVERSATION, temporary: false } }),
+    );
     const history = { historyPolicy: "none" };
     leadsTo(
       [opened, { type: "history_chosen", history }],
@@ -501,6 +506,7 @@ describe("other events", () => {
     for (const event of [
       { type: "renamed", title: "New" },
       { type: "history_chosen", history: {} },
+      { type: "kept" },
       { type: "marked", message: "u", pinned: true, excluded: true, forget_above: 3 },
       { type: "summary_changed", summary: SUMMARY },
       { type: "cache_changed", status: {} },

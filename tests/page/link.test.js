@@ -13,12 +13,17 @@ describe("a link", () => {
     assert.equal(read("q=Hello%20there").text, "Hello there");
     assert.equal(read("prompt=%20&q=Two").text, "Two");
     assert.equal(read("prompt=One&q=Two").text, "One");
-    assert.deepEqual(read("debug=true"), { text: "", model: "", agent: "", unknown: [] });
+    assert.deepEqual(read("debug=true&temporary-chat=true&temporary=1"), {
+      text: "",
+      model: "",
+      agent: "",
+      unknown: [],
+    });
   });
 
   it("names what means nothing here, and no tracking nor what others answer for", () => {
-    assert.deepEqual(read("temporary-chat=true&model=a&temporary-chat=1&hints=search").unknown, [
-      "temporary-chat",
+    assert.deepEqual(read("temporary-talk=true&model=a&temporary-talk=1&hints=search").unknown, [
+      "temporary-talk",
       "hints",
     ]);
     assert.deepEqual(read("Prompt=One&constructor=1&%20=2").unknown, [

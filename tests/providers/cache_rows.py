@@ -8,16 +8,21 @@ from chatsite.kv_cache.books import Session, SessionFile
 
 
 class MemoryRows:
-    """`taken` are conversations of which words were taken away since their last answer."""
+    """`taken` are conversations of which words were taken away since their last answer, `unkept`
+    those that leave no file."""
 
     def __init__(self) -> None:
         self.sessions: dict[str, Session] = {}
         self.taken: set[str] = set()
+        self.unkept: set[str] = set()
         self._used: dict[str, int] = {}
         self._clock = 0
 
     async def read_session(self, *, key: str) -> Session | None:
         return self.sessions.get(key)
+
+    async def may_save(self, *, conversation: str) -> bool:
+        return conversation not in self.unkept
 
     async def save_session(self, *, conversation: str | None, session: Session) -> bool:
         if conversation in self.taken:

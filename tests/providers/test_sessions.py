@@ -116,6 +116,15 @@ async def test_only_this_user_may_read_saved_files(
     assert session.fingerprint == str(running.kv) and running.kv.cache == "f16-transposed"
 
 
+async def test_a_temporary_chat_leaves_no_file(
+    running: RunningEngine, folder: Path, keeper: MemoryRows, book: Book
+) -> None:
+    keeper.unkept.add("c")
+    kept = sessions(folder, keeper)
+    assert not await kept.save(running, 0, "c", conversation="c", book=book)
+    assert not os.listdir(folder) and not keeper.sessions
+
+
 async def test_one_file_a_conversation_the_newest(
     running: RunningEngine, folder: Path, keeper: MemoryRows, book: Book
 ) -> None:

@@ -19,6 +19,8 @@ CHANGING = {
     "conversation": ("PATCH", "DELETE"),
     "restore": ("POST",),
     "clear": ("POST",),
+    "close": ("POST",),
+    "keep": ("POST",),
     "kept-whole": ("POST",),
     "cache-cleanup": ("POST",),
     "cache-bring-back": ("POST",),

@@ -33,6 +33,9 @@ OWNED: dict[str, tuple[Case, ...]] = {
     ),
     "restore": (Case(method="POST"),),
     "clear": (Case(method="POST"),),
+    # It isn't temporary.
+    "close": (Case(method="POST", owner_gets=409),),
+    "keep": (Case(method="POST"),),
     "messages": (Case(query="?before=9"),),
     "export": (Case(),),
     "cache": (Case(),),

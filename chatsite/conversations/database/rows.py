@@ -137,6 +137,7 @@ def conversation_view(row: models.Conversation) -> ConversationView:
         pinned=row.pinned.isoformat() if row.pinned else None,
         archived=row.archived.isoformat() if row.archived else None,
         folder=row.folder,
+        temporary=bool(row.temporary),
     )
 
 

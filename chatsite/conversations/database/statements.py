@@ -185,22 +185,27 @@ SAVE_CACHE_PLACE = (
 _POSTGRESQL = connection.vendor == "postgresql"
 _JOIN, _IS = ("JOIN", "IS NOT DISTINCT FROM") if _POSTGRESQL else ("CROSS JOIN", "IS")
 _LOCKED = " FOR NO KEY UPDATE OF {} SKIP LOCKED" if _POSTGRESQL else ""
+# A temporary chat is never searched.
+_SEARCHED = "conversation.temporary IS NULL"
 WAITING = (
-    f"SELECT EXISTS (SELECT 1 FROM {MESSAGES.table} WHERE words_row IS NULL "
-    f"AND state <> 'running') OR EXISTS (SELECT 1 FROM {CONVERSATIONS.table} "
-    "WHERE words_row IS NULL)"
+    f"SELECT EXISTS (SELECT 1 FROM {MESSAGES.table} message {_JOIN} {CONVERSATIONS.table} "
+    "conversation ON conversation.id = message.conversation_id WHERE message.words_row IS NULL "
+    f"AND message.state <> 'running' AND {_SEARCHED}) OR EXISTS (SELECT 1 "
+    f"FROM {CONVERSATIONS.table} conversation WHERE words_row IS NULL AND {_SEARCHED})"
 )
 # How many.
 UNSEARCHED_TITLES = (
-    f"SELECT id, user_id, guest, LENGTH(title) FROM {CONVERSATIONS.table} "
-    f"WHERE words_row IS NULL ORDER BY created LIMIT %s{_LOCKED.format(CONVERSATIONS.table)}"
+    f"SELECT id, user_id, guest, LENGTH(title) FROM {CONVERSATIONS.table} conversation "
+    f"WHERE words_row IS NULL AND {_SEARCHED} ORDER BY created "
+    f"LIMIT %s{_LOCKED.format('conversation')}"
 )
 # How many. An answer that is being written follows when it has ended.
 UNSEARCHED_MESSAGES = (
     "SELECT message.id, conversation.user_id, conversation.guest, LENGTH(message.content) "
     f"FROM {MESSAGES.table} message {_JOIN} {CONVERSATIONS.table} conversation "
     "ON conversation.id = message.conversation_id WHERE message.words_row IS NULL "
-    "AND message.state <> 'running' ORDER BY message.created, message.seq LIMIT %s"
+    f"AND message.state <> 'running' AND {_SEARCHED} "
+    "ORDER BY message.created, message.seq LIMIT %s"
     f"{_LOCKED.format('message')}"
 )
 _TEXTS = {"title": (CONVERSATIONS.table, "title"), "message": (MESSAGES.table, "content")}

@@ -52,7 +52,8 @@ def save_index_part(*, conversation: str, text_changes: int, part: IndexPart) ->
     index was made: the part may hold that text.
     """
     hold(conversation=conversation)
-    rows = Conversation.objects.filter(deleted=None, text_changes=text_changes)
+    # A temporary chat's index stays in memory.
+    rows = Conversation.objects.filter(deleted=None, temporary=None, text_changes=text_changes)
     row = rows.filter(id=uuid.UUID(conversation)).first()
     if row is None:
         return False

@@ -64,7 +64,7 @@ def search_text(*, owner: Owner, text: str, before: int | None = None) -> Search
 @reading
 def bookmarked_messages(*, owner: Owner, after: int = 0) -> SearchPage:
     """List bookmarks in what is shown now, the newest messages first, without the first `after`."""
-    rows = owned_messages(owner).filter(bookmarked=True, on_path=True)
+    rows = owned_messages(owner).filter(bookmarked=True, on_path=True, conversation__temporary=None)
     messages = list(_to_show(rows).order_by("-created", "-seq")[after : after + FEW + 1])
     return SearchPage(
         hits=tuple(_hit(NO_WORDS, one) for one in messages[:FEW]),
@@ -146,7 +146,8 @@ def older_messages(*, owner: Owner, without: str, words: Sequence[str]) -> Searc
     """Find the newest messages with a word that begins as one of these, in three queries: this
     owner's, on active paths, without the conversation `without`. Deleted and excluded messages,
     those above a marker and greetings aren't found."""
-    others = Conversation.objects.filter(owner.filter(), deleted=None).exclude(id=without)
+    others = Conversation.objects.filter(owner.filter(), deleted=None, temporary=None)
+    others = others.exclude(id=without)
     searched = others.aggregate(messages=Sum("path_messages", default=0), all=Count("id"))
     numbers, mine = numbers_of(owner, "message"), (owner.user, owner.guest, key(without))
     match = match_any(words)

@@ -240,6 +240,7 @@ def _conversation_for_turn(new: NewTurn, user: DomainMessage) -> Conversation:
             title=message_title(user),
             created=now,
             updated=now,
+            temporary=new.temporary or None,
         )
     require_agent(row, new.agent)
     return row

@@ -172,6 +172,11 @@ class Cache:
         if self._sessions is not None:
             await self._sessions.forget([conversation])
 
+    async def erase(self, conversation: str) -> None:
+        """Drop it, and overwrite what the engine's memory holds of it."""
+        await self._in_own_slot(conversation, Lease.erase)
+        await self.drop(conversation)
+
     # ---- in the background ---------------------------------------------------------------------
     def _cancel_save(self, conversation: str) -> None:
         """Don't save what the slot of a conversation holds that asks again."""

@@ -137,6 +137,13 @@ class Lease:
             cells, like=saved
         )
 
+    async def erase(self) -> bool:
+        """Empty the slot, where the engine can; False, since no book is left to store."""
+        self.forgotten = True
+        if self.sessions is not None:
+            await self.running.client.erase(self.slot)
+        return False
+
     def release(self) -> None:
         """Give the slot up; where its words were forgotten, the next request starts over."""
         if self.forgotten:

@@ -27,6 +27,9 @@ class SessionRecords(Protocol):
 
     async def read_session(self, *, key: str) -> Session | None: ...
 
+    async def may_save(self, *, conversation: str) -> bool:
+        """Return False for one of which no file may be made."""
+
     async def save_session(self, *, conversation: str | None, session: Session) -> bool:
         """Return False where words in it were deleted meanwhile: its file must be removed."""
 
@@ -62,6 +65,8 @@ class Sessions:
         name = f"{uuid.uuid4().hex}.bin"
         try:
             async with self._changing:
+                if conversation and not await self._rows.may_save(conversation=conversation):
+                    raise UnusableFile("nothing of its conversation is kept")
                 session = await self._write(running, slot, name, key=key, book=book)
                 await self._claim(session, conversation)
                 await self._evict()

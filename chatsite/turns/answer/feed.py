@@ -246,6 +246,10 @@ class Feed:
                 self._feeds.elsewhere.closed(self._conversation)
         self._forget_if_unused()
 
+    @property
+    def has_pages(self) -> bool:
+        return bool(self._pages)
+
     def forward(self, reader: FeedReader) -> None:
         """Have a reader for other servers read the message from its beginning on, and all that
         follows."""
@@ -335,6 +339,11 @@ class ConversationFeeds:
 
     def known(self, conversation: str) -> Feed | None:
         return self._feeds.get(conversation)
+
+    def is_open(self, conversation: str) -> bool:
+        """Whether a page of this server shows the conversation."""
+        feed = self._feeds.get(conversation)
+        return feed is not None and feed.has_pages
 
     def forget(self, conversation: str, feed: Feed) -> None:
         """Unless another feed took the place of this one, with readers of its own."""

@@ -47,7 +47,7 @@ class PageRequest:
     models that others may not. `history` is what was chosen in the page of the policy and its
     settings, as the page knows it; `Drafts.context` puts the choice kept with a conversation that
     has begun there, or `once`, which is chosen for one answer alone and comes before the link, too.
-    `room` is the Talk room that the conversation is held in.
+    `room` is the Talk room that the conversation is held in. One that begins now is `temporary`.
     """
 
     owner: Owner
@@ -60,6 +60,7 @@ class PageRequest:
     once: Choice | None = None
     staff: bool = False
     room: Room | None = None
+    temporary: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -32,6 +32,7 @@ from chatsite.files.folder import safe_name
 from chatsite.files.intake import ReceivedFile
 from chatsite.files.kinds import IMAGES
 from chatsite.messages import Attachment
+from chatsite.temporary.chats import is_temporary_file, note_file
 from chatsite.web.api.history import resume_settings
 from chatsite.web.api.requests import request_body, takes
 from chatsite.web.people import is_staff, read_for, request_owner, site_of
@@ -52,9 +53,10 @@ SAFE_HEADERS = {
 
 @takes("POST")
 async def files(request: HttpRequest) -> HttpResponse:
-    """Takes a file as the body; the header X-File-Name is its name in percent encoding."""
+    """Takes a file as the body; the header X-File-Name is its name in percent encoding, and
+    X-Temporary-Chat the chat that it is erased with."""
     site, owner = site_of(request), await request_owner(request)
-    name = _name(request)
+    name, chat = _name(request), _temporary_chat(request)
     body: StreamedBody = cast(Any, request).scope["chatsite.body"]
     await require_quota(owner, size=body.length)
     try:
@@ -63,8 +65,19 @@ async def files(request: HttpRequest) -> HttpResponse:
             kept = await _store_file(owner_now(owner), name, taken)
     except ConnectionError:
         return HttpResponse(status=400)  # the client is gone
+    if chat:
+        await note_file(owner=owner_now(owner), id=kept.id, conversation=chat)
     fields = encode_fields(kept) | {"url": reverse("file", args=[kept.id])}
     return JsonResponse({"attachment": fields | {"note": taken.note}})
+
+
+def _temporary_chat(request: HttpRequest) -> str:
+    """Gives the id of the temporary chat that the file goes with, "" for none."""
+    value = request.headers.get("X-Temporary-Chat", "")
+    try:
+        return str(UUID(value)) if value else ""
+    except ValueError:
+        raise BadCommand(say("X-Temporary-Chat is the id of a conversation.")) from None
 
 
 def _name(request: HttpRequest) -> str:
@@ -91,6 +104,8 @@ async def file(request: HttpRequest, id: UUID) -> HttpResponse | StreamingHttpRe
         return JsonResponse({"deleted": str(id)})
     _, attachment = await read_for(request, lambda owner: find_upload(owner, id=str(id)))
     headers = SAFE_HEADERS | {"ETag": f'"{id}"'}
+    if await is_temporary_file(id=str(id)):
+        headers["Cache-Control"] = "private, no-store"
     if request.headers.get("If-None-Match") == headers["ETag"]:
         await require_bytes(attachment)
         return HttpResponse(status=304, headers=headers)

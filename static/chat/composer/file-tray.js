@@ -4,7 +4,7 @@ import { announce } from "../elements/announce.js";
 import { byId, h, setChildren, textButton } from "../elements/dom.js";
 import { isPicture } from "../message/attachments.js";
 import { fileAddress } from "../net/address.js";
-import { loadFiles, storeFiles } from "../net/drafts.js";
+import { keepsNothingOf, loadFiles, storeFiles } from "../net/drafts.js";
 import { sendChange } from "../net/http.js";
 import { isThere, upload } from "../net/upload.js";
 import { formatBytes } from "../state/format.js";
@@ -170,7 +170,8 @@ export class FileTray {
   /** @param {DraftFile} piece */
   #begin(piece) {
     piece.state = "sending";
-    piece.flight = upload(/** @type {File} */ (piece.file), {
+    const temporary = keepsNothingOf(this.conversation) ? this.conversation : "";
+    piece.flight = upload(/** @type {File} */ (piece.file), temporary, {
       progress: (percent) => {
         piece.percent = percent;
         this.chips.get(piece)?.update();

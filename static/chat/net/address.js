@@ -88,7 +88,7 @@ export function useConversationAddress(page, conversation) {
   if (location.pathname === path) return;
   const url = new URL(location.href);
   url.pathname = path;
-  url.searchParams.delete("agent");
+  for (const name of ["agent", "temporary-chat", "temporary"]) url.searchParams.delete(name);
   history.replaceState(history.state, "", url);
 }
 

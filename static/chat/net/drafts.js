@@ -29,6 +29,23 @@ export function claimTab(owner) {
   storeItem("owner", owner, TAB);
 }
 
+/** Of this conversation nothing is stored. */
+let unkept = "";
+
+/**
+ * Stores nothing of this conversation from now on, and removes what is stored of it; "": of none.
+ * @param {string} conversation
+ */
+export function keepNothingOf(conversation) {
+  unkept = conversation;
+  if (!conversation) return;
+  for (const prefix of PREFIXES) storeItem(`${prefix}${conversation}`, null, TAB);
+  for (const prefix of QUEUES) storeItem(`${prefix}${conversation}`, null);
+}
+
+/** @param {string} conversation */
+export const keepsNothingOf = (conversation) => conversation === unkept;
+
 /** @param {string} conversation */
 export const loadDraft = (conversation) => loadItem(`draft:${conversation}`, TAB) ?? "";
 
@@ -37,7 +54,7 @@ export const loadDraft = (conversation) => loadItem(`draft:${conversation}`, TAB
  * @param {string} text
  */
 export const storeDraft = (conversation, text) =>
-  storeItem(`draft:${conversation}`, text || null, TAB);
+  storeItem(`draft:${conversation}`, conversation === unkept ? null : text || null, TAB);
 
 /**
  * @template Value
@@ -79,7 +96,10 @@ export function loadQueue(conversation) {
  * @param {Queued[]} list
  */
 export const storeQueue = (conversation, list) =>
-  storeItem(`queue:${conversation}`, list.length ? JSON.stringify(list) : null);
+  storeItem(
+    `queue:${conversation}`,
+    list.length && conversation !== unkept ? JSON.stringify(list) : null,
+  );
 
 /**
  * The id of a chat that has not begun: the same after a reload, so that its draft is found.
@@ -137,7 +157,8 @@ function keep(name, nothing) {
       }
     },
     (conversation, value) => {
-      const stored = value && value.length !== 0 ? JSON.stringify(value) : null;
+      const kept = value && value.length !== 0 && conversation !== unkept;
+      const stored = kept ? JSON.stringify(value) : null;
       storeItem(`${name}:${conversation}`, stored, TAB);
     },
   ];

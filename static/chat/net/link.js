@@ -4,7 +4,10 @@
 const TEXT = ["prompt", "q"];
 const MODEL = "model";
 
-const KNOWN = [...TEXT, MODEL, "agent", "debug"];
+// What other chats call a chat that isn't kept.
+const TEMPORARY = ["temporary-chat", "temporary"];
+
+const KNOWN = [...TEXT, MODEL, ...TEMPORARY, "agent", "debug"];
 // The server names near misses of the history parameters itself, with what was probably meant.
 const HISTORY = ["historypolicy", "historylength", "historytokens", "historyselector"];
 // Where somebody came from: other sites and mails append these, and nobody asks for anything by them.
@@ -46,6 +49,23 @@ const isKnown = (name) =>
   KNOWN.includes(name) ||
   TRACKING.test(name) ||
   HISTORY.includes(name.toLowerCase().replace(/[^a-z]/g, ""));
+
+/** Whether the address asks for a temporary chat. */
+export function asksTemporary() {
+  const parameters = new URLSearchParams(location.search);
+  return TEMPORARY.some((name) => /^(true|1)$/i.test(parameters.get(name) ?? ""));
+}
+
+/**
+ * Has the address ask for a temporary chat, so that a reload does, or no longer.
+ * @param {boolean} on
+ */
+export function askTemporary(on) {
+  const url = new URL(location.href);
+  for (const name of TEMPORARY) url.searchParams.delete(name);
+  if (on) url.searchParams.set(TEMPORARY[0], "true");
+  history.replaceState(history.state, "", url);
+}
 
 /**
  * The link's text below a draft that is there already; once where it is there from the same link before.

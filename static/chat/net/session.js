@@ -12,11 +12,18 @@ import {
   refusePreview,
   removePending,
 } from "../state/state.js";
-import { chatAddress, queryString, readAddress, useConversationAddress } from "./address.js";
+import {
+  chatAddress,
+  fileAddress,
+  queryString,
+  readAddress,
+  useConversationAddress,
+} from "./address.js";
 import { Connection } from "./connection.js";
 import * as drafts from "./drafts.js";
 import { csrfToken, getJson, sendChange } from "./http.js";
 import { uuid } from "./ids.js";
+import { asksTemporary, askTemporary } from "./link.js";
 import { Previews } from "./previews.js";
 import { say } from "../words/say.js";
 
@@ -255,12 +262,52 @@ export class Session {
     this.begins = conversation === null;
     const known = this.page.agents.find((one) => one.slug === agent) ?? null;
     const id = conversation ?? drafts.newConversationId(agent);
+    const { temporary: rule } = this.page;
+    this.#setTemporary(
+      this.begins && (rule === "always" || (rule === "allowed" && asksTemporary())),
+      id,
+    );
     return { ...initialState(id, agent, known), pending: drafts.loadPending(id) };
+  }
+
+  /**
+   * Whether this chat is erased when it is left. It stays so where the server has erased it meanwhile: what is sent
+   * then begins a temporary chat again.
+   * @param {boolean} on
+   */
+  #setTemporary(on, id = this.state.conversationId) {
+    this.temporary = on;
+    drafts.keepNothingOf(on ? id : "");
+  }
+
+  /**
+   * Makes the chat that hasn't begun a temporary one, or an ordinary one.
+   * @param {boolean} on
+   */
+  makeTemporary(on) {
+    askTemporary(on);
+    this.#setTemporary(on);
+    this.#setState({ ...this.state });
+  }
+
+  /** A temporary chat that is left is closed: the server erases it, and the tab forgets its id. */
+  #closeTemporary() {
+    if (!this.temporary) return;
+    const { conversationId: id, agentSlug, conversation, deleted } = this.state;
+    drafts.releaseNewId(agentSlug, id);
+    const files = this.listeners
+      .draft()
+      .attachments.map((file) => sendChange("DELETE", fileAddress(file.id)));
+    const chat =
+      conversation && !deleted && sendChange("POST", `${this.page.urls.conversations}/${id}/close`);
+    // What fails now the server does by itself half a minute later, since no page shows the chat any more.
+    void Promise.allSettled([chat, ...files]);
   }
 
   /** @param {{conversation: string|null, agent: string}} target */
   #enter(target) {
     const before = this.state;
+    this.#closeTemporary();
     this.state = this.#firstState(target);
     this.listeners.onEntered();
     this.listeners.onChange(this.state, before);
@@ -290,7 +337,7 @@ export class Session {
     if (needsPreview(event, this.state, before)) this.requestPreview();
     this.#restoreRefused(before);
     if (this.state.stale && !before.stale) this.#command("open", { agent: this.state.agentSlug });
-    if (this.state.conversation) {
+    if (this.state.conversation && !this.temporary) {
       useConversationAddress(this.page, this.state.conversationId);
       drafts.releaseNewId(this.state.agentSlug, this.state.conversationId);
     }
@@ -334,6 +381,7 @@ export class Session {
       client_id,
       model: this.#model(model),
       ...whatever,
+      ...(this.temporary && { temporary: true }),
     };
     this.#command(
       "send",
@@ -448,6 +496,9 @@ export class Session {
     const before = this.state;
     if (state === before) return;
     this.state = state;
+    const { conversation } = state;
+    if (conversation && Boolean(conversation.temporary) !== this.temporary)
+      this.#setTemporary(Boolean(conversation.temporary));
     if (state.pending !== before.pending) drafts.storePending(state.conversationId, state.pending);
     this.listeners.onChange(state, before);
   }

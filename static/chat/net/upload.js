@@ -14,12 +14,13 @@ const FINAL = [400, 413, 415];
 
 /**
  * @param {File} file
+ * @param {string} temporary the temporary chat that the file is erased with; "": it is kept
  * @param {{progress: (percent: number) => void, there: (attachment: Attachment) => void,
  *   failed: (sentence: string, again: boolean) => void}} listeners one of `there` and `failed` is called, once,
  *   unless the upload is cancelled; `again`: another attempt may help
  * @returns {{cancel: () => void}}
  */
-export function upload(file, { progress, there, failed }) {
+export function upload(file, temporary, { progress, there, failed }) {
   const request = new XMLHttpRequest();
   request.open("POST", FILES);
   request.setRequestHeader("Accept", "application/json");
@@ -29,6 +30,7 @@ export function upload(file, { progress, there, failed }) {
     encodeURIComponent(file.name.toWellFormed?.() ?? file.name),
   );
   request.setRequestHeader("Content-Type", "application/octet-stream");
+  if (temporary) request.setRequestHeader("X-Temporary-Chat", temporary);
   // fetch doesn't report how much of a body was sent.
   request.upload.addEventListener("progress", ({ loaded, total }) =>
     progress(total ? (100 * loaded) / total : 0),

@@ -47,7 +47,9 @@ export class Banner {
 
   /** @param {State} state */
   update(state) {
-    if (state.deleted)
+    if (state.deleted && state.conversation?.temporary)
+      this.#show(say("This temporary chat was closed. Nothing of it is kept."));
+    else if (state.deleted)
       this.#show(
         say("This conversation was deleted in another tab. Start a new chat, or undo it there."),
       );

@@ -45,6 +45,9 @@ export function apply(state, event) {
     case "renamed":
       if (!state.opened || !state.conversation) return state;
       return { ...state, conversation: { ...state.conversation, title: event.title } };
+    case "kept":
+      if (!state.opened || !state.conversation) return state;
+      return { ...state, conversation: { ...state.conversation, temporary: false } };
     case "history_chosen":
       if (!state.opened || !state.conversation) return state;
       return { ...state, conversation: { ...state.conversation, history: event.history } };

@@ -39,6 +39,8 @@ export interface Conversation {
     pinned?: string | null;
     archived?: string | null;
     folder?: string | null;
+    /** It is in no list, and erased when it is closed. */
+    temporary?: boolean;
 }
 
 /** Where a conversation stood before a change. */
@@ -597,6 +599,10 @@ export interface ClearedEvent {
 export interface DeletedEvent {
     type: "deleted";
 }
+/** A temporary chat is an ordinary one now. */
+export interface KeptEvent {
+    type: "kept";
+}
 /** A saved chat that is being restored: `count` is 0 while the file is checked. */
 export interface Import {
     title: string;
@@ -646,6 +652,7 @@ export type ServerEvent =
     | PathChangedEvent
     | ClearedEvent
     | DeletedEvent
+    | KeptEvent
     | RefusedReply
     | PreviewReply
     | EngineReply;
