@@ -3,7 +3,7 @@ from django.urls import include, path
 from django.views.generic import RedirectView
 
 from chatsite.web import health, pages
-from chatsite.web.api import arrangement, compaction, files, history, messages
+from chatsite.web.api import arrangement, compaction, files, history, imports, messages
 from chatsite.web.api import conversations as api
 
 # With its query: a link's agent and history settings count there too.
@@ -24,8 +24,8 @@ urlpatterns = [
     path("conversations/search", api.search, name="search"),
     path("conversations/bookmarks", api.bookmarks, name="bookmarks"),
     path("conversations/changes", arrangement.changes, name="changes"),
-    path("conversations/import", files.import_file, name="import"),
-    path("conversations/import/progress", files.import_progress, name="import-progress"),
+    path("conversations/import", imports.import_file, name="import"),
+    path("conversations/import/progress", imports.import_progress, name="import-progress"),
     path("conversations/<uuid:id>", api.conversation, name="conversation"),
     path("conversations/<uuid:id>/restore", api.restore, name="restore"),
     path("conversations/<uuid:id>/clear", api.clear, name="clear"),

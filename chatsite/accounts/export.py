@@ -35,7 +35,7 @@ README = later("""Everything that you have in Chatsite, as of {now}.
 
 account.json     your account
 conversations/   each conversation as a file of its own. Chatsite restores it: open the menu with
-                 your name, "Import a chat". Beside some of them is
+                 your name, "Import chats". Beside some of them is
                  "...other-versions.json": answers that were replaced, and what was cleared away.
 files/           the files that you attached, each in a folder with its number
 

@@ -98,11 +98,13 @@ SMALL_BODY = 128 * KIB
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """What a route is counted as, and the largest body that it takes, in bytes. A larger body than
-    `SMALL_BODY` is only read from somebody with a session."""
+    """What a route is counted as, and the largest body that it takes, in bytes; `account_body`
+    where it takes a larger one of somebody who is signed in. A larger body than `SMALL_BODY` is
+    only read from somebody with a session."""
 
     rate: Rate
     body: int = 0
+    account_body: int = 0
 
 
 ROUTES: dict[str, Route] = {
@@ -115,7 +117,7 @@ ROUTES: dict[str, Route] = {
     "search": Route(READS),
     "bookmarks": Route(READS),
     "changes": Route(CHANGES, 2 * SMALL_BODY),
-    "import": Route(IMPORTS, 21 * KIB * KIB),
+    "import": Route(IMPORTS, 21 * KIB * KIB, 1_025 * KIB * KIB),
     "import-progress": Route(READS),
     "conversation": Route(CHANGES, SMALL_BODY),
     "restore": Route(CHANGES),

@@ -111,7 +111,7 @@ class Site:
         self.maintenance = Maintenance(
             self.sessions.sweep, self.presence, erased=self.temporary.erased
         )
-        self.imports = Imports(self.limiter, server=lambda: self.presence.id)
+        self.imports = Imports(self.limiter, server=lambda: self.presence.id, intake=self.intake)
         self.channels = self._channels()
         self._lock: IO[str] | None = None
         self._may_use_url = cache(_may_use_url)

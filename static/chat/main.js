@@ -219,6 +219,8 @@ const notices = new Notices();
 const me = new Account(page, {
   notices,
   restored: ({ id, agent }) => open({ conversation: id, agent }),
+  listed: () => void sidebar.refresh(),
+  agent: () => session.state.agentSlug,
   keys: () => void shortcutList.use((one) => one.show()),
 });
 const sidebar = new Sidebar(page, {

@@ -23,7 +23,7 @@ def restore(chat: Chat, path: Path) -> None:
     """Chooses a file in the page's own menu."""
     chat.page.locator("#me-open").click()
     with chat.page.expect_file_chooser() as chooser:
-        chat.popover.get_by_role("button", name="Import a chat").click()
+        chat.popover.get_by_role("button", name="Import chats").click()
     chooser.value.set_files(path)
 
 

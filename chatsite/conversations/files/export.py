@@ -34,7 +34,7 @@ from chatsite.wording import say
 
 ATTACHMENT_FIELDS = tuple(name for name in Attachment.__slots__ if name != "id")
 # Not a provider's name, since it has a blank in it.
-_ELSEWHERE = "from a file"
+ELSEWHERE = "from a file"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -204,7 +204,7 @@ def _message(item: SavedMessage) -> Message:
         # Under no provider's name, so that no provider sends what the author of a file wrote. A
         # signature of another installation is worthless here anyway.
         metadata=_engines_own(item)
-        or (json.dumps({_ELSEWHERE: item.metadata}) if item.metadata else ""),
+        or (json.dumps({ELSEWHERE: item.metadata}) if item.metadata else ""),
         source=item.source,
         speaker=item.speaker,
         kv_status=LOADED if item.kv.status == LOADED else UNLOADED,
@@ -238,10 +238,10 @@ def _engines_own(item: SavedMessage) -> str:
 def original_metadata(metadata: str) -> str:
     """Return the metadata as the imported file had it, or as it is stored."""
     try:
-        stored = json.loads(metadata) if _ELSEWHERE in metadata else None
+        stored = json.loads(metadata) if ELSEWHERE in metadata else None
     except ValueError:
         return metadata
-    original = stored.get(_ELSEWHERE) if isinstance(stored, dict) else None
+    original = stored.get(ELSEWHERE) if isinstance(stored, dict) else None
     return original if isinstance(original, str) else metadata
 
 
@@ -276,3 +276,13 @@ def _readable_message(entry: Entry, *, agent: str, marked: bool) -> Iterator[str
         yield message.content
     for attachment in message.attachments:
         yield say("File: {name}", name=attachment.name)
+
+
+def imported_model(metadata: str) -> str:
+    """Return the model that wrote an imported answer in another program, "" for none."""
+    try:
+        found = json.loads(original_metadata(metadata)) if ELSEWHERE in metadata else None
+    except (ValueError, RecursionError):
+        return ""
+    model = found.get("model") if isinstance(found, dict) else None
+    return model if isinstance(model, str) else ""

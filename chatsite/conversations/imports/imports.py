@@ -52,7 +52,9 @@ def follow_import(id: uuid.UUID, *, conversation: str, count: int, note: str) ->
 def import_state(owner: Owner) -> dict[str, Any] | None:
     """Return what the page is told of the import under way or the last one; None for none."""
     row = Import.objects.filter(owner.filter()).first()
-    if row is None or (row.ended and row.ended < timezone.now() - REMEMBERED):
+    if row is None or (
+        row.ended and "report" not in row.told and row.ended < timezone.now() - REMEMBERED
+    ):
         return None
     found = row.conversation and Conversation.objects.filter(id=row.conversation).first()
     told: dict[str, Any] = {"count": 0, "note": "", "conversation": None, "problem": None}
@@ -61,7 +63,7 @@ def import_state(owner: Owner) -> dict[str, Any] | None:
         told |= {"problem": _said(not_imported(say("The server was stopped.")))}
     elif row.ended and found and found.deleted is None:
         told |= {"conversation": conversation_view(found).to_dict()}
-    elif row.ended and "problem" not in row.told:
+    elif row.ended and not row.told.keys() & {"problem", "report"}:
         return None  # deleted since
     return {**told, **row.told}
 
@@ -70,6 +72,13 @@ def import_state(owner: Owner) -> dict[str, Any] | None:
 def fail_import(id: uuid.UUID, *, problem: ChatsiteError) -> None:
     told = {"problem": _said(problem)}
     Import.objects.filter(id=id).update(told=told, ended=timezone.now())
+
+
+@writing
+def close_report(owner: Owner) -> None:
+    """Forget the owner's last import, whose report was read."""
+    hold(owner)
+    Import.objects.filter(owner.filter(), ended__isnull=False).delete()
 
 
 @writing

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import time
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import ExitStack
@@ -12,6 +13,7 @@ from uuid import UUID
 
 from chatsite.conversations.files.export import import_part
 from chatsite.conversations.files.export_format import SavedMessage, not_imported
+from chatsite.conversations.imports.foreign import ForeignImport, is_foreign
 from chatsite.conversations.imports.imports import (
     add_imported,
     begin_import,
@@ -26,6 +28,7 @@ from chatsite.conversations.lifecycle import remove_imports
 from chatsite.conversations.owners import Owner
 from chatsite.conversations.ownership import owner_now
 from chatsite.errors import ChatsiteError
+from chatsite.files.intake import Intake
 from chatsite.limits.limiter import Limiter
 from chatsite.limits.table import RESTORES
 from chatsite.storage import ROWS
@@ -33,6 +36,7 @@ from chatsite.views import ConversationView
 from chatsite.wording import say
 
 logger = logging.getLogger("chatsite")
+MOST_OWN_BYTES = 20 * 1024 * 1024
 # The conversation, and a sentence about the settings that apply here.
 Imported = tuple[ConversationView, str]
 # Returns the choice to keep with the conversation, and a note for the page. May raise NotFound.
@@ -42,12 +46,13 @@ Accept = Callable[[ImportHeader], tuple[Mapping[str, str], str]]
 class Imports:
     """The imports that this server makes; `server` gives its id. `limiter` says how many there may
     be at the same time: each takes a process for some seconds, and a share of the writing
-    thread."""
+    thread. `intake` checks the files of another program's export."""
 
-    def __init__(self, limiter: Limiter, server: Callable[[], str]) -> None:
+    def __init__(self, limiter: Limiter, server: Callable[[], str], intake: Intake) -> None:
         self._limiter = limiter
         self._server = server
-        self._tasks: dict[UUID, asyncio.Task[Imported]] = {}
+        self._intake = intake
+        self._tasks: dict[UUID, asyncio.Task[Imported | None]] = {}
 
     @property
     def idle(self) -> bool:
@@ -59,17 +64,20 @@ class Imports:
             pass
 
     async def start(
-        self, owner: Owner, content: IO[bytes], accept: Accept
-    ) -> asyncio.Task[Imported]:
-        """Begin to import a file on the disk, which is closed at the end. Raises TooMany where
-        another import of this owner is under way, or too many of all. The task raises why nothing
-        was imported."""
+        self, owner: Owner, content: IO[bytes], accept: Accept, *, agent: str = ""
+    ) -> asyncio.Task[Imported | None]:
+        """Begin to import a file on the disk, which is closed at the end. Chats of another program
+        are `agent`'s from then on, and the task's result is None: the progress has their report.
+        Raises TooMany where another import of this owner is under way, or too many of all. The task
+        raises why nothing was imported."""
         with ExitStack() as stack:
             stack.enter_context(content)
             stack.enter_context(self._limiter.place(RESTORES, person=owner.key))
             id = await note_import(owner, server=self._server())
             file_and_place = stack.pop_all()
-        task = self._tasks[id] = asyncio.create_task(self._import(id, owner, content, accept))
+        task = self._tasks[id] = asyncio.create_task(
+            self._import(id, owner, content, accept, agent)
+        )
 
         def end(_: object) -> None:
             file_and_place.close()
@@ -100,8 +108,17 @@ class Imports:
         if tasks:
             await asyncio.wait(tasks)
 
-    async def _import(self, id: UUID, owner: Owner, content: IO[bytes], accept: Accept) -> Imported:
+    async def _import(
+        self, id: UUID, owner: Owner, content: IO[bytes], accept: Accept, agent: str
+    ) -> Imported | None:
         try:
+            if await asyncio.to_thread(is_foreign, content):
+                await ForeignImport(id, owner, agent, self._intake).run(content)
+                return None
+            if os.fstat(content.fileno()).st_size > MOST_OWN_BYTES:
+                raise not_imported(
+                    say("A chat of Chatsite may have {most} MB.", most=MOST_OWN_BYTES // 1024**2)
+                )
             async with read_checked(content) as (header, parts):
                 return await _store(id, owner, header, accept, parts)
         except ChatsiteError as error:

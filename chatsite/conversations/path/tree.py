@@ -10,6 +10,7 @@ from django.db.models import Q
 
 from chatsite.conversations.database.columns import fetch, key
 from chatsite.conversations.database.statements import OFF_PATH_AFTER
+from chatsite.conversations.files.export import imported_model
 from chatsite.conversations.models import ON_PATH, Conversation, Message, Turn
 from chatsite.views import Version
 
@@ -168,11 +169,13 @@ def model_label(provider: Mapping[str, Any] | None) -> str:
 
 def models_of(rows: Iterable[Message]) -> dict[uuid.UUID, str]:
     """By answer the label of the model that wrote it, as its turn's receipt has it. Not of messages
-    that call tools: the answer that they led to says it."""
-    turns = {row.id: row.turn_id for row in rows if row.role == "assistant" and not row.calls}
+    that call tools: the answer that they led to says it. An imported answer says it itself."""
+    answers = [row for row in rows if row.role == "assistant" and not row.calls]
+    turns = {row.id: row.turn_id for row in answers}
+    imported = {row.id: imported_model(row.metadata) for row in answers if not row.turn_id}
     told = Turn.objects.filter(id__in={turn for turn in turns.values() if turn})
     labels = dict(told.values_list("id", "receipt__provider"))
-    return {id: model_label(labels.get(turn)) for id, turn in turns.items() if turn}
+    return imported | {id: model_label(labels.get(turn)) for id, turn in turns.items() if turn}
 
 
 def answering_turns(asked: Iterable[tuple[uuid.UUID, int]]) -> dict[uuid.UUID, uuid.UUID]:

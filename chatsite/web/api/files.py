@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import tempfile
-from collections.abc import Mapping
-from contextlib import ExitStack
-from typing import IO, Any, cast
+from typing import Any, cast
 from urllib.parse import unquote
 from uuid import UUID
 
@@ -22,23 +19,20 @@ from chatsite.conversations.files.uploads import (
     require_quota,
     store_upload,
 )
-from chatsite.conversations.imports.imports import import_state
-from chatsite.conversations.imports.reader import ImportHeader
 from chatsite.conversations.owners import Owner
 from chatsite.conversations.ownership import owner_now
 from chatsite.encoding import encode_fields
-from chatsite.errors import BadCommand, BadRestore
+from chatsite.errors import BadCommand
 from chatsite.files.folder import safe_name
 from chatsite.files.intake import ReceivedFile
 from chatsite.files.kinds import IMAGES
 from chatsite.messages import Attachment
 from chatsite.temporary.chats import is_temporary_file, note_file
-from chatsite.web.api.history import resume_settings
-from chatsite.web.api.requests import request_body, takes
-from chatsite.web.people import is_staff, read_for, request_owner, site_of
+from chatsite.web.api.requests import takes
+from chatsite.web.people import read_for, request_owner, site_of
 from chatsite.web.server.bodies import StreamedBody
 from chatsite.web.server.static_files import read_blocks
-from chatsite.wording import later, say
+from chatsite.wording import say
 
 LONGEST_HEADER = 4096
 # No browser runs anything in a file, whatever its content, and no other site can embed it.
@@ -125,66 +119,3 @@ def _content_type(attachment: Attachment) -> str:
     if attachment.modality == "image" and attachment.mime_type in IMAGES:
         return attachment.mime_type
     return "application/octet-stream"
-
-
-MAX_IMPORT_BYTES = 20 * 1024 * 1024
-# Most files are restored in a moment, and answered as they are.
-WAIT_SECONDS = 1.5
-READ_ANEW = later("The model on this machine reads this chat anew for its next answer.")
-
-
-@takes("POST")
-async def import_file(request: HttpRequest) -> HttpResponse:
-    """Answers 200 with the conversation if it is restored at once, else 202 with the progress.
-
-    The choice kept with the new conversation is such that its next message is decided like the
-    file's last one, as far as a person may choose; `note` tells where other settings apply, and
-    that the engine has no cells of it."""
-    site, owner, staff = site_of(request), await request_owner(request), await is_staff(request)
-    site.imports.require_place(owner)  # before the file is copied
-    content = await asyncio.to_thread(_on_disk, request)
-
-    def accept(header: ImportHeader) -> tuple[Mapping[str, str], str]:
-        template = site.catalogue.get(header.agent)
-        choice, note = resume_settings(
-            header.settings, header.history, template.chat_settings, staff=staff
-        )
-        who = site.agents.resolve_without_start(header.agent, staff=staff)
-        # The file has no cells, and those of its first conversation belong to other messages.
-        anew = say(READ_ANEW) if who.has_cache and header.count else ""
-        return choice, " ".join(filter(None, (note, anew)))
-
-    started = await site.imports.start(owner, content, accept)
-    await asyncio.wait([started], timeout=WAIT_SECONDS)
-    if not started.done():
-        return JsonResponse({"import": await import_state(owner)}, status=202)
-    if started.cancelled():
-        raise BadRestore(say("This was cancelled. Nothing was imported."))
-    conversation, note = started.result()
-    return JsonResponse({"conversation": conversation.to_dict(), "note": note})
-
-
-def _on_disk(request: HttpRequest) -> IO[bytes]:
-    """Copies the request's file, so that it outlives the request. Raises BadRestore."""
-    upload = request.FILES.get("file")
-    if upload is None and request.content_type == "multipart/form-data":
-        raise BadRestore(say("The request holds no file. Nothing was imported."))
-    if upload is not None and (upload.size or 0) > MAX_IMPORT_BYTES:
-        raise BadRestore(say("The file is larger than 20 MB. Nothing was imported."))
-    blocks = upload.chunks() if upload is not None else (request_body(request),)
-    with ExitStack() as closing:
-        content: IO[bytes] = closing.enter_context(tempfile.TemporaryFile())
-        content.writelines(blocks)
-        content.flush()
-        closing.pop_all()  # the import closes it
-        return content
-
-
-@takes("GET", "HEAD", "DELETE")
-async def import_progress(request: HttpRequest) -> HttpResponse:
-    """GET tells of the import under way or the last one, null for none. DELETE cancels the import,
-    and nothing of it stays."""
-    site, owner = site_of(request), await request_owner(request)
-    if request.method == "DELETE":
-        return JsonResponse({"cancelled": await site.imports.cancel(owner)})
-    return JsonResponse({"import": await import_state(owner)})

@@ -17,6 +17,7 @@ from collections.abc import AsyncGenerator, Mapping
 from typing import Any
 
 from django.conf import settings
+from django.contrib.auth import SESSION_KEY
 from django.contrib.sessions.backends.db import SessionStore
 from django.http import parse_cookie
 
@@ -34,6 +35,10 @@ NO_BODY = later("This address takes no content. Nothing of it was kept.")
 TOO_LARGE_REQUEST = later(
     "This request is larger than the {limit} it may have. Nothing of it was kept."
 )
+SIGN_IN_FOR_MORE = later(
+    "Guests may send {most} MB here, and people who are signed in {signed_in} MB. Nothing of it "
+    "was kept."
+)
 TOO_SLOW = later("The request didn't arrive in time. Nothing of it was kept.")
 DISK_FULL = later("This server's disk is nearly full, so it takes no files now. Nothing was kept.")
 # Bytes that stay free of the disk to which Django writes a long body. Less than for what is stored:
@@ -45,6 +50,7 @@ NO_SESSION = later(
 # How long the rest of a refused body is read and discarded. Closing a connection with unread bytes
 # resets it, and the sender would never read the reason.
 LINGER_SECONDS = 2.0
+MEGABYTE = 1024 * 1024
 EMPTY: Event = {"type": "http.request", "body": b"", "more_body": False}
 GONE: Event = {"type": "http.disconnect"}
 
@@ -67,9 +73,12 @@ class BodyLimits(Front):
         if not has_body and not _is_upload(scope):
             await self._app(scope, receive, send)
             return
-        bounded = _BoundedConnection(receive, send, limit=route.body, silence=self._silence)
-        if has_body and (length > route.body or not route.body):
-            await bounded.refuse(413, "too_large", _too_large(route.body))
+        limit = route.body
+        if length > limit and route.account_body and await _is_signed_in(scope):
+            limit = route.account_body
+        bounded = _BoundedConnection(receive, send, limit=limit, silence=self._silence)
+        if has_body and (length > limit or not limit):
+            await bounded.refuse(413, "too_large", _too_large(limit, route.account_body))
             return
         limiter: Limiter = scope["state"]["site"].limiter
         try:
@@ -191,9 +200,11 @@ class _BoundedConnection:
         await self._send({"type": "http.response.body", "body": b"", "more_body": False})
 
 
-def _too_large(limit: int) -> str:
+def _too_large(limit: int, signed_in: int = 0) -> str:
     if not limit:
         return say(NO_BODY)
+    if signed_in > limit:
+        return say(SIGN_IN_FOR_MORE, most=limit // MEGABYTE, signed_in=signed_in // MEGABYTE)
     if limit == MAX_ATTACHMENT_BYTES:
         return too_large()
     size = f"{limit // 1024} KB" if limit < 1024 * 1024 else f"{limit // 1024 // 1024} MB"
@@ -214,6 +225,14 @@ def _is_upload(scope: Scope) -> bool:
 
 
 async def _has_session(scope: Scope) -> bool:
+    return bool(await _session(scope))
+
+
+async def _is_signed_in(scope: Scope) -> bool:
+    return SESSION_KEY in await _session(scope)
+
+
+async def _session(scope: Scope) -> dict[str, Any]:
     cookies = [value for name, value in scope["headers"] if name == b"cookie"]
     found = parse_cookie(b"; ".join(cookies).decode("latin-1")).get(settings.SESSION_COOKIE_NAME)
-    return found is not None and bool(await SessionStore(found).aload())
+    return {} if found is None else await SessionStore(found).aload()

@@ -78,12 +78,12 @@ export const getJson = (path) => request(path, { headers: { Accept: "application
 /**
  * @param {"POST"|"PUT"|"PATCH"|"DELETE"} method
  * @param {string} path
- * @param {unknown} [body] sent as JSON; a FormData is sent as it is
+ * @param {unknown} [body] sent as JSON; a form or a file is sent as it is
  * @returns {Promise<any>} the answer's JSON; its caller names the type
  */
 export function sendChange(method, path, body) {
   const headers = { Accept: "application/json", "X-CSRFToken": csrfToken() };
-  if (body === undefined || body instanceof FormData)
+  if (body === undefined || body instanceof FormData || body instanceof Blob)
     return request(path, { method, headers, body });
   return request(path, {
     method,

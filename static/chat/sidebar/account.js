@@ -1,4 +1,4 @@
-/** The foot of the sidebar: the person's account, the theme, and restoring a saved chat. */
+/** The foot of the sidebar: the person's account, the theme, and importing chats. */
 
 import { byId, h, pressable, setChildren, setText } from "../elements/dom.js";
 import { Popover } from "../elements/popover.js";
@@ -11,13 +11,14 @@ import { say, sayCount } from "../words/say.js";
 /**
  * @import { Notices } from "../shell/notices.js"
  * @import { Page } from "../types/page.js"
- * @import { Conversation } from "../types/wire.js"
  */
+
+const PROGRAMS = "ChatGPT, Claude, Open WebUI, LibreChat, SillyTavern";
 
 export class Account {
   /**
    * @param {Page} page
-   * @param {{restored: (conversation: Conversation) => void, keys: () => void, notices: Notices}} actions
+   * @param {{restored: (conversation: {id: string, agent: string}) => void, listed: () => void, agent: () => string, keys: () => void, notices: Notices}} actions
    */
   constructor(page, actions) {
     this.page = page;
@@ -30,13 +31,13 @@ export class Account {
     });
     this.file = h("input", {
       type: "file",
-      accept: ".json,application/json",
+      accept: ".json,.jsonl,.zip",
       class: "hidden",
-      "aria-label": say("An exported conversation"),
+      "aria-label": say("Exported chats"),
       tabindex: "-1",
     });
     this.file.addEventListener("change", () => this.#restore());
-    this.restoring = new RestoreLine(page, actions.restored);
+    this.restoring = new RestoreLine(page, actions);
     byId("me").before(this.restoring.element);
     byId("me").append(this.file);
     this.showCount(0);
@@ -68,7 +69,8 @@ export class Account {
       this.#themes(),
       this.#languages(),
       "Notification" in window && this.#noticeSwitch(),
-      entry(say("Import a chat"), () => this.file.click()),
+      entry(say("Import chats"), () => this.file.click()),
+      h("p", { class: "me-note" }, say("Also from {programs}.", { programs: PROGRAMS })),
       h(
         "a",
         { href: urls.account },

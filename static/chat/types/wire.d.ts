@@ -603,7 +603,8 @@ export interface DeletedEvent {
 export interface KeptEvent {
     type: "kept";
 }
-/** A saved chat that is being restored: `count` is 0 while the file is checked. */
+/** Chats that are being imported: `count` messages, 0 while the file is checked. With `chats` they
+ * are another program's, and end with a `report`. */
 export interface Import {
     title: string;
     done: number;
@@ -611,6 +612,19 @@ export interface Import {
     note: string;
     conversation: Conversation | null;
     problem: Problem | null;
+    chats?: number;
+    chats_done?: number;
+    report?: ImportReport;
+}
+/** What an import brought along. `line`: how many of the `stored` messages of its largest chat would
+ * be sent now; null where that can't be said. */
+export interface ImportReport {
+    program: string;
+    chats: number;
+    messages: number;
+    files: number;
+    left_out: { kind: string; words: string; count: number; titles: string[] }[];
+    line: { id: string; agent: string; title: string; stored: number; sent: number } | null;
 }
 /** `seconds`: how long to wait before the command may work, 0 where time doesn't help. */
 export interface RefusedReply {
