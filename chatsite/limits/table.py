@@ -117,7 +117,7 @@ ROUTES: dict[str, Route] = {
     "search": Route(READS),
     "bookmarks": Route(READS),
     "changes": Route(CHANGES, 2 * SMALL_BODY),
-    "import": Route(IMPORTS, 21 * KIB * KIB, 1_025 * KIB * KIB),
+    "import": Route(IMPORTS, 20 * KIB * KIB + SMALL_BODY, KIB * KIB * KIB + SMALL_BODY),
     "import-progress": Route(READS),
     "conversation": Route(CHANGES, SMALL_BODY),
     "restore": Route(CHANGES),

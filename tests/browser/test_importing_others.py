@@ -39,7 +39,7 @@ def test_a_zip_of_chatgpt_brings_a_branch_and_a_picture_along(visit: Visit, tmp_
     report.get_by_role("button", name="Open this chat").click()
     expect(report).to_be_hidden()
     answer = chat.page.get_by_role("article").filter(has_text="At noon, twice.")
-    expect(answer).to_contain_text("2/2")
+    expect(answer).to_contain_text("2 / 2")
     expect(chat.page.get_by_role("img", name="map.png")).to_be_visible()
 
 

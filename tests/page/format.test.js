@@ -74,6 +74,8 @@ describe("times", () => {
   it("are a clock today and a date otherwise", () => {
     assert.equal(formatTime(new Date(2026, 10, 22, 9, 5).toISOString(), now), "09:05");
     assert.equal(formatTime(new Date(2026, 10, 3, 14, 5).toISOString(), now), "3 Nov, 14:05");
+    const before = new Date(2023, 10, 3, 14, 5).toISOString();
+    assert.equal(formatTime(before, now), "3 Nov 2023, 14:05");
     assert.equal(formatTime("never", now), "");
   });
 

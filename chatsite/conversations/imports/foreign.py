@@ -20,7 +20,7 @@ from chatsite.conversations.files.export import ELSEWHERE
 from chatsite.conversations.files.export_format import not_imported
 from chatsite.conversations.files.uploads import store_upload
 from chatsite.conversations.imports.chats import add_chat_messages, at, begin_chat, show_chats
-from chatsite.conversations.imports.conversion import seconds_for
+from chatsite.conversations.imports.conversion import MOST_SECONDS
 from chatsite.conversations.imports.lines import ChatFacts, FileFacts, Line, Outcome, from_line
 from chatsite.conversations.imports.reader import PIECE_CHARACTERS
 from chatsite.conversations.lifecycle import remove_imports
@@ -37,7 +37,6 @@ from chatsite.wording import later, say
 
 # A file of our own says so at its beginning.
 _OWN = re.compile(rb'^[\xef\xbb\xbf\s]*\{.{0,200}"format"\s*:', re.DOTALL)
-WAIT_SECONDS = 30
 REFUSED = {
     "unknown": later(
         "This file isn't a Chatsite export, and holds no chats of ChatGPT, Claude, Open WebUI, "
@@ -64,12 +63,11 @@ def is_foreign(content: IO[bytes]) -> bool:
 async def converted(content: IO[bytes]) -> AsyncIterator[tuple[Outcome, IO[bytes]]]:
     """Give what a file holds, and the lines of its chats. Raises BadRestore."""
     content.seek(0)
-    seconds = seconds_for(os.fstat(content.fileno()).st_size) + WAIT_SECONDS
     with tempfile.TemporaryFile() as lines:
         module = "chatsite.conversations.imports.conversion"
         async with child_process(module, stdin=content, stdout=lines) as process:
             with suppress(TimeoutError):
-                async with asyncio.timeout(seconds):
+                async with asyncio.timeout(MOST_SECONDS):
                     await process.wait()
         outcome = await asyncio.to_thread(_outcome, lines)
         if outcome.refused:

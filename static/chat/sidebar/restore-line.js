@@ -28,12 +28,13 @@ export class RestoreLine {
     this.actions = actions;
     this.words = h("span", {});
     this.progress = h("progress", { max: "1", "aria-label": say("Importing chats") });
+    this.cancel = textButton(say("Cancel"), () => this.#cancel());
     this.element = h("div", { class: "restoring", hidden: true });
     this.report = new Late(async () => {
       const { ImportReportWindow } = await import("./import-report.js");
       return new ImportReportWindow(actions.restored);
     });
-    if (page.restoring || loadItem(REPORT) === page.owner) void this.#follow(false);
+    if (page.restoring || loadItem(REPORT)) void this.#follow(false);
   }
 
   /** @param {File} file */
@@ -85,7 +86,7 @@ export class RestoreLine {
    */
   #ended(found, here) {
     this.element.hidden = true;
-    storeItem(REPORT, found?.report ? this.page.owner : null);
+    storeItem(REPORT, found?.report ? "1" : null);
     if (found?.problem) showError(new Error(found.problem.message));
     else if (found?.report) this.#reported(found.report, here);
     else if (found?.conversation) this.#end(found.conversation, found.note);
@@ -152,13 +153,9 @@ export class RestoreLine {
    */
   #line(words, cancels = false) {
     setText(this.words, words);
-    if (cancels !== this.element.childElementCount > 2)
-      setChildren(
-        this.element,
-        this.words,
-        this.progress,
-        cancels && textButton(say("Cancel"), () => this.#cancel()),
-      );
+    this.cancel.hidden = !cancels;
+    if (!this.element.contains(this.progress))
+      setChildren(this.element, this.words, this.progress, this.cancel);
     this.element.hidden = false;
   }
 

@@ -27,9 +27,10 @@ const CLOCK = new Intl.DateTimeFormat(DATES, { hour: "2-digit", minute: "2-digit
 const DAY = new Intl.DateTimeFormat(DATES, { day: "numeric", month: "short" });
 const MONTH = new Intl.DateTimeFormat(DATES, { month: "long" });
 const MONTH_OF_YEAR = new Intl.DateTimeFormat(DATES, { month: "long", year: "numeric" });
+const DATE = new Intl.DateTimeFormat(DATES, { day: "numeric", month: "short", year: "numeric" });
 
 /**
- * "14:05" today, "3 Nov, 14:05" otherwise; "" for an invalid time.
+ * "14:05" today, "3 Nov, 14:05" this year, else "3 Nov 2023, 14:05"; "" for an invalid time.
  * @param {string} iso
  * @param {Date} [now]
  */
@@ -37,7 +38,9 @@ export function formatTime(iso, now = new Date()) {
   const at = new Date(iso);
   if (Number.isNaN(at.valueOf())) return "";
   const clock = CLOCK.format(at);
-  return at.toDateString() === now.toDateString() ? clock : `${DAY.format(at)}, ${clock}`;
+  if (at.toDateString() === now.toDateString()) return clock;
+  const day = at.getFullYear() === now.getFullYear() ? DAY : DATE;
+  return `${day.format(at)}, ${clock}`;
 }
 
 /**

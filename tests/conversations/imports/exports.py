@@ -57,12 +57,12 @@ def chatgpt(
     }
 
 
-ROOT = {"id": "root", "parent": None, "children": [], "message": None}
+ROOT: dict[str, Any] = {"id": "root", "parent": None, "children": [], "message": None}
 
 
 def tides(id: str = "c-1", title: str = "Tides") -> dict[str, Any]:
     """A question with a picture, two answers to it of which the second is shown, and more."""
-    model = {"metadata": {"model_slug": "gpt-4o"}}
+    model: dict[str, Any] = {"metadata": {"model_slug": "gpt-4o"}}
     attached = {"attachments": [{"id": "file-abc", "name": "map.png"}]}
     pointer = {"content_type": "image_asset_pointer", "asset_pointer": "file-service://file-abc"}
     return chatgpt(
@@ -79,9 +79,7 @@ def tides(id: str = "c-1", title: str = "Tides") -> dict[str, Any]:
             metadata=attached,
         ),
         node("a1", "u1", "assistant", "At noon.", at=BEGAN + 2, **model),
-        node(
-            "a2", "u1", "assistant", "At noon\ue200cite\ue202x\ue201, twice.", at=BEGAN + 3, **model
-        ),
+        node("a2", "u1", "assistant", f"At noon{SOURCE}, twice.", at=BEGAN + 3, **model),
         node("u2", "a2", "user", "Thanks", at=BEGAN + 4),
         node("a3", "u2", "assistant", "Gladly.", at=BEGAN + 5, **model),
         id=id,

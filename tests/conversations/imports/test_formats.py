@@ -136,7 +136,10 @@ def claude_chat(*messages: dict[str, Any]) -> dict[str, Any]:
 def test_claude_blocks_become_reasoning_calls_results_and_text() -> None:
     use = {"type": "tool_use", "id": "t1", "name": "web_search", "input": {"query": "tide"}}
     result = {"type": "tool_result", "tool_use_id": "t1", "content": [{"text": "noon"}]}
-    blocks = [{"type": "thinking", "thinking": "Hm."}, {"type": "text", "text": "I look."}]
+    blocks: list[Any] = [
+        {"type": "thinking", "thinking": "Hm."},
+        {"type": "text", "text": "I look."},
+    ]
     blocks += [use, result, {"type": "text", "text": "At noon."}, {"type": "new_thing"}]
     chat = chat_of(
         claude_chat(

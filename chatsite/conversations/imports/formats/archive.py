@@ -26,6 +26,7 @@ class Archive:
     """A file that may be a ZIP; its entries are found by their content, not by their names."""
 
     def __init__(self, file: IO[bytes]) -> None:
+        file.seek(0)
         self._file = file
         self._zip = zipfile.ZipFile(file) if file.read(4)[:2] == b"PK" else None
         self._texts: list[zipfile.ZipInfo] = []
