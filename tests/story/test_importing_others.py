@@ -17,6 +17,7 @@ from tests.conversations.imports.exports import many, tides, tides_zip, zipped
 from tests.person import Person
 from tests.running import Server
 from tests.story.test_importing import PROGRESS, stored, until_removed
+from tests.story.test_own_account import sign_up
 from tests.web.browser_requests import Answer, ask, ask_from_page
 
 
@@ -165,6 +166,17 @@ async def test_a_server_that_is_killed_in_the_middle_shows_nothing_of_it(server:
         assert await titles(ada) == []
         await until_removed(server)
         assert (await report_of(ada, many(3, 4)))["chats"] == 3
+
+
+async def test_who_is_signed_in_may_send_more_than_a_guest(tmp_path: Path) -> None:
+    file = b"[" + json.dumps(tides()).encode() + b" " * 21 * 1024 * 1024 + b"]"
+    with Server(tmp_path, LIMITS_FACTOR="1", SIGNUP="true") as server:
+        async with Person(server.url) as ada:
+            answer = await bring(ada, file)
+            assert answer.status == 413
+            assert "Guests may send 20 MB here" in answer.text
+            await sign_up(ada)
+            assert (await report_of(ada, file))["chats"] == 1
 
 
 async def progress(person: Person) -> dict[str, Any]:

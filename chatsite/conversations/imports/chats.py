@@ -48,8 +48,11 @@ def begin_chat(*, owner: Owner, agent: str, facts: ChatFacts, made: Collection[s
     hold(owner, conversation=id)
     title = facts.title or say("New chat")
     begin_import.here(owner=owner, agent=agent, title=title, characters=facts.characters, id=id)
-    times = {"created": at(facts.created), "updated": at(facts.updated)}
-    Conversation.objects.filter(id=id).update(**times)
+    Conversation.objects.filter(id=id).update(
+        created=at(facts.created),
+        updated=at(facts.updated),
+        titled="person" if facts.titled else None,
+    )
     return id
 
 

@@ -12,7 +12,7 @@ import threading
 from typing import IO, cast
 
 from chatsite.conversations.imports.formats.archive import BAD_ZIP, Archive, TooLarge
-from chatsite.conversations.imports.formats.known import read_chats
+from chatsite.conversations.imports.formats.known import OurOwn, read_chats
 from chatsite.conversations.imports.formats.stream import NotJson, json_values
 from chatsite.conversations.imports.formats.tree import Placed, arrange
 from chatsite.conversations.imports.formats.values import Chat
@@ -37,9 +37,11 @@ def convert(file: IO[bytes], out: IO[bytes]) -> None:
     """Write the lines of an export. Every fault of it is the last line."""
     refused = ""
     try:
-        outcome = _convert(Archive(file), out)
+        outcome = _all_chats(Archive(file), out)
     except NotJson:
         refused = "broken"
+    except OurOwn:
+        refused = "own"
     except RecursionError:
         refused = "nested"
     except TooLarge:
@@ -51,7 +53,7 @@ def convert(file: IO[bytes], out: IO[bytes]) -> None:
     out.write(b"\n" + to_line(Outcome(refused) if refused else outcome))
 
 
-def _convert(archive: Archive, out: IO[bytes]) -> Outcome:
+def _all_chats(archive: Archive, out: IO[bytes]) -> Outcome:
     outcome = Outcome()
     for name, file in archive.texts():
         unknown = 0
@@ -81,6 +83,7 @@ def _write(archive: Archive, chat: Chat, placed: list[Placed], out: IO[bytes]) -
         # The same content has the same id.
         id=chat.id or hashlib.sha256(messages).hexdigest(),
         title=" ".join((chat.title.strip() or first[:60]).split())[:TITLE_LENGTH],
+        titled=bool(chat.title.strip()),
         created=chat.created or min(times, default=None),
         updated=chat.updated or max(times, default=chat.created),
         files=len(files),

@@ -42,6 +42,7 @@ REFUSED = {
         "This file isn't a Chatsite export, and holds no chats of ChatGPT, Claude, Open WebUI, "
         "LibreChat or SillyTavern."
     ),
+    "own": later("These are chats of Chatsite: unpack the ZIP file, and import each by itself."),
     "broken": later("This file isn't a Chatsite export, nor whole JSON of another program."),
     "nested": later("This file isn't a Chatsite export, and nested too deeply to be read."),
     "large": later("The chats in this ZIP file are larger than 1 GB together."),

@@ -13,11 +13,13 @@ T = TypeVar("T", "ChatFacts", "Line", "FileFacts", "Outcome")
 
 @dataclass
 class ChatFacts:
-    """A chat, before its `files` and `messages`; times in seconds."""
+    """A chat, before its `files` and `messages`; times in seconds. `titled`: its title isn't its
+    first words."""
 
     program: str
     id: str
     title: str
+    titled: bool
     created: float | None
     updated: float | None
     files: int

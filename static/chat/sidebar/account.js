@@ -13,8 +13,6 @@ import { say, sayCount } from "../words/say.js";
  * @import { Page } from "../types/page.js"
  */
 
-const PROGRAMS = "ChatGPT, Claude, Open WebUI, LibreChat, SillyTavern";
-
 export class Account {
   /**
    * @param {Page} page
@@ -70,7 +68,11 @@ export class Account {
       this.#languages(),
       "Notification" in window && this.#noticeSwitch(),
       entry(say("Import chats"), () => this.file.click()),
-      h("p", { class: "me-note" }, say("Also from {programs}.", { programs: PROGRAMS })),
+      h(
+        "p",
+        { class: "me-note" },
+        say("Also from ChatGPT, Claude, Open WebUI, LibreChat and SillyTavern."),
+      ),
       h(
         "a",
         { href: urls.account },

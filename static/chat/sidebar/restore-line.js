@@ -14,7 +14,7 @@ import { formatNumber, say, sayCount } from "../words/say.js";
  */
 
 const PAUSE = 700;
-/** Kept in this browser while a report wasn't closed, so that a new page shows it again. */
+/** Kept in this browser until the report is closed, so that a new page shows it, too. */
 const REPORT = "import-report";
 
 export class RestoreLine {
@@ -45,6 +45,7 @@ export class RestoreLine {
       const answer = await sendChange("POST", `${this.page.urls.import}?${query}`, file);
       if (answer.conversation) this.#ended(answer, true);
       else {
+        storeItem(REPORT, "1");
         this.#show(answer.import);
         announce(this.words.textContent ?? "");
         await this.#follow(true);

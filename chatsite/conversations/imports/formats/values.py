@@ -135,10 +135,10 @@ def arguments(given: Any) -> dict[str, Any]:
 
 def storable(value: Any) -> Any:
     """The same JSON without NUL, half characters and numbers that are none. Deep nests end."""
-    return _storable(value, 20)
+    return _cleaned(value, 20)
 
 
-def _storable(value: Any, depth: int) -> Any:
+def _cleaned(value: Any, depth: int) -> Any:
     if isinstance(value, str):
         return text(value)
     if isinstance(value, float):
@@ -146,7 +146,7 @@ def _storable(value: Any, depth: int) -> Any:
     if isinstance(value, dict | list) and not depth:
         return None
     if isinstance(value, dict):
-        return {text(name): _storable(one, depth - 1) for name, one in value.items()}
+        return {text(name): _cleaned(one, depth - 1) for name, one in value.items()}
     if isinstance(value, list):
-        return [_storable(one, depth - 1) for one in value]
+        return [_cleaned(one, depth - 1) for one in value]
     return value
