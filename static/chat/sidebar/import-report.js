@@ -22,7 +22,7 @@ export class ImportReportWindow {
       [
         h("p", {}, cameAlong(report)),
         this.#line(report),
-        left_out.length > 0 && h("h3", {}, say("Left out")),
+        left_out.length > 0 && h("h3", { class: "imported-title" }, say("Left out")),
         left_out.length > 0 && h("ul", { class: "imported-list" }, left_out.map(leftOut)),
       ],
       [closeButton("")],
