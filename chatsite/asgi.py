@@ -35,6 +35,7 @@ from chatsite.asgi_types import App, Receive, Scope, Send
 from chatsite.language import Languages
 from chatsite.live.consumer import ChatConsumer
 from chatsite.live.limits import DirectFrames, HandshakeLimits, SameOrigin
+from chatsite.shares.strangers import Strangers
 from chatsite.web import health
 from chatsite.web.server.bodies import BodyLimits
 from chatsite.web.server.draining import send_elsewhere
@@ -54,7 +55,9 @@ def pages_and_sockets() -> App:
     )
     built: App = ProtocolTypeRouter(
         {
-            "http": Languages(AddressLimits(FormerCookies(BodyLimits(RequestThreads(Pages()))))),
+            "http": Languages(
+                AddressLimits(Strangers(FormerCookies(BodyLimits(RequestThreads(Pages())))))
+            ),
             "websocket": Languages(
                 SameOrigin(
                     HandshakeLimits(FormerCookies(DirectFrames(AuthMiddlewareStack(sockets))))

@@ -28,6 +28,7 @@ from chatsite.mail.settings import *
 from chatsite.providers.known.models_file import ModelsFile
 from chatsite.providers.known.models_file import read_models_file as read_models
 from chatsite.providers.known.servers import ADDRESS, Keys, Server, is_address, server_at
+from chatsite.shares.settings import *
 from chatsite.talk.settings import *
 from chatsite.temporary.settings import *
 from chatsite.tools.mcp.config_file import tool_servers
@@ -264,6 +265,7 @@ INSTALLED_APPS = [
     "chatsite.accounts.apps.AccountsConfig",
     "chatsite.kv_cache.apps.KvCacheConfig",
     "chatsite.mail.apps.MailConfig",
+    "chatsite.shares",
     "chatsite.talk.apps.TalkConfig",
     "chatsite.temporary.apps.TemporaryConfig",
 ]
@@ -333,9 +335,16 @@ LOGGING = {
     "disable_existing_loggers": False,
     "formatters": {"line": {"format": "{asctime} {levelname} {message}", "style": "{"}},
     # Of a handler: a logger's filters don't apply to the loggers below it (django.security.*).
-    "filters": {"one_line": {"()": "chatsite.web.server.responses.OneLine"}},
+    "filters": {
+        "one_line": {"()": "chatsite.web.server.responses.OneLine"},
+        "no_tokens": {"()": "chatsite.shares.strangers.NoTokens"},
+    },
     "handlers": {
-        "console": {"class": "logging.StreamHandler", "formatter": "line", "filters": ["one_line"]}
+        "console": {
+            "class": "logging.StreamHandler",
+            "formatter": "line",
+            "filters": ["one_line", "no_tokens"],
+        }
     },
     "root": {"handlers": ["console"], "level": "WARNING"},
     "loggers": {

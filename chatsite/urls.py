@@ -59,6 +59,7 @@ urlpatterns = [
     path("turns/<uuid:id>/request", api.sent_request, name="request"),
     path("turns/<uuid:id>/compare", history.compare_turn, name="compare-turn"),
     path("", include("chatsite.mail.urls")),
+    path("", include("chatsite.shares.urls")),
     path("accounts/", include("chatsite.accounts.urls")),
     path("healthz", health.health, name="health"),
     path("readyz", health.ready, name="ready"),

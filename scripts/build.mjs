@@ -53,7 +53,7 @@ const GROUPS = [
         entries: ["chat/shell/start.js", "chat/diagrams/frame.js"],
         options: { format: "iife" },
     },
-    { entries: ["chat/main.css", "chat/style/pages.css"], options: {} },
+    { entries: ["chat/main.css", "chat/style/pages.css", "chat/share/shared.css"], options: {} },
 ];
 
 /** What is loaded later and may be named in a page all the same, where it is needed at once. */

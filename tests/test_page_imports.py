@@ -22,7 +22,7 @@ LADDER = (
     {"text"},
     {"actions", "shell"},
     {"message"},
-    {"transcript", "composer", "header", "sidebar", "panel", "palette"},
+    {"transcript", "composer", "header", "sidebar", "panel", "palette", "share"},
     {""},
 )
 STEP = {folder: step for step, folders in enumerate(LADDER) for folder in folders}

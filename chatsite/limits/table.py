@@ -45,6 +45,7 @@ READS = Rate(later("requests"), 120, 600)
 HEAVY_READS = Rate(later("exports and comparisons"), 20, 30)
 WHOLE_EXPORTS = Rate(later("downloads of everything"), 3, 1, shared=True)
 CHANGES = Rate(later("changes"), 60, 240)
+SHARED_PAGES = Rate(later("shared pages"), 30, 60)
 UPLOADS = Rate(later("uploads"), 60, 60, shared=True)
 IMPORTS = Rate(later("imports"), 10, 10, shared=True)
 SIGN_INS = Rate(later("sign-ins and other account forms"), 20, 20, shared=True)
@@ -126,6 +127,10 @@ ROUTES: dict[str, Route] = {
     "keep": Route(CHANGES),
     "messages": Route(READS),
     "export": Route(HEAVY_READS),
+    "shares": Route(CHANGES, SMALL_BODY),
+    "share": Route(CHANGES, SMALL_BODY),
+    "shared": Route(SHARED_PAGES),
+    "shared-file": Route(READS),
     "compare-draft": Route(HEAVY_READS, SMALL_BODY),
     "compare-turn": Route(HEAVY_READS, SMALL_BODY),
     "summary": Route(CHANGES, SMALL_BODY),

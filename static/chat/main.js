@@ -33,6 +33,7 @@ import { commandTable } from "./shell/commands.js";
 import { Frame } from "./shell/frame.js";
 import { Notices } from "./shell/notices.js";
 import { Shortcuts } from "./shell/shortcuts.js";
+import { SharedMark } from "./share/shared-mark.js";
 import { Account } from "./sidebar/account.js";
 import { Sidebar } from "./sidebar/sidebar.js";
 import { shorten } from "./state/format.js";
@@ -229,7 +230,13 @@ const sidebar = new Sidebar(page, {
   onDeleted: (id) =>
     id === session.state.conversationId && open({ agent: session.state.agentSlug }),
   onCounted: (count, more) => me.showCount(count, more),
+  share: (id) => void sharing.use((it) => it.open(id)),
 });
+const sharing = new Late(async () => {
+  const { ShareWindow } = await import("./share/share-window.js");
+  return new ShareWindow(page, () => void sharedMark.refresh());
+});
+const sharedMark = new SharedMark(page, shareThis);
 const agents = new AgentPicker(page, (slug) => open({ agent: slug }));
 
 /** @type {Session} */
@@ -305,6 +312,7 @@ const keys = new Shortcuts(
     },
     chatMarkdown: () => copyThis("markdown"),
     chatText: () => copyThis("text"),
+    share: shareThis,
     palette: () => {
       paletteBox.open();
       void palette.use((one) => one.show()).then(() => palette.part ?? paletteBox.dialog.close());
@@ -492,6 +500,12 @@ function copyThis(form) {
   else toast(say("There is nothing to copy yet."));
 }
 
+function shareThis() {
+  const { conversation, conversationId: id } = session.state;
+  if (conversation) void sharing.use((it) => it.open(id));
+  else toast(say("There is nothing to share yet."));
+}
+
 /** Removes the mark that forgets what is above it. */
 function remember() {
   const { messages, forgetAbove } = session.state;
@@ -546,6 +560,7 @@ function show(state, before) {
   agents.update(state);
   models.update(state);
   sidebar.update(state, before);
+  sharedMark.update(state);
   banner.update(state);
   announceChanges(state, before);
   tellUnloaded(state, before);

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from chatsite.mail.incoming.html.text import read_page
 from chatsite.mail.incoming.quotes.marks import Held
 from chatsite.mail.incoming.quotes.quoted import own_words
-from chatsite.mail.outgoing.replies import html_of
+from chatsite.mail.outgoing.replies import mailed_html
 
 ASKED = "How long is the quay?\nAda"
 ANSWERED = "It is **40 m** long, and 6 m deep. More is said in the survey."
@@ -321,7 +321,7 @@ FORMS = [
 def test_an_answer_is_known_in_every_form_that_programs_quote_it_in(answer: str) -> None:
     below = "12 of 12 messages of this thread were sent"
     held = Held([answer, ASKED], footer=["messages of this thread"])
-    page = f"{html_of(answer)}<blockquote>{ASKED}</blockquote><hr><p>{below}</p>"
+    page = f"{mailed_html(answer)}<blockquote>{ASKED}</blockquote><hr><p>{below}</p>"
     for program in HTML:
         html = HTML[program].format(lead=LEADS[3], name="De", quote=page)
         assert own_words(read_page(html).text, held) == "And the crane?"

@@ -18,7 +18,12 @@ from chatsite.mail.incoming.quotes.marks import Held
 from chatsite.mail.incoming.quotes.quoted import own_words
 from chatsite.mail.incoming.reading import read_head
 from chatsite.mail.models import Mail
-from chatsite.mail.outgoing.replies import LONGEST_CHAIN, answer_reply, html_of, remembered_words
+from chatsite.mail.outgoing.replies import (
+    LONGEST_CHAIN,
+    answer_reply,
+    mailed_html,
+    remembered_words,
+)
 from chatsite.views import Problem
 from tests.fakes.smtp_sink import text_of
 
@@ -170,7 +175,7 @@ def test_a_long_question_is_quoted_shortly() -> None:
     ],
 )
 def test_markdown_becomes_html(text: str, made: str) -> None:
-    assert made in html_of(text)
+    assert made in mailed_html(text)
 
 
 @pytest.mark.parametrize(
@@ -191,7 +196,7 @@ def test_markdown_becomes_html(text: str, made: str) -> None:
     ],
 )
 def test_nothing_in_it_is_loaded_or_runs(text: str) -> None:
-    page = lxml_html.fromstring(f"<div>{html_of(text)}</div>")
+    page = lxml_html.fromstring(f"<div>{mailed_html(text)}</div>")
     for element in page.iter():
         assert element.tag in ("div", "p", "a", "br")
         assert set(element.attrib) <= {"href", "title"}
@@ -202,7 +207,7 @@ def test_nothing_in_it_is_loaded_or_runs(text: str) -> None:
     "text", ["[" * 40_000, "a|" * 3_000 + "\n" + "-|" * 3_000 + "\n" + "x\n" * 3_000]
 )
 def test_what_takes_long_to_format_stays_as_it_is_written(text: str) -> None:
-    assert html_of(text).startswith("<pre") and html_of(text).count(text[:50]) >= 1
+    assert mailed_html(text).startswith("<pre") and mailed_html(text).count(text[:50]) >= 1
 
 
 NASTY = st.text(alphabet="a\r\n\t\x00\ud800é\u2028<>@:,;\"'*`#- \x7f", max_size=60)

@@ -39,6 +39,7 @@ CHANGING = {
     "compact-undo": ("POST",),
     "compact-again": ("POST",),
     "changes": ("POST",),
+    "shares": ("POST",),
     "import": ("POST",),
     "session": ("POST",),
     "language": ("POST",),

@@ -70,6 +70,8 @@ OWNED: dict[str, tuple[Case, ...]] = {
     "costs": (Case(),),
     "request": (Case(owner_gets=404),),  # for staff alone, where DEBUG is off
     "compare-draft": (Case(method="POST", body='{"draft": "And?"}'),),
+    # Guests share nothing, unless the server says so.
+    "shares": (Case(), Case(method="POST", body="{}", owner_gets=409)),
     "compare-turn": (Case(method="POST", body='{"query": "historyPolicy=none"}'),),
 }
 WITHOUT_ID = {
@@ -105,6 +107,8 @@ WITHOUT_ID = {
 }
 # Only where the server reads a mailbox: tests/story/test_mail_addresses.py.
 WITH_MAIL = {"mail-address", "mail-address-remove"}
+# By a link's id, or by its token alone: tests/shares/.
+OF_LINKS = {"share", "shared", "shared-file"}
 ROUTE_CASES = [(name, case) for name, cases in OWNED.items() for case in cases]
 
 
@@ -115,7 +119,7 @@ def route_names() -> tuple[set[str], set[str]]:
 
 
 def test_every_route_is_covered_by_these_tests() -> None:
-    assert route_names() == (set(OWNED) | WITH_MAIL, WITHOUT_ID)
+    assert route_names() == (set(OWNED) | WITH_MAIL | OF_LINKS, WITHOUT_ID)
 
 
 def id_for(name: str, page: Page, turn: str, file: str) -> str:

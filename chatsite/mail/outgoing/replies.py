@@ -5,94 +5,29 @@ verifications.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, MutableMapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from email import policy
 from email.message import EmailMessage
 from email.utils import format_datetime
-from functools import lru_cache
 from html import escape
 from typing import Any
-
-from markdown_it import MarkdownIt
-from markdown_it.renderer import RendererHTML
-from markdown_it.token import Token
-from markdown_it.utils import OptionsDict
 
 from chatsite.channels.channel import Answer
 from chatsite.history import show_receipt
 from chatsite.mail.incoming.reading import shortened_id, subject_key
 from chatsite.mail.models import Mail
+from chatsite.markdown import AS_WRITTEN, html_of, inline_html
 from chatsite.wording import say
 
-# The parser takes 0.9 s for the worst 30,000 characters that we know (brackets that nobody closes),
-# and four times as long for twice as many. A table takes time by its columns and rows. A longer
-# text and a wider table are sent as they are written.
-LONGEST, MOST_CELLS = 30_000, 5_000
-_ALLOWED = re.compile(r"(?:https?://|mailto:)[^\s]", re.IGNORECASE)
-_ADDRESS = re.compile(r"https?://[^\s<>\"'`]{1,1000}[^\s<>\"'`.,;:!?)\]]")
-_PRE = '<pre style="white-space:pre-wrap">{}</pre>'
+_TABLE = '<table border="1" cellpadding="4" cellspacing="0">'
 
 
-def html_of(text: str) -> str:
-    """Renders CommonMark with tables and struck words, and keeps line ends. HTML stays text, a
-    picture becomes a link, and links lead only to web pages and mail addresses."""
-    lines = text.splitlines()
-    # The parser fills a short row up to all columns of its table.
-    cells = len(lines) * max((line.count("|") for line in lines), default=0)
-    if len(text) > LONGEST or cells > MOST_CELLS:
-        return _PRE.format(escape(text))
-    made = str(_parser().render(text)).strip()
-    return made.replace("<table>", '<table border="1" cellpadding="4" cellspacing="0">')
-
-
-def inline_html(line: str) -> str:
-    """Escapes a line that isn't Markdown, and makes links of its addresses."""
-    made, last = "", 0
-    for found in _ADDRESS.finditer(line):
-        address = escape(found[0])
-        made += f'{escape(line[last : found.start()])}<a href="{address}">{address}</a>'
-        last = found.end()
-    return made + escape(line[last:])
-
-
-@lru_cache(maxsize=1)
-def _parser() -> MarkdownIt:
-    parser = MarkdownIt("commonmark", {"html": False, "breaks": True})
-    parser.enable(["table", "strikethrough"])
-    parser.validateLink = lambda url: bool(_ALLOWED.match(url))  # type: ignore[method-assign]
-    parser.add_render_rule("image", _render_picture)
-    parser.add_render_rule("text", _render_text)
-    return parser
-
-
-def _render_picture(
-    self: RendererHTML, tokens: Sequence[Token], at: int, options: OptionsDict, env: Any
-) -> str:
-    source = str(tokens[at].attrs.get("src", ""))
-    words = escape(tokens[at].content or source)
-    return words if _is_in_link(tokens, at) else f'<a href="{escape(source)}">{words}</a>'
-
-
-def _render_text(
-    self: RendererHTML,
-    tokens: Sequence[Token],
-    at: int,
-    options: OptionsDict,
-    env: MutableMapping[str, Any],
-) -> str:
-    """Renders text, with links for its addresses."""
-    text = tokens[at].content
-    is_plain = "://" not in text or _is_in_link(tokens, at)
-    return escape(text) if is_plain else inline_html(text)
-
-
-def _is_in_link(tokens: Sequence[Token], at: int) -> bool:
-    for before in range(at - 1, -1, -1):
-        if tokens[before].type in ("link_open", "link_close"):
-            return tokens[before].type == "link_open"
-    return False
+def mailed_html(text: str) -> str:
+    """Renders an answer with what mail programs, which read no style sheet, need for its looks."""
+    made = html_of(text).replace("<table>", _TABLE)
+    return made.replace(AS_WRITTEN, '<pre style="white-space:pre-wrap">')
 
 
 # A reply's References hold the first Message-ID and this many of the newest.
@@ -195,7 +130,7 @@ def _reply(
     # Below this mark mail programs cut a quote.
     signature = "\n".join(("-- ", *below)) if below else ""
     made.set_content("\n\n".join(part for part in (text, quote, signature) if part))
-    html = [html_of(text)]
+    html = [mailed_html(text)]
     if quote:
         lines = "<br>".join(escape(line.removeprefix("> ")) for line in quote.split("\n"))
         html.append(f"<blockquote>{lines}</blockquote>")

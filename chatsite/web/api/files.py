@@ -103,7 +103,14 @@ async def file(request: HttpRequest, id: UUID) -> HttpResponse | StreamingHttpRe
     if request.headers.get("If-None-Match") == headers["ETag"]:
         await require_bytes(attachment)
         return HttpResponse(status=304, headers=headers)
-    headers |= {
+    return await answer_file(request, attachment, headers)
+
+
+async def answer_file(
+    request: HttpRequest, attachment: Attachment, headers: dict[str, str]
+) -> HttpResponse | StreamingHttpResponse:
+    """Gives its bytes as a download. Raises NotFound, Refused where the store is away."""
+    headers = headers | {
         "Content-Type": _content_type(attachment),
         "Content-Length": str(attachment.size),
         "Content-Disposition": content_disposition_header(True, attachment.name) or "",

@@ -9,6 +9,7 @@ const URLS = {
   messages: "/messages",
   turns: "/turns",
   models: "/models",
+  shares: "/shares",
 };
 
 /** @returns {Page} */

@@ -5,7 +5,7 @@ import { say } from "../words/say.js";
 /** @import { Command } from "../state/keys.js" */
 
 /**
- * @typedef {"newChat"|"palette"|"search"|"focus"|"sidebar"|"panel"|"policy"|"model"|"compact"|"horizon"|"newest"|"lastCode"|"lastAnswer"|"chatMarkdown"|"chatText"|"list"} Act
+ * @typedef {"newChat"|"palette"|"search"|"focus"|"sidebar"|"panel"|"policy"|"model"|"compact"|"horizon"|"newest"|"lastCode"|"lastAnswer"|"chatMarkdown"|"chatText"|"share"|"list"} Act
  */
 
 /**
@@ -88,6 +88,7 @@ export const commandTable = (acts) => [
     act: acts.chatMarkdown,
   },
   { name: "chat-text", words: say("Copy this chat as text"), keys: null, act: acts.chatText },
+  { name: "share", words: say("Share this chat by a link"), keys: null, act: acts.share },
   {
     name: "keys",
     words: say("Show shortcuts"),

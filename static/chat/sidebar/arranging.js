@@ -89,6 +89,7 @@ export class Arranging {
       !archived && entry(pinned ? say("Unpin") : say("Pin"), change({ pinned: !pinned })),
       !archived && leads(say("Move to folder"), () => this.fillMove(box, menu, [id])),
       entry(archived ? say("Unarchive") : say("Archive"), change({ archived: !archived })),
+      entry(say("Share…"), () => this.sidebar.actions.share(id)),
       leads(say("Export…"), () => this.#fillExports(box, menu, id)),
       entry(say("Clear"), () => void this.#clear(conversation)),
       entry(say("Delete"), change({ deleted: true })),

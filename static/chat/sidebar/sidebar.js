@@ -27,7 +27,7 @@ export class Sidebar {
   /**
    * @param {Page} page
    * @param {{open: (conversation: {id: string, agent: string}) => void, openMessage: (hit: SearchHit) => void, onDeleted: (id: string) => void,
-   *   onCounted: (count: number, more: boolean) => void}} actions
+   *   onCounted: (count: number, more: boolean) => void, share: (id: string) => void}} actions
    */
   constructor(page, actions) {
     this.page = page;

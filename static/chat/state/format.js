@@ -44,6 +44,12 @@ export function formatTime(iso, now = new Date()) {
 }
 
 /**
+ * "5 Dec"
+ * @param {string} iso
+ */
+export const formatDay = (iso) => DAY.format(new Date(iso));
+
+/**
  * Which group of the sidebar a time belongs to.
  * @param {string} iso
  * @param {Date} [now]

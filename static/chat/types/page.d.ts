@@ -184,6 +184,24 @@ export interface SummaryVersions {
     earlier: boolean;
 }
 
+/** A link that opens a chat for whoever has it. */
+export interface SharedLink {
+    id: string;
+    path: string;
+    created: string;
+    ends: string;
+    following: boolean;
+    receipts: boolean;
+    tools: boolean;
+    files: boolean;
+}
+
+/** `why_not`: why no link can be made of this chat, or "". */
+export interface SharedLinks {
+    shares: SharedLink[];
+    why_not: string;
+}
+
 /** A message of the exact request, as the provider got it. */
 export interface RequestMessage {
     role: Role;

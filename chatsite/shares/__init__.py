@@ -1,0 +1,1 @@
+"""Read-only links to conversations, for people who have no account here."""
