@@ -47,7 +47,6 @@ def live_shares() -> QuerySet[Share]:
 
 
 def _refusal(owner: Owner, row: Conversation) -> str:
-    """Why this person can't share the chat; "" if they can."""
     if settings.SHARES == "off":
         return say("Links to chats are turned off on this server.")
     if owner.guest and settings.SHARES != "everyone":

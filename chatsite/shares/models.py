@@ -12,10 +12,9 @@ from chatsite.conversations.models import Conversation
 class Share(models.Model):
     """Stores a link to a conversation; taking it back deletes the row.
 
-    With `following` it shows the path as it is when somebody opens it, otherwise the messages in
-    `runs`, pairs of the first and the last sequence number. `cleared` is the conversation's at the
-    time: where that is cleared later, the link is gone. `receipts`, `tools` (with the thoughts) and
-    `files` are shown where ticked.
+    With `following` it shows the path as it is then, otherwise the messages in `runs`, pairs of the
+    first and the last sequence number. `cleared` is the conversation's: where that is cleared
+    later, the link is gone. `receipts`, `tools` (with the thoughts), `files`: shown where ticked.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4)

@@ -34,7 +34,6 @@ PAGE_HEADERS = ALWAYS | {
         "sandbox allow-downloads allow-popups allow-popups-to-escape-sandbox"
     )
 }
-# That page embeds the pictures.
 FILE_HEADERS = SAFE_HEADERS | ALWAYS | {"Cross-Origin-Resource-Policy": "cross-origin"}
 
 

@@ -1,13 +1,11 @@
-"""What a shared page says of its messages: their text as HTML, and the stored receipts in words.
-
-Nothing is worked out anew: what a reader gets is what was recorded with the answer.
-"""
+"""What a shared page says: texts of messages as HTML, and receipts in words, as they are stored."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
 from datetime import datetime
+from html import escape
 from typing import Any
 
 from django.utils.safestring import SafeString, mark_safe
@@ -30,7 +28,8 @@ def shown_html(text: str) -> SafeString:
     made = _HEADING.sub(lambda found: f"<{found[1]}h{min(int(found[2]) + 2, 6)}>", made)
     made = _ALIGNED.sub(r' class="\1"', made)
     made = _BLOCK.sub(r'<\1 dir="auto"', made)
-    scrolled = f'<div class="scroll" tabindex="0" role="region" aria-label="{say("Table")}"><table'
+    name = escape(say("Table"))
+    scrolled = f'<div class="scroll" tabindex="0" role="region" aria-label="{name}"><table'
     return mark_safe(made.replace("<table", scrolled).replace("</table>", "</table></div>"))
 
 
