@@ -74,7 +74,6 @@ def _gone() -> HttpResponse:
     return HttpResponse(render_to_string("shares/gone.html"), status=404, headers=PAGE_HEADERS)
 
 
-# ---- the owner's -----------------------------------------------------------------------------
 @takes("GET", "POST")
 async def shares(request: HttpRequest, id: UUID) -> HttpResponse:
     """GET lists a conversation's live links. POST makes one: `days` (7), and `following`,

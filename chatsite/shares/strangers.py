@@ -16,8 +16,7 @@ class Strangers(Front):
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["path"].startswith("/shared/"):
-            headers = [one for one in scope["headers"] if one[0] != b"cookie"]
-            scope = {**scope, "headers": headers}
+            scope = {**scope, "headers": [one for one in scope["headers"] if one[0] != b"cookie"]}
         await self._app(scope, receive, send)
 
 

@@ -38,7 +38,7 @@ def started() -> Maintenance:
 
     async def sweep() -> None: ...
 
-    return Maintenance(sweep, leading())
+    return Maintenance(sweep, leading(), erased=lambda: None)
 
 
 def session(ends: datetime) -> None:
