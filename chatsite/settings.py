@@ -266,6 +266,7 @@ INSTALLED_APPS = [
     "chatsite.kv_cache.apps.KvCacheConfig",
     "chatsite.mail.apps.MailConfig",
     "chatsite.shares",
+    "chatsite.own_agents.apps.OwnAgentsConfig",
     "chatsite.talk.apps.TalkConfig",
     "chatsite.temporary.apps.TemporaryConfig",
 ]

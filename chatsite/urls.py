@@ -60,6 +60,7 @@ urlpatterns = [
     path("turns/<uuid:id>/compare", history.compare_turn, name="compare-turn"),
     path("", include("chatsite.mail.urls")),
     path("", include("chatsite.shares.urls")),
+    path("", include("chatsite.own_agents.urls")),
     path("accounts/", include("chatsite.accounts.urls")),
     path("healthz", health.health, name="health"),
     path("readyz", health.ready, name="ready"),

@@ -20,7 +20,8 @@ class ConversationView(Record):
     Times are ISO 8601, UTC; lists are ordered by `updated`, when the conversation was last used: a
     turn began or ended, it was cleared, copied or imported. `model` is the one chosen for it in the
     page, as `provider:name`; "": the agent's own. `history` is what was chosen of the policy and
-    its settings, by the names of a link's parameters. `pinned` and `archived` say since when it is
+    its settings, by the names of a link's parameters; `tuning` of the answers: `temperature` and
+    `max_tokens`, without what the agent decides. `pinned` and `archived` say since when it is
     that, `folder` in which one it is. One that is `temporary` is in no list, and is erased when it
     is closed.
     """
@@ -36,6 +37,7 @@ class ConversationView(Record):
     archived: str | None = None
     folder: str | None = None
     temporary: bool = False
+    tuning: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -53,11 +53,18 @@ class _CachedFolder:
 class Catalogue:
     """The agents of one folder. May be used from any thread.
 
-    `clock` gives seconds that only grow.
+    `clock` gives seconds that only grow. `others` finds agents that are in no folder, by slug.
     """
 
-    def __init__(self, folder: Path, *, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+        others: Callable[[str], Template | BrokenTemplate | None] = lambda slug: None,
+    ) -> None:
         self._folder = folder
+        self._others = others
         self._clock = clock
         self._lock = Lock()
         self._looked: float | None = None
@@ -66,17 +73,22 @@ class Catalogue:
     def get(self, slug: str) -> Template:
         """The template of that agent. Raises NotFound, also where the template is broken; the
         reason names a file, so `all` has it for those who may see it."""
-        known = self._look().get(slug)
-        if known is None:
+        agent = self.find(slug)
+        if agent is None:
             raise NotFound(say("There is no agent of that name here."))
-        if isinstance(known.agent, BrokenTemplate):
+        if isinstance(agent, BrokenTemplate):
             raise NotFound(
                 say(
                     "This agent can't answer because its template is broken. The conversation is "
                     "kept."
                 )
             )
-        return known.agent
+        return agent
+
+    def find(self, slug: str) -> Template | BrokenTemplate | None:
+        """The agent, broken or not; None where there is none."""
+        known = self._look().get(slug)
+        return known.agent if known is not None else self._others(slug)
 
     def strategy(self, slug: str) -> StrategyFile | None:
         """The agent's strategy file, None where it has none. A broken file breaks no agent."""
@@ -84,7 +96,7 @@ class Catalogue:
         return known.strategy if known else None
 
     def all(self) -> tuple[Template | BrokenTemplate, ...]:
-        """Usable agents by priority, then name; the broken ones after them, by folder."""
+        """Those of the folder: usable ones by priority, then name; the broken ones by folder."""
         agents = [known.agent for known in self._look().values()]
         usable = [agent for agent in agents if isinstance(agent, Template)]
         broken = [agent for agent in agents if isinstance(agent, BrokenTemplate)]

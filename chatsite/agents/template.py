@@ -14,6 +14,8 @@ from chatsite.wording import say
 
 LLM = "llm."
 EMBEDDED = "embedded"
+# The slug of an agent that somebody made in the page begins so.
+OWN_PREFIX = "own-"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,7 +63,8 @@ class Template:
 
     `instructions` follow the personality; they stand at the beginning of the template's own
     conversation, whose turns are `prefilled`. With `enabled` false nobody is offered the agent, and
-    it answers nobody. `notes` and `version` are shown on its card, `placeholder` in the empty box.
+    it answers nobody. `notes` and `version` are shown on its card, `placeholder` in the empty box,
+    and `mark` before its name: an emoji, or the name of a drawn colour.
     """
 
     slug: str
@@ -84,6 +87,7 @@ class Template:
     tags: tuple[str, ...]
     priority: int
     max_steps: int
+    mark: str = ""
     other: Mapping[str, object] = field(hash=False)
     unused: tuple[UnusedKey, ...]
 

@@ -20,8 +20,8 @@ from chatsite.wording import later
 
 # The keys that have an effect here, by the object that holds them.
 FIELDS = frozenset(
-    "agentId chatSettings description isEnabled name nodeConfigurations nodes notes personality "
-    "priority tags version".split()
+    "agentId chatSettings description isEnabled mark name nodeConfigurations nodes notes "
+    "personality priority tags version".split()
 )
 _CHAT = frozenset(
     "cacheCleanup chatPrompts conversation history initialMessages placeholderText".split()
@@ -105,6 +105,7 @@ def _unused_in(
 
 
 DEFAULT_PRIORITY = 1000  # After every agent that has a priority of its own.
+LONGEST_MARK = 16  # An emoji of a family has eleven characters.
 EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
 DEFAULT_STEPS, MOST_STEPS = 20, 100
 _ROLES = ("system", "user", "assistant")
@@ -151,6 +152,7 @@ def parse_template(slug: str, document: object) -> Template:
         max_steps=top["options"].optional(
             "maxSteps", lambda node: node.whole(1, MOST_STEPS), DEFAULT_STEPS
         ),
+        mark=top.optional("mark", lambda node: node.text(longest=LONGEST_MARK), "").strip(),
         other={key: value for key, value in top.mapping().items() if key not in FIELDS},
         unused=(*unused_keys(Node(document)), *unsent),
     )

@@ -120,7 +120,7 @@ def copy_path(*, owner: Owner, copy: PathCopy, id: str) -> Pieces[ConversationVi
     hold(conversation=id)
     row = unfinished_conversation(id, gone=GIVEN_UP)
     row.deleted, row.importing, row.updated = None, False, timezone.now()
-    row.model, row.summary_on = source.model, source.summary_on
+    row.model, row.tuning, row.summary_on = source.model, source.tuning, source.summary_on
     row.folder = source.folder
     last = copy.messages[-1].seq
     row.forget_above = source.forget_above if source.forget_above <= last else 0

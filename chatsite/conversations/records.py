@@ -60,7 +60,8 @@ class StartedTurn:
 class NewTurn:
     """Says what every turn begins with; it is unique by (conversation, client_id).
 
-    `answer` is the id of the coming answer, `model` the page's choice, "" for the agent's own. What
+    `answer` is the id of the coming answer, `model` the page's choice, "" for the agent's own, and
+    `tuning` that of the answers' temperature and length, None where the page doesn't say. What
     `reach` needs is read where the turn is stored. `server` writes the answer; its owner may have
     `most` written at once on all servers together, None where there is only this one, which counts
     them itself. A conversation that it begins is `temporary`.
@@ -73,6 +74,7 @@ class NewTurn:
     answer: str
     reach: Reach
     model: str = ""
+    tuning: Mapping[str, float] | None = None
     server: str | None = None
     most: int | None = None
     temporary: bool = False

@@ -29,11 +29,16 @@ class Window:
         return self.size - self.reply
 
 
+# The message with the instructions that a person gives to every agent.
+OWN_ID = "own-instructions"
+
+
 @dataclass(frozen=True, slots=True)
 class Head:
     """What every request begins with: system messages, then prefilled turns.
 
-    `prefilled` is how many messages at the end are prefilled ones. `hash` is the sha256 of all
+    The instructions that a person gives to every agent follow the agent's, as a message of their
+    own. `prefilled` is how many messages at the end are prefilled ones. `hash` is the sha256 of all
     roles and contents, in hex. Every message must carry its tokens before `decide`. `tools` are the
     tokens that the descriptions of the agent's tools take, estimated; `recall`: one of them finds
     what isn't sent of the conversation.
@@ -46,10 +51,12 @@ class Head:
     recall: bool = False
 
     @classmethod
-    def of(cls, system: str | None, prefilled: Sequence[Message] = ()) -> Head:
-        """A head from the personality and the template's prefilled messages."""
-        personality = [Message.system(system, id="personality")] if system else []
-        first = personality + [message for message in prefilled if message.role == "system"]
+    def of(cls, system: str | None, prefilled: Sequence[Message] = (), *, own: str = "") -> Head:
+        """A head from the personality, a person's `own` instructions and the template's prefilled
+        messages."""
+        first = [Message.system(system, id="personality")] if system else []
+        first += [message for message in prefilled if message.role == "system"]
+        first += [Message.system(own, id=OWN_ID)] if own else []
         turns = [message for message in prefilled if message.role != "system"]
         messages = (*first, *turns)
         said = json.dumps([[m.role, m.content] for m in messages], ensure_ascii=False)
@@ -64,6 +71,11 @@ class Head:
     @property
     def system(self) -> tuple[Message, ...]:
         return self.messages[: len(self.messages) - self.prefilled]
+
+    @property
+    def own(self) -> tuple[Message, ...]:
+        """The person's own instructions, if there are any."""
+        return tuple(message for message in self.system if message.id == OWN_ID)
 
     @property
     def examples(self) -> tuple[Message, ...]:
@@ -96,6 +108,7 @@ def weakest(bases: Iterable[Basis]) -> Basis:
 
 RequestPartName = Literal[
     "system",
+    "own",
     "prefilled",
     "tools",
     "instructions",
@@ -139,6 +152,7 @@ class RequestRoom:
     limit: int
     overflow_reason: Reason
     system: RequestPart
+    own: RequestPart
     prefilled: RequestPart
     tools: RequestPart
     instructions: RequestPart
@@ -159,19 +173,22 @@ class RequestRoom:
         """`system` are the system messages of the path; those of the head come with it. `in_force`
         is our message with what a person keeps in force, if there is one."""
         by_budget = budget is not None and budget <= window.room
+        theirs = [message for message in head.system if message.id != OWN_ID]
         parts = (
-            RequestPart.of("system", [*head.system, *system]),
+            RequestPart.of("system", [*theirs, *system]),
+            RequestPart.of("own", head.own),
             RequestPart.of("prefilled", head.examples),
             RequestPart("tools", head.tools, "estimated"),
             RequestPart.of("instructions", in_force),
             RequestPart.of("current", current),
         )
-        instructions, examples, tools, kept, asked = parts
+        instructions, own, examples, tools, kept, asked = parts
         return cls(
             window=window,
             limit=budget if budget is not None and by_budget else window.room,
             overflow_reason="over_budget" if by_budget else "over_window",
             system=instructions,
+            own=own,
             prefilled=examples,
             tools=tools,
             instructions=kept,
@@ -207,7 +224,7 @@ class RequestRoom:
     def refusal(self) -> PromptTooLarge:
         """Name the largest part, in two sentences: for who tried to send it, and, beside the
         numbers, for who is still writing."""
-        parts = (self.system, self.prefilled, self.tools, self.instructions, self.current)
+        parts = (self.system, self.own, self.prefilled, self.tools, self.instructions, self.current)
         largest = max(parts, key=lambda part: part.tokens)
         bound, part, advice = self._bound(), say(_NAMES[largest.name]), say(_ADVICE[largest.name])
         return PromptTooLarge(
@@ -251,7 +268,8 @@ class RequestRoom:
         after = [RequestPart.of(name, messages) for name, messages in own if messages]
         sent = RequestPart.of("history", history)
         tools = [part for part in (self.tools, self.instructions) if part.tokens]
-        used = (self.system, self.prefilled, *tools, *before, sent, *after, self.current)
+        own_text = [self.own] if self.own.tokens else []
+        used = (self.system, *own_text, self.prefilled, *tools, *before, sent, *after, self.current)
         return (*used, *rest_of(self.window, used))
 
     def _bound(self) -> str:
@@ -274,6 +292,7 @@ def rest_of(window: Window, used: Sequence[RequestPart]) -> tuple[RequestPart, R
 
 _NAMES: dict[RequestPartName, str] = {
     "system": later("the agent's instructions"),
+    "own": later("your instructions for all agents"),
     "prefilled": later("the agent's example turns"),
     "tools": later("the descriptions of the agent's tools"),
     "instructions": later("the instructions that you keep in force"),
@@ -281,6 +300,7 @@ _NAMES: dict[RequestPartName, str] = {
 }
 _ADVICE: dict[RequestPartName, str] = {
     "system": later("Shorten the agent's personality or choose a model with a larger window."),
+    "own": later("Shorten your instructions or choose a model with a larger window."),
     "prefilled": later("Shorten the agent's example turns or choose a model with a larger window."),
     "tools": later("Give the agent fewer tools or choose a model with a larger window."),
     "instructions": later("End some of them in the panel or at their messages."),

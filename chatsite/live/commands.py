@@ -54,6 +54,16 @@ HistoryChoice = Annotated[
 ]
 
 
+class Tuning(BaseModel):
+    """What was chosen of the answers of a conversation; what isn't there is the agent's. The
+    model's own bounds are applied where it is known who answers."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    temperature: float | None = Field(default=None, ge=0, le=2, allow_inf_nan=False)
+    max_tokens: int | None = Field(default=None, ge=16, le=1_000_000)
+
+
 class PageCommand(BaseModel):
     """`query` is the page's query string: history settings are decided on the server."""
 
@@ -85,6 +95,7 @@ class Send(PageCommand):
     once: HistoryChoice | None = None
     confirmed: bool = False
     temporary: bool = False
+    tuning: Tuning | None = None
 
 
 class Edit(PageCommand):
@@ -98,6 +109,7 @@ class Edit(PageCommand):
     text: Words
     attachments: Attached = ()
     model: ModelName = ""
+    tuning: Tuning | None = None
 
 
 class Again(PageCommand):
@@ -112,6 +124,7 @@ class Again(PageCommand):
     model: ModelName = ""
     once: bool = False
     history: HistoryChoice | None = None
+    tuning: Tuning | None = None
 
 
 class GoOn(PageCommand):
@@ -122,6 +135,7 @@ class GoOn(PageCommand):
     client_id: UUID
     message: UUID
     model: ModelName = ""
+    tuning: Tuning | None = None
 
 
 class Choose(PageCommand):
@@ -143,6 +157,7 @@ class AskPreview(PageCommand):
     attachments: Attached = ()
     model: ModelName = ""
     history: HistoryChoice = Field(default_factory=dict)
+    tuning: Tuning | None = None
 
 
 AnyCommand = Open | Send | Edit | Again | GoOn | Choose | Stop | AskPreview

@@ -149,6 +149,7 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
         ref = command.ref
         try:
             await self.site.accounts.be_recent()
+            await self.site.own_agents.look()
             if self.owner is not None:
                 await do(command)
         except ChatsiteError as error:
@@ -256,6 +257,7 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
             agent=agent,
             query=command.query,
             model=model,
+            tuning=_tuning_of(command),
         )
 
     async def _open(self, request: PageRequest) -> None:
@@ -304,6 +306,8 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
     async def _follow_engine(self, request: PageRequest) -> None:
         """While the conversation's model loads, send its progress."""
         last = None
+        if not self.site.own_agents.may_use(request.owner, request.agent):
+            return
         while True:
             engine = self.site.snapshots.engine(request.agent, self.model, staff=request.staff)
             if engine != last and (last or engine.state == "loading"):
@@ -338,3 +342,9 @@ class ChatConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
                 problem=Problem(code=error.code, message=error.beforehand),
                 too_large=await preview(too_large=True),
             )
+
+
+def _tuning_of(command: PageCommand) -> dict[str, float] | None:
+    """What the page says of the answers' temperature and length, None where it says nothing."""
+    tuning = getattr(command, "tuning", None)
+    return tuning.model_dump(exclude_none=True) if tuning is not None else None

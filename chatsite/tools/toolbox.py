@@ -202,6 +202,11 @@ class Toolbox:
         self._builtin = builtin
         self._servers = servers
 
+    @property
+    def builtin(self) -> tuple[str, ...]:
+        """The nodes of the server's own tools."""
+        return tuple(self._builtin)
+
     async def ready(self, nodes: Sequence[str]) -> None:
         """Wait, a few seconds at most, for tool servers that are still starting."""
         if servers := [server for server, _ in map(_split_node, nodes) if server]:

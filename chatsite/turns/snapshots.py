@@ -15,7 +15,7 @@ from chatsite.events import EngineStatus, Snapshot
 from chatsite.providers.base.provider import Status
 from chatsite.turns.agents.resolved_agent import missing_agent
 from chatsite.turns.answer.feed import ConversationFeeds, FeedReader
-from chatsite.turns.context.turn_context import AgentResolver, PageRequest
+from chatsite.turns.context.turn_context import Contexts, PageRequest
 from chatsite.turns.elsewhere.other_servers import OtherServers
 from chatsite.turns.running_turns import RunningTurns
 from chatsite.views import TurnView
@@ -41,7 +41,7 @@ class Snapshots:
         running: RunningTurns,
         presence: Presence,
         others: OtherServers | None,
-        resolve_agent: AgentResolver,
+        contexts: Contexts,
         describe: Describe,
         clock: Callable[[], float],
     ) -> None:
@@ -49,7 +49,7 @@ class Snapshots:
         self.running = running
         self.presence = presence
         self.others = others
-        self.resolve_agent = resolve_agent
+        self.contexts = contexts
         self.describe = describe
         self.clock = clock
         self._engines: dict[tuple[str, str, bool], EngineStatus] = {}
@@ -79,7 +79,9 @@ class Snapshots:
             opened = await self._read(request)
         agent = opened.conversation.agent if opened.conversation else request.agent
         model = opened.conversation.model if opened.conversation else ""
-        described = self.describe(agent, staff=request.staff)
+        # Somebody else's is one that doesn't exist, here and in what the engine says.
+        found = agent if self.contexts.may_use(request.owner, agent) else ""
+        described = self.describe(found, staff=request.staff)
         if opened.conversation is None and described is None:
             raise NotFound(say("There is no such agent."))
         turn, receipt = await self._running_turn(request.conversation, opened, reader)
@@ -91,7 +93,7 @@ class Snapshots:
             earlier=opened.earlier,
             turn=turn,
             receipt=receipt or opened.receipt,
-            engine=self.engine(agent, model, staff=request.staff).to_dict(),
+            engine=self.engine(found, model, staff=request.staff).to_dict(),
             forget_above=opened.forget_above,
             summary=opened.summary,
             greetings=opened.greetings,
@@ -146,7 +148,7 @@ class Snapshots:
 
     def _engine_status(self, agent: str, model: str, *, staff: bool) -> EngineStatus:
         try:
-            status = self.resolve_agent(agent, model, staff=staff).provider.status()
+            status = self.contexts.resolve_agent(agent, model, staff=staff).provider.status()
         except ChatsiteError as error:
             status = Status(state="unavailable", sentence=error.message)
         return EngineStatus(

@@ -98,7 +98,7 @@ class Turns:
             running=self.running,
             presence=presence,
             others=others,
-            resolve_agent=contexts.resolve_agent,
+            contexts=contexts,
             describe=describe,
             clock=clock,
         )
@@ -272,7 +272,7 @@ class Turns:
                 if not knows_choice:
                     raise
                 kept = await self.drafts.with_kept_choice(request)
-                if kept.history == request.history:
+                if (kept.history, kept.tuning) == (request.history, request.tuning):
                     raise
             knows_choice = False
 
@@ -311,6 +311,7 @@ class Turns:
             answer=str(uuid.uuid4()),
             reach=context.reach,
             model=request.model,
+            tuning=request.tuning,
             server=self.presence.id,
             most=None if self.others is None else self.running.limits.per_owner,
             temporary=request.temporary,

@@ -28,6 +28,7 @@ from chatsite.web.api.requests import json_fields, takes
 from chatsite.web.people import (
     is_staff,
     known_person,
+    new_guest,
     note_visit,
     open_session,
     owner_mark,
@@ -48,7 +49,7 @@ FORMATTER = "chat/text/formatter.js"
 ADDRESSES = (
     *("login", "logout", "signup", "account", "conversations", "search", "bookmarks", "diagram"),
     *("session", "import", "import-progress", "language"),
-    "changes",
+    *("changes", "own-agents", "own-agent-form", "own-agent-check", "own-instructions"),
 )
 # What a diagram's frame may do, whatever a model wrote into it: run the two scripts of this server
 # and style its own drawing. It has an origin of its own, so that it reaches neither the page nor
@@ -71,9 +72,11 @@ async def chat(request: HttpRequest, conversation: UUID | None = None) -> HttpRe
     staff = await is_staff(request)
     if known is not None:
         await note_visit(request, known)
-    agents = site.agents.all(staff=staff)
+    await site.own_agents.look()
+    owner = known or new_guest()
+    agents = site.agents.all(staff=staff, owner=owner)
     asked = request.GET.get("agent", "")
-    unknown = bool(asked) and site.agents.describe(asked, staff=False) is None
+    unknown = bool(asked) and not site.agents.is_there(asked, owner)
     agent = asked if asked and not unknown else _usual_agent(agents)
     if conversation is not None:
         try:

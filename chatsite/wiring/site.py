@@ -37,6 +37,7 @@ from chatsite.kv_cache.books import Place
 from chatsite.kv_cache.cleanup_preview import CleanupPreview
 from chatsite.kv_cache.slots.cache import Cache
 from chatsite.kv_cache.trim_ahead import TrimAhead
+from chatsite.own_agents.known import OwnAgents
 from chatsite.providers.echo import EchoProvider
 from chatsite.providers.embedded.provider import EmbeddedProvider
 from chatsite.providers.tokens.sentence_vectors import SentenceVectors, describe_vectors
@@ -96,7 +97,8 @@ class Site:
                 look=self.rooms.look,
             )
         self.intake = Intake(settings.FILES_DIR)
-        self.catalogue = Catalogue(settings.AGENTS_DIR)
+        self.own_agents = OwnAgents()
+        self.catalogue = Catalogue(settings.AGENTS_DIR, others=self.own_agents.find)
         self._build_engine()
         self._build_gatherers()
         self._build_agents()
@@ -132,6 +134,7 @@ class Site:
         self.tools = parts.toolbox(self.tool_servers, self.recall)
         self.agents = Agents(
             catalogue=self.catalogue,
+            own=self.own_agents,
             remote=self.models,
             embedded=self.embedded,
             echo=EchoProvider(),
@@ -164,6 +167,7 @@ class Site:
             environment=settings.HISTORY_ENVIRONMENT,
             resolve_agent=self.agents.resolve,
             recall=self.recall,
+            may_use=self.own_agents.may_use,
         )
         self.decider = Decider(gatherers=self.gatherers, cache_cleanup=settings.CACHE_CLEANUP)
         self.turns = Turns(
@@ -225,7 +229,8 @@ class Site:
         self.feeds.publish(conversation, CacheChanged(status=changed))
 
     async def _tools_ready(self, request: PageRequest) -> None:
-        await self.tools.ready(self.catalogue.get(request.agent).tools)
+        if self.own_agents.may_use(request.owner, request.agent):
+            await self.tools.ready(self.catalogue.get(request.agent).tools)
 
     def _before_turn(self, context: TurnContext) -> None:
         self.summariser.give_way(context)
@@ -308,6 +313,7 @@ class Site:
             await remove_imports()
         await self.temporary.start()
         await self.rooms.look()
+        await self.own_agents.look()
         logger.info("The selector lexical finds older messages %s.", describe_vectors(self.vectors))
         await self.models.warm()
         if self.vectors is not None:
@@ -375,6 +381,7 @@ class Site:
         agent: str,
         query: str,
         model: str = "",
+        tuning: Mapping[str, float] | None = None,
     ) -> PageRequest:
         opened = self.rooms.of(conversation)
         return PageRequest(
@@ -386,6 +393,8 @@ class Site:
             model=model,
             staff=staff,
             room=opened.room if opened else None,
+            tuning=tuning,
+            instructions=self.own_agents.instructions_of(owner),
         )
 
     def may_debug(self, *, staff: bool) -> bool:

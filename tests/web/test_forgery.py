@@ -8,10 +8,11 @@ from django.urls import reverse
 from tests.person import Person, kind_of
 from tests.running import Server
 from tests.web.browser_requests import NOBODYS, ask, ask_from_page
-from tests.web.test_ownership import OWNED, WITHOUT_ID
+from tests.web.test_ownership import OF_AGENTS, OWNED, WITHOUT_ID
 
 PATHS = {
     **{name: reverse(name, args=[NOBODYS]) for name in OWNED},
+    **{name: reverse(name, args=["own-000000000000"]) for name in OF_AGENTS},
     **{name: reverse(name) for name in sorted(WITHOUT_ID - {"admin/"})},
     "admin/": "/admin/login/",
 }
@@ -43,6 +44,12 @@ CHANGING = {
     "import": ("POST",),
     "session": ("POST",),
     "language": ("POST",),
+    "own-agents": ("POST",),
+    "own-agent": ("PUT", "DELETE"),
+    "own-agent-check": ("POST",),
+    "own-agent-restore": ("POST",),
+    "own-agent-version": ("POST",),
+    "own-instructions": ("PUT",),
     "import-progress": ("DELETE",),
     "files": ("POST",),
     "file": ("DELETE",),

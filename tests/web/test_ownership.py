@@ -90,6 +90,10 @@ WITHOUT_ID = {
         "session",
         "language",
         "models",
+        "own-agents",
+        "own-agent-form",
+        "own-agent-check",
+        "own-instructions",
         "login",
         "logout",
         "signup",
@@ -109,6 +113,8 @@ WITHOUT_ID = {
 WITH_MAIL = {"mail-address", "mail-address-remove"}
 # By a link's id, or by its token alone: tests/shares/.
 OF_LINKS = {"share", "shared", "shared-file"}
+# By an agent's slug: tests/own_agents/test_own_agents.py.
+OF_AGENTS = {"own-agent", "own-agent-restore", "own-agent-version"}
 ROUTE_CASES = [(name, case) for name, cases in OWNED.items() for case in cases]
 
 
@@ -119,7 +125,7 @@ def route_names() -> tuple[set[str], set[str]]:
 
 
 def test_every_route_is_covered_by_these_tests() -> None:
-    assert route_names() == (set(OWNED) | WITH_MAIL | OF_LINKS, WITHOUT_ID)
+    assert route_names() == (set(OWNED) | WITH_MAIL | OF_LINKS | OF_AGENTS, WITHOUT_ID)
 
 
 def id_for(name: str, page: Page, turn: str, file: str) -> str:

@@ -138,6 +138,7 @@ def conversation_view(row: models.Conversation) -> ConversationView:
         archived=row.archived.isoformat() if row.archived else None,
         folder=row.folder,
         temporary=bool(row.temporary),
+        tuning=dict(row.tuning or {}),
     )
 
 

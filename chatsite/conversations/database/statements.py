@@ -33,7 +33,7 @@ CONVERSATION_WITH_RECEIPT = (
 )
 
 # Who may read the choice that is kept with a conversation, and the choice: its id.
-KEPT_CHOICES = Columns(Conversation, "user", "guest", "deleted", "history")
+KEPT_CHOICES = Columns(Conversation, "user", "guest", "deleted", "history", "tuning")
 BY_ID = "id = %s"
 # The totals of its path, and who may read them.
 PATH_TOTALS = Columns(
@@ -55,7 +55,7 @@ TOTALS = ("path_messages", "path_users", "path_background", "path_tokens", "mark
 # What a new turn changes of its conversation.
 CONVERSATION_TOTALS = Columns(
     Conversation,
-    *("next_seq", *TOTALS, "last_background", "turns", "updated", "model", "characters"),
+    *("next_seq", *TOTALS, "last_background", "turns", "updated", "model", "tuning", "characters"),
 )
 TURN_KEYS = Columns(Turn, "id", "client_id", "number", "asked")
 # Conversation and client id.

@@ -70,7 +70,17 @@ def agent_of(*, owner: Owner, conversation: str) -> str:
 @reading
 def kept_choice(*, owner: Owner, conversation: str) -> dict[str, str] | None:
     """What was chosen in the page for this conversation, by the names of a link's parameters; None
-    where it hasn't begun. Raises NotFound where it is another owner's.
+    where it hasn't begun. Raises NotFound where it is another owner's."""
+    kept = kept_choices.here(owner=owner, conversation=conversation)
+    return None if kept is None else kept[0]
+
+
+@at_once
+@reading
+def kept_choices(
+    *, owner: Owner, conversation: str
+) -> tuple[dict[str, str], dict[str, float]] | None:
+    """The same, and what was chosen of the answers' temperature and length.
 
     Every preview asks: the last receipt, which other queries load along, isn't needed.
     """
@@ -79,7 +89,7 @@ def kept_choice(*, owner: Owner, conversation: str) -> dict[str, str] | None:
         return None
     if not owns(owner, row) or row.deleted is not None:
         raise NotFound(say("There is no such conversation."))
-    return choice_of(row)
+    return choice_of(row), dict(row.tuning or {})
 
 
 @reading

@@ -40,7 +40,8 @@ RUNNING = later("An answer is still being written here. Your text is kept.")
 
 
 class AnotherChoice(Exception):
-    """The conversation keeps another choice of the policy than its turn was prepared with."""
+    """The conversation keeps another choice of the policy than its turn was prepared with, or one
+    of the answers' temperature and length that the page didn't know."""
 
 
 @at_once
@@ -70,7 +71,7 @@ def begin_turn(
         row.history = dict(history)
     if (resent := resent_turn(row, new.client_id)) is not None:
         return resent
-    if choice_of(row) != history and not once:
+    if choice_of(row) != history and not once or row.tuning and new.tuning is None:
         raise AnotherChoice
     if user.reply_to is not None:
         _require_replied(row, user.reply_to)
@@ -165,6 +166,8 @@ def new_turn(
     now = timezone.now()
     row.turns += 1
     row.updated, row.model = now, new.model
+    if new.tuning is not None:
+        row.tuning = dict(new.tuning) or None
     return new_row(
         Turn,
         conversation=row,

@@ -136,7 +136,7 @@ def begin_retry(
     require_words(new.owner, 0)
     if mark_loaded(row, [asked.seq]):
         asked.refresh_from_db(fields=["kv_size", "kv_start_position", "kv_status"])
-    kept = replace(new, model=row.model) if once else new
+    kept = replace(new, model=row.model, tuning=None) if once else new
     turn = new_turn(row, kept, mode=mode, asked=asked)
     if continued is not None:
         turn.save(force_insert=True)

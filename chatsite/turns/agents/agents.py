@@ -10,7 +10,11 @@ from typing import Any
 from chatsite.agents.catalogue import Catalogue
 from chatsite.agents.strategy.file import describe_strategy_fault
 from chatsite.agents.template import EMBEDDED, BrokenTemplate, Template
+from chatsite.agents.template_file import parse_template
+from chatsite.conversations.owners import Owner
 from chatsite.errors import Refused
+from chatsite.own_agents.known import OwnAgents
+from chatsite.own_agents.parsing import named_model, with_models_of
 from chatsite.providers.base.provider import Provider
 from chatsite.providers.echo import EchoProvider
 from chatsite.providers.embedded.provider import TRAINED_SYSTEM, EmbeddedProvider
@@ -26,6 +30,8 @@ SWITCHED_OFF = later(
 )
 
 
+# Where the folder has no agent that can answer.
+NO_MODELS = parse_template("none", {"name": "None", "personality": ""})
 # For everybody but staff: a reason names files of the server.
 BROKEN = later(
     "This agent can't answer now: a file of it is broken. Its administrator finds the reason here "
@@ -39,6 +45,7 @@ class Agents:
     None where that one isn't to be used. With `debug` everybody sees what staff see."""
 
     catalogue: Catalogue
+    own: OwnAgents
     remote: Providers
     embedded: EmbeddedProvider
     echo: EchoProvider
@@ -73,6 +80,9 @@ class Agents:
         switched off. Raises NotFound."""
         template, providers = self.catalogue.get(agent), self.providers()
         refused = ""
+        if self.own.is_own(agent):
+            model = model or named_model(template)
+            template = with_models_of(template, self._usual())
         if model:
             refused = self.model_choice.refused(model, template, providers, staff=staff)
         found = resolve_agent(
@@ -88,6 +98,11 @@ class Agents:
         agent_tools = self.tools.for_nodes(template.tools, template.configurations)
         return replace(found, tools=agent_tools.tools)
 
+    def _usual(self) -> Template:
+        """The agent whose models answer for those that people make: the first of the folder."""
+        usable = (one for one in self.catalogue.all() if isinstance(one, Template) and one.enabled)
+        return next(usable, NO_MODELS)
+
     def choices(self, agent: str, *, staff: bool) -> dict[str, Any]:
         """Return what may be chosen in the page for the agent. Raises NotFound."""
         own = self.resolve_without_start(agent)
@@ -96,19 +111,37 @@ class Agents:
 
     # ---- as the page shows them --------------------------------------------------------------
     def describe(self, slug: str, *, staff: bool) -> dict[str, Any] | None:
-        """Return the agent as the page shows it, broken or not; None where there is none."""
-        for agent in self.catalogue.all():
-            if agent.slug == slug:
-                return self._described(agent, details=staff or self.debug)
-        return None
+        """Return the agent as the page shows it, broken or not; None where there is none. Whoever
+        asks may use it (`OwnAgents.may_use`)."""
+        agent = self.catalogue.find(slug)
+        return None if agent is None else self._described(agent, details=staff or self.debug)
 
-    def all(self, *, staff: bool) -> list[dict[str, Any]]:
-        """Those that are offered, and the broken ones."""
-        return [
+    def is_there(self, slug: str, owner: Owner) -> bool:
+        """Say whether there is such an agent for this owner, broken or not."""
+        return self.own.may_use(owner, slug) and self.catalogue.find(slug) is not None
+
+    def all(self, *, staff: bool, owner: Owner | None = None) -> list[dict[str, Any]]:
+        """Those that are offered, and the broken ones; with those that the owner may use, each
+        with `own`."""
+        shown = [
             self._described(agent, details=staff or self.debug)
             for agent in self.catalogue.all()
             if isinstance(agent, BrokenTemplate) or agent.enabled
         ]
+        if owner is None:
+            return shown
+        own = sorted(self.own.offered(owner), key=lambda one: getattr(one, "name", "").casefold())
+        return shown + [
+            self._described(agent, details=True) | {"own": self.own.facts(owner, agent.slug)}
+            for agent in own
+        ]
+
+    def own_tools(self) -> tuple[str, ...]:
+        """Return the nodes that people may give their agents: the server's own tools, and those
+        that an agent of the folder has, which everybody can use there."""
+        used = (one.tools for one in self.catalogue.all() if isinstance(one, Template))
+        named = dict.fromkeys((*self.tools.builtin, *(node for nodes in used for node in nodes)))
+        return tuple(node for node in named if not self.tools.for_nodes([node], {}).missing)
 
     def _described(self, agent: Template | BrokenTemplate, *, details: bool) -> dict[str, Any]:
         if isinstance(agent, BrokenTemplate):
@@ -134,6 +167,7 @@ class Agents:
             "notes": list(agent.notes),
             "version": agent.version,
             "tags": list(agent.tags),
+            "mark": agent.mark,
             "provider": {
                 "kind": who.model.provider,
                 "model": who.model.name,

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import Any
 
-from chatsite.agents.template import EMBEDDED, LLM, ModelSettings, Template
+from chatsite.agents.template import EMBEDDED, LLM, OWN_PREFIX, ModelSettings, Template
 from chatsite.errors import ProviderError
 from chatsite.history import Head, Window, estimate
 from chatsite.history.path.own_lines import RECALL
@@ -21,15 +21,22 @@ from chatsite.tools.toolbox import MOST_TOOLS
 from chatsite.wording import say
 
 HEADS = 64
+# What the model reads of the instructions that a person gives to every agent.
+OWN = "The person you talk to asks this of every assistant:\n\n{text}"
 # Where nothing that a template names can be reached: the model on this machine, then no model.
 FALLBACKS = ("embedded", "echo")
+
+
+# What was chosen of `temperature` and `max_tokens` for a conversation.
+Tuning = Mapping[str, float]
 
 
 @dataclass(frozen=True, kw_only=True)
 class ResolvedAgent:
     """An agent with the provider and model that answer for it now. `note` is for the page, or "".
 
-    `tools` are the agent's tools, as far as its model can call tools. `dropped` says in sentences
+    `own` are the instructions that the person who asks gives to every agent, "" for none. `tools`
+    are the agent's tools, as far as its model can call tools. `dropped` says in sentences
     what of the template's settings doesn't apply with this model.
     """
 
@@ -39,6 +46,7 @@ class ResolvedAgent:
     model_settings: ModelSettings
     system: str
     note: str
+    own: str = ""
     tools: tuple[Tool, ...] = ()
     dropped: tuple[str, ...] = ()
 
@@ -71,8 +79,9 @@ class ResolvedAgent:
 
     @cached_property
     def head(self) -> Head:
-        """Personality, then the prefilled turns, and what the tools take."""
-        head = _head(self.system, self.template.prefilled)
+        """Personality, the person's own instructions, then the prefilled turns, and what the tools
+        take."""
+        head = _head(self.system, self.template.prefilled, self.own)
         if not self.tools:
             return head
         recall = any(tool.name == RECALL for tool in self.tools)
@@ -99,6 +108,23 @@ class ResolvedAgent:
         settings = replace(self.model_settings, max_tokens=reply)
         now = replace(self, model=model, model_settings=settings)
         return now if model.tools else now.without_tools()
+
+    def with_own(self, instructions: str) -> ResolvedAgent:
+        """With the instructions that a person gives to every agent."""
+        return replace(self, own=instructions) if instructions else self
+
+    def tuned(self, tuning: Tuning) -> ResolvedAgent:
+        """With the temperature and the longest reply that were chosen for the conversation, as far
+        as the model takes them."""
+        settings, dropped = self.model_settings, self.dropped
+        if (wanted := tuning.get("temperature")) is not None:
+            settings = replace(settings, temperature=float(wanted))
+        if (length := tuning.get("max_tokens")) is not None:
+            model = self.model
+            reply = min(int(length), model.window // 2, model.longest or int(length))
+            settings = replace(settings, max_tokens=reply)
+            dropped = _shortened(int(length), reply, model)
+        return replace(self, model_settings=settings, dropped=dropped)
 
     def with_tool(self, tool: Tool) -> ResolvedAgent:
         """With one more tool, unless it has that, or its model can't use any or no more."""
@@ -146,8 +172,8 @@ class ResolvedAgent:
 
 
 @lru_cache(maxsize=HEADS)
-def _head(system: str, prefilled: tuple[Message, ...]) -> Head:
-    return Head.of(system or None, prefilled)
+def _head(system: str, prefilled: tuple[Message, ...], own: str) -> Head:
+    return Head.of(system or None, prefilled, own=OWN.format(text=own) if own else "")
 
 
 def tool_tokens(tools: Sequence[Tool]) -> int:
@@ -157,10 +183,11 @@ def tool_tokens(tools: Sequence[Tool]) -> int:
 
 
 def missing_agent(slug: str) -> dict[str, Any]:
-    """An agent that was removed, as the page shows it: its conversations are kept."""
+    """An agent that was removed, or that is somebody else's now, as the page shows it: its
+    conversations are kept."""
     return {
         "slug": slug,
-        "name": slug,
+        "name": say("Removed agent") if slug.startswith(OWN_PREFIX) else slug,
         "description": "",
         "greeting": [],
         "prompts": [],

@@ -9,7 +9,7 @@ from typing import Any
 
 from chatsite.conversations.files.uploads import attachments_of
 from chatsite.conversations.path.loading import load_path
-from chatsite.conversations.path.queries import kept_choice
+from chatsite.conversations.path.queries import kept_choices
 from chatsite.conversations.records import LoadedPath
 from chatsite.errors import BadCommand
 from chatsite.history import Decision, Entry, Reach
@@ -118,8 +118,12 @@ class Drafts:
     async def with_kept_choice(self, request: PageRequest) -> PageRequest:
         """With the choice that is kept with the conversation; until it has begun, the page's own
         holds. Raises NotFound for another owner's conversation."""
-        kept = await kept_choice(owner=request.owner, conversation=request.conversation)
-        return request if kept is None else replace(request, history=kept)
+        kept = await kept_choices(owner=request.owner, conversation=request.conversation)
+        if kept is None:
+            return request
+        history, tuning = kept
+        tuned = tuning if request.tuning is None else request.tuning
+        return replace(request, history=history, tuning=tuned)
 
     async def as_now(self, context: TurnContext) -> TurnContext:
         """A former turn's context with the choice that is kept now."""

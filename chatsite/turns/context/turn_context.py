@@ -9,13 +9,14 @@ from typing import Any, Protocol
 
 from chatsite.agents.template import Template
 from chatsite.conversations.owners import Owner
+from chatsite.errors import NotFound
 from chatsite.history import Reach, Settings, first_values, reach
 from chatsite.history.settings.choosers import Choice
 from chatsite.history.settings.offers import SettingSources, offers
 from chatsite.messages import Message
 from chatsite.tools.tool import Tool
-from chatsite.turns.agents.resolved_agent import ResolvedAgent
-from chatsite.wording import TRANSLATE
+from chatsite.turns.agents.resolved_agent import ResolvedAgent, Tuning
+from chatsite.wording import TRANSLATE, say
 
 DRAFT = "draft"
 # Resolving the settings takes 2 ms, the list of what may be chosen 5 ms (every choice is tried by
@@ -27,6 +28,10 @@ class AgentResolver(Protocol):
     """Who answers for an agent; `model` is the one chosen in the page, "" for the agent's own."""
 
     def __call__(self, agent: str, model: str = "", *, staff: bool = False) -> ResolvedAgent: ...
+
+
+# Whether the owner may use the agent of this slug, which may be somebody else's.
+MayUse = Callable[[Owner, str], bool]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -48,6 +53,8 @@ class PageRequest:
     settings, as the page knows it; `Drafts.context` puts the choice kept with a conversation that
     has begun there, or `once`, which is chosen for one answer alone and comes before the link, too.
     `room` is the Talk room that the conversation is held in. One that begins now is `temporary`.
+    `tuning` was chosen in the page of the answers' temperature and length, None where the page
+    doesn't say; `instructions` are what its owner tells every agent.
     """
 
     owner: Owner
@@ -61,6 +68,8 @@ class PageRequest:
     staff: bool = False
     room: Room | None = None
     temporary: bool = False
+    tuning: Tuning | None = None
+    instructions: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,7 +118,8 @@ class TurnContext:
 
 class Contexts:
     """Makes the context of every turn and preview; built once. `environment` are the variables
-    that decide history settings; `recall` is the tool that agents get by a setting."""
+    that decide history settings; `recall` is the tool that agents get by a setting. `may_use` is
+    asked for every turn and preview."""
 
     def __init__(
         self,
@@ -117,7 +127,9 @@ class Contexts:
         environment: Mapping[str, str],
         resolve_agent: AgentResolver,
         recall: Tool | None = None,
+        may_use: MayUse = lambda owner, slug: True,
     ) -> None:
+        self.may_use = may_use
         self._environment, self._recall = environment, recall
         self.resolve_agent = resolve_agent
         self._settings: Callable[[_Page], Settings]
@@ -127,8 +139,17 @@ class Contexts:
 
     def of(self, request: PageRequest) -> TurnContext:
         """Raises NotFound for an agent that doesn't exist, ProviderError where none can answer."""
-        agent = self.resolve_agent(request.agent, request.model, staff=request.staff)
-        return self.with_agent(request, agent)
+        return self.with_agent(request, self.agent_of(request, request.model))
+
+    def agent_of(self, request: PageRequest, model: str) -> ResolvedAgent:
+        """Who answers for the request with that model. Raises as `of` does: somebody else's agent
+        is one that doesn't exist."""
+        if not self.may_use(request.owner, request.agent):
+            raise NotFound(say("There is no agent of that name here."))
+        agent = self.resolve_agent(request.agent, model, staff=request.staff)
+        if request.tuning:
+            agent = agent.tuned(request.tuning)
+        return agent.with_own(request.instructions)
 
     def with_agent(self, request: PageRequest, agent: ResolvedAgent) -> TurnContext:
         """For an agent that was resolved already."""

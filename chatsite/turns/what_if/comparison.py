@@ -62,8 +62,8 @@ class PolicyComparison:
         past = await past_turn(owner=request.owner, turn=turn)
         request = replace(request, conversation=past.conversation, agent=past.loaded.agent)
         request = await self.drafts.with_kept_choice(request)
-        now = self.drafts.contexts.resolve_agent(request.agent, past.model, staff=request.staff)
-        agent = self._that_answered(past, now, staff=request.staff)
+        now = self.drafts.contexts.agent_of(request, past.model)
+        agent = self._that_answered(request, past, now)
         context = self.drafts.contexts.with_agent(request, agent)
         decider = replace(self.drafts.decider, stores_counts=agent.full_name == now.full_name)
         whole = await decider.with_counts(context, past.loaded)
@@ -82,14 +82,14 @@ class PolicyComparison:
         )
         return found | {"note": " ".join(filter(None, (_changed(past, agent), found["note"])))}
 
-    def _that_answered(self, past: PastTurn, now: ResolvedAgent, *, staff: bool) -> ResolvedAgent:
+    def _that_answered(
+        self, request: PageRequest, past: PastTurn, now: ResolvedAgent
+    ) -> ResolvedAgent:
         """With the model of the turn, where it can be had; else as the next turn would be."""
         then = _model_then(past)
         if then in ("", now.full_name):
             return now
-        tried = (
-            self.drafts.contexts.resolve_agent(now.slug, name, staff=staff) for name in ("", then)
-        )
+        tried = (self.drafts.contexts.agent_of(request, name) for name in ("", then))
         return next((one for one in tried if one.full_name == then), now)
 
 

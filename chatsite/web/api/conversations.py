@@ -35,6 +35,7 @@ from chatsite.errors import BadCommand, NotFound
 from chatsite.events import Cleared, Renamed
 from chatsite.history import show_receipt
 from chatsite.history.receipts.cache_miss import report_cache
+from chatsite.turns.agents.resolved_agent import missing_agent
 from chatsite.turns.answer.costs import picture_costs
 from chatsite.turns.answer.sent_requests import rebuild_request
 from chatsite.turns.context.file_forms import StoredFiles
@@ -177,8 +178,11 @@ async def export(request: HttpRequest, id: UUID) -> HttpResponse:
     name = slugify(whole.conversation.title) or "conversation"
     form = request.GET.get("format", "json")
     if form in READABLE:
-        known = site.agents.describe(whole.conversation.agent, staff=False)
-        agent = known["name"] if known else whole.conversation.agent
+        await site.own_agents.look()
+        slug = whole.conversation.agent
+        there = site.agents.is_there(slug, await reading_owner(request, str(id)))
+        known = site.agents.describe(slug, staff=False) if there else None
+        agent = (known or missing_agent(slug))["name"]
         marked = form == "markdown"
         text = await asyncio.to_thread(write_readable, whole, marked=marked, agent=agent)
         ending, kind = READABLE[form]
@@ -234,7 +238,10 @@ async def sent_request(request: HttpRequest, id: UUID) -> HttpResponse:
     if not (site.may_debug(staff=staff) and site.may_see_request(staff=staff)):
         raise NotFound(say("There is no such answer."))
     owner, kept = await read_for(request, lambda owner: request_parts(owner=owner, turn=str(id)))
-    head = site.agents.resolve_without_start(kept.agent).head
+    if not site.own_agents.may_use(owner, kept.agent):
+        raise NotFound(say("There is no agent of that name here."))
+    who = site.agents.resolve_without_start(kept.agent)
+    head = who.with_own(site.own_agents.instructions_of(owner)).head
     rebuilt = await rebuild_request(kept, head, StoredFiles(owner))
     return JsonResponse(rebuilt.to_dict())
 
@@ -244,5 +251,9 @@ async def models(request: HttpRequest) -> HttpResponse:
     """Lists the models for `?agent=<slug>`. `looking` says that servers on this machine are being
     asked now, so that the list may soon be longer."""
     agent = storable(request.GET.get("agent", "")[:64])
-    found = site_of(request).agents.choices(agent, staff=await is_staff(request))
+    site, owner = site_of(request), await request_owner(request)
+    await site.own_agents.look()
+    if agent and not site.agents.is_there(agent, owner):
+        raise NotFound(say("There is no agent of that name here."))
+    found = site.agents.choices(agent, staff=await is_staff(request))
     return JsonResponse(found)

@@ -11,10 +11,11 @@ from typing import IO, Any
 
 from django.http import HttpRequest, HttpResponse, JsonResponse
 
+from chatsite.agents.template import Template
 from chatsite.conversations.imports.imports import close_report, import_state
 from chatsite.conversations.imports.reader import ImportHeader
 from chatsite.conversations.owners import Owner
-from chatsite.errors import BadRestore, ChatsiteError
+from chatsite.errors import BadRestore, ChatsiteError, NotFound
 from chatsite.web.api.history import resume_settings
 from chatsite.web.api.requests import storable, takes
 from chatsite.web.people import is_staff, request_owner, site_of
@@ -40,8 +41,13 @@ async def import_file(request: HttpRequest) -> HttpResponse:
     site.imports.require_place(owner)  # before the file is copied
     content = await asyncio.to_thread(_on_disk, request)
 
+    def template_of(slug: str) -> Template:
+        if not site.own_agents.may_use(owner, slug):
+            raise NotFound(say("There is no agent of that name here."))
+        return site.catalogue.get(slug)  # a broken one raises
+
     def accept(header: ImportHeader) -> tuple[Mapping[str, str], str]:
-        template = site.catalogue.get(header.agent)
+        template = template_of(header.agent)
         choice, note = resume_settings(
             header.settings, header.history, template.chat_settings, staff=staff
         )
@@ -52,7 +58,7 @@ async def import_file(request: HttpRequest) -> HttpResponse:
 
     agent = storable(request.GET.get("agent", "")[:64])
     if agent:
-        site.catalogue.get(agent)  # a broken one raises
+        template_of(agent)
     started = await site.imports.start(owner, content, accept, agent=agent)
     await asyncio.wait([started], timeout=WAIT_SECONDS)
     if not started.done():

@@ -1,0 +1,6 @@
+from django.apps import AppConfig
+
+
+class OwnAgentsConfig(AppConfig):
+    name = "chatsite.own_agents"
+    label = "own_agents"

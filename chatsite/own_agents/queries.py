@@ -1,0 +1,232 @@
+"""The units of work on own agents and own instructions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.db.models import F, Max
+from django.db.models.functions import Now
+from django.utils import timezone
+
+from chatsite.conversations.database.locks import hold
+from chatsite.conversations.owners import Owner
+from chatsite.conversations.ownership import owner_now
+from chatsite.errors import BadCommand, NotFound, Refused
+from chatsite.own_agents.models import OwnAgent, OwnAgentVersion, OwnInstructions
+from chatsite.storage import at_once, reading, takes_long, writing
+from chatsite.wording import later, say
+
+MOST_AGENTS = 100
+MOST_VERSIONS = 50
+LONGEST_INSTRUCTIONS = 4_000
+# A transaction may commit later than its rows say.
+OVERLAP = timedelta(seconds=10)
+NO_AGENT = later("There is no agent of that name here.")
+STAFF_ONLY = later("Only staff may change an agent that is for everyone. Nothing was changed.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentRow:
+    """An agent as every server knows it: `owner` is the owner's key."""
+
+    slug: str
+    owner: str
+    shared: bool
+    deleted: bool
+    number: int
+    template: Any
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Changed:
+    """What was changed since: agents, instructions that are sent by their owner's key ("" for
+    none), and until when."""
+
+    agents: tuple[AgentRow, ...]
+    instructions: Mapping[str, str]
+    until: datetime | None
+
+
+@at_once
+@reading
+def changed_since(since: datetime | None) -> Changed:
+    """Two indexed queries; None reads everything, which may take long."""
+    if since is None:
+        takes_long()
+    versions = OwnAgentVersion.objects.filter(number=F("agent__number")).select_related("agent")
+    told = OwnInstructions.objects.all()
+    if since is not None:
+        versions = versions.filter(agent__changed__gt=since - OVERLAP)
+        told = told.filter(changed__gt=since - OVERLAP)
+    agents, times, instructions = [], [since], {}
+    for version in versions:
+        agent = version.agent
+        times.append(agent.changed)
+        agents.append(_row(agent, version.template))
+    for row in told:
+        times.append(row.changed)
+        instructions[_owner_of(row).key] = row.text if row.on else ""
+    until = max((at for at in times if at is not None), default=None)
+    return Changed(agents=tuple(agents), instructions=instructions, until=until)
+
+
+def _owner_of(row: OwnAgent | OwnInstructions) -> Owner:
+    return Owner(user=row.user_id, guest=row.guest)
+
+
+def _row(agent: OwnAgent, template: object) -> AgentRow:
+    return AgentRow(
+        slug=agent.slug,
+        owner=_owner_of(agent).key,
+        shared=agent.shared,
+        deleted=agent.deleted is not None,
+        number=agent.number,
+        template=template,
+    )
+
+
+# ---- agents ----------------------------------------------------------------------------------
+def _find(owner: Owner, slug: str, *, staff: bool, deleted: bool = False) -> OwnAgent:
+    """The agent, to be changed. Raises the same NotFound for a missing one and for another
+    owner's, Refused for one that is for everyone unless this is `staff`."""
+    agent = OwnAgent.objects.filter(owner.filter(), slug=slug).first()
+    if agent is None or (agent.deleted is not None) != deleted:
+        raise NotFound(say(NO_AGENT))
+    if agent.shared and not staff:
+        raise Refused(say(STAFF_ONLY))
+    return agent
+
+
+@reading
+def agent_versions(*, owner: Owner, slug: str) -> tuple[bool, list[dict[str, Any]]]:
+    """Whether it is shared, and its versions with their templates, the newest first. Raises
+    NotFound."""
+    agent = _find(owner, slug, staff=True)
+    rows = agent.versions.order_by("-number").values("number", "created", "template")
+    return agent.shared, [dict(row) for row in rows]
+
+
+@writing
+def create_agent(*, owner: Owner, template: Mapping[str, Any], shared: bool, staff: bool) -> str:
+    """Store a new agent and return its slug. Raises Refused where there are too many."""
+    hold(owner := owner_now(owner))
+    _require_staff(shared, staff)
+    if OwnAgent.objects.filter(owner.filter(), deleted=None).count() >= MOST_AGENTS:
+        raise Refused(say("You have {most} agents; delete one first.", most=MOST_AGENTS))
+    agent = OwnAgent.objects.create(
+        user_id=owner.user, guest=owner.guest, shared=shared, changed=timezone.now()
+    )
+    _add_version(agent, template)
+    return agent.slug
+
+
+@writing
+def save_agent(
+    *, owner: Owner, slug: str, template: Mapping[str, Any], shared: bool, staff: bool
+) -> None:
+    """Store a new version where the template is another one. Raises NotFound and Refused."""
+    hold(owner)
+    agent = _find(owner, slug, staff=staff)
+    _require_staff(shared, staff)
+    newest = agent.versions.filter(number=agent.number).first()
+    if newest is None or newest.template != template:
+        _add_version(agent, template)
+    OwnAgent.objects.filter(pk=agent.pk).update(shared=shared, changed=Now())
+
+
+@writing
+def use_version(*, owner: Owner, slug: str, number: int, staff: bool) -> None:
+    """Make an older version the newest. Raises NotFound and Refused."""
+    hold(owner)
+    agent = _find(owner, slug, staff=staff)
+    older = agent.versions.filter(number=number).first()
+    if older is None:
+        raise NotFound(say("There is no such version any more."))
+    _add_version(agent, older.template)
+
+
+@writing
+def delete_agent(*, owner: Owner, slug: str, deleted: bool, staff: bool) -> None:
+    """Delete the agent, or undo that. Raises NotFound and Refused."""
+    hold(owner)
+    agent = _find(owner, slug, staff=staff, deleted=not deleted)
+    at = timezone.now() if deleted else None
+    OwnAgent.objects.filter(pk=agent.pk).update(deleted=at, changed=Now())
+
+
+def _require_staff(shared: bool, staff: bool) -> None:
+    if shared and not staff:
+        raise Refused(say("Only staff may make an agent for everyone. Nothing was changed."))
+
+
+def _add_version(agent: OwnAgent, template: Mapping[str, Any]) -> None:
+    number = (agent.versions.aggregate(most=Max("number"))["most"] or 0) + 1
+    agent.versions.create(number=number, created=timezone.now(), template=template)
+    agent.versions.filter(number__lte=number - MOST_VERSIONS).delete()
+    OwnAgent.objects.filter(pk=agent.pk).update(number=number, changed=Now())
+
+
+# ---- own instructions ------------------------------------------------------------------------
+@reading
+def own_instructions(*, owner: Owner) -> tuple[str, bool]:
+    """The text, and whether it is sent."""
+    row = OwnInstructions.objects.filter(owner.filter()).first()
+    return (row.text, row.on) if row else ("", True)
+
+
+@writing
+def save_instructions(*, owner: Owner, text: str, on: bool) -> None:
+    """Raises BadCommand for one that is too long."""
+    if len(text) > LONGEST_INSTRUCTIONS:
+        raise BadCommand(
+            say(
+                "These are {length:,} characters; {most:,} are allowed. The text before is kept.",
+                length=len(text),
+                most=LONGEST_INSTRUCTIONS,
+            )
+        )
+    hold(owner := owner_now(owner))
+    row = OwnInstructions.objects.filter(owner.filter()).first()
+    row = row or OwnInstructions(user_id=owner.user, guest=owner.guest, changed=timezone.now())
+    row.text, row.on = text, on
+    row.save()
+    OwnInstructions.objects.filter(pk=row.pk).update(changed=Now())
+
+
+# ---- owners ----------------------------------------------------------------------------------
+@writing
+def move_agents(*, guest: str, user: int) -> None:
+    """Make a guest's agents the account's at sign-in. Instructions of the account come before the
+    guest's."""
+    hold(Owner(guest=guest), Owner(user=user))
+    theirs, own = Owner(guest=guest).filter(), Owner(user=user).filter()
+    OwnAgent.objects.filter(theirs).update(user=user, guest="", changed=Now())
+    if OwnInstructions.objects.filter(own).exclude(text="").exists():
+        OwnInstructions.objects.filter(theirs).delete()
+    elif OwnInstructions.objects.filter(theirs).exists():
+        OwnInstructions.objects.filter(own).delete()
+        OwnInstructions.objects.filter(theirs).update(user=user, guest="", changed=Now())
+
+
+def release_agents(owner: Owner, *, as_guest: str, then: datetime) -> None:
+    """Take all of an owner away from them: what nobody finds any more, the next purge removes. The
+    caller holds the owner."""
+    OwnAgent.objects.filter(owner.filter()).update(
+        user=None, guest=as_guest, deleted=then, changed=Now()
+    )
+    OwnInstructions.objects.filter(owner.filter()).delete()
+
+
+@reading
+def agents_of(*, owner: Owner) -> list[dict[str, Any]]:
+    """The newest version of each agent, for an export."""
+    versions = OwnAgentVersion.objects.filter(
+        owner.filter("agent__"), agent__deleted=None, number=F("agent__number")
+    )
+    return [
+        {"slug": one.agent.slug, "template": one.template}
+        for one in versions.select_related("agent").order_by("agent__pk")
+    ]
