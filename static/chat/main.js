@@ -18,6 +18,7 @@ import { LinkLine } from "./header/link-line.js";
 import { ModelPicker } from "./header/model-picker.js";
 import { PolicyChip } from "./header/policy-chip.js";
 import { TemporaryChat } from "./header/temporary-chat.js";
+import { ChatTuning } from "./header/tuning.js";
 import { chatAddress, namedMessage, namedReceipt, queryString } from "./net/address.js";
 import { claimTab, takeReason } from "./net/drafts.js";
 import { getJson, sendChange } from "./net/http.js";
@@ -93,10 +94,15 @@ const queue = new Queue({
   send: (message) => session.send(message, message.client_id),
   fits: (text) => session.fits(text),
 });
-const models = new ModelPicker(page, () => {
-  models.update(session.state);
-  session.requestPreview();
-});
+const tuning = new ChatTuning(() => session.requestPreview());
+const models = new ModelPicker(
+  page,
+  () => {
+    models.update(session.state);
+    session.requestPreview();
+  },
+  tuning,
+);
 const choice = new HistoryChoice({
   send: (chosen) => session.chooseHistory(chosen),
   changed: () => session.requestPreview(),
@@ -222,6 +228,10 @@ const me = new Account(page, {
   restored: ({ id, agent }) => open({ conversation: id, agent }),
   listed: () => void sidebar.refresh(),
   agent: () => session.state.agentSlug,
+  instructions: () =>
+    void instructions.use((open) =>
+      open(page.urls.own_instructions, () => session.requestPreview()),
+    ),
   keys: () => void shortcutList.use((one) => one.show()),
 });
 const sidebar = new Sidebar(page, {
@@ -237,7 +247,24 @@ const sharing = new Late(async () => {
   return new ShareWindow(page, () => void sharedMark.refresh());
 });
 const sharedMark = new SharedMark(page, shareThis);
-const agents = new AgentPicker(page, (slug) => open({ agent: slug }));
+const instructions = new Late(
+  async () => (await import("./header/own-instructions.js")).openInstructions,
+);
+const agents = new AgentPicker(page, {
+  choose: (slug) => open({ agent: slug }),
+  edit: (slug) => void agentForm.use((form) => form.open(slug)),
+});
+const agentForm = new Late(async () => {
+  const { AgentForm } = await import("./header/agent-form.js");
+  return new AgentForm(page, {
+    changed: (all) => {
+      page.agents = all;
+      agents.update(session.state);
+    },
+    open: (slug) => open({ agent: slug }),
+    closed: () => composer.focus(),
+  });
+});
 
 /** @type {Session} */
 const session = new Session(page, {
@@ -253,11 +280,13 @@ const session = new Session(page, {
     composer.enter(session.state.conversationId);
     queue.enter(session.state.conversationId);
     models.enter(session.state.conversationId);
+    tuning.enter(session.state.conversationId);
     choice.enter(session.state.conversationId);
   },
   draft: () => composer.draft,
   model: () => models.chosen,
   history: () => choice.chosen ?? {},
+  tuning: () => tuning.sent,
 });
 
 const temporary = new TemporaryChat(page, linkLine, session, () =>
@@ -559,6 +588,7 @@ function show(state, before) {
   panel.part?.update(state);
   agents.update(state);
   models.update(state);
+  tuning.update(state);
   sidebar.update(state, before);
   sharedMark.update(state);
   banner.update(state);

@@ -254,7 +254,7 @@ class TestFirstThings:
             return world.resolve_agent(agent, model, staff=staff)
 
         monkeypatch.setattr(world.turns.snapshots, "clock", lambda: now[0])
-        monkeypatch.setattr(world.turns.snapshots, "resolve_agent", resolve_agent)
+        monkeypatch.setattr(world.turns.snapshots.contexts, "resolve_agent", resolve_agent)
         found = {world.turns.snapshots.engine("demo").state for _ in range(50)}
         assert (found, looks) == ({"ready"}, [""])
         world.turns.snapshots.engine("demo", "openai:other")

@@ -1,7 +1,8 @@
-/** The picker of agents, broken agents and their reasons included. */
+/** The picker of agents, broken agents and their reasons included, and the way to make one. */
 
 import { cardLines } from "../elements/agent-card.js";
-import { byId, h, inThisPage, setChildren, setText } from "../elements/dom.js";
+import { agentMark } from "../elements/agent-mark.js";
+import { byId, h, inThisPage, pressable, setChildren } from "../elements/dom.js";
 import { icon } from "../elements/icons.js";
 import { Popover } from "../elements/popover.js";
 import { chatAddress } from "../net/address.js";
@@ -13,14 +14,18 @@ import { say } from "../words/say.js";
  * @import { Agent } from "../types/wire.js"
  */
 
+// More agents than these are easier to search than to read.
+const MANY = 8;
+
 export class AgentPicker {
   /**
    * @param {Page} page
-   * @param {(slug: string) => void} choose
+   * @param {{choose: (slug: string) => void, edit: (slug?: string) => void}} actions `edit` opens the form, of a new
+   *   agent without a slug
    */
-  constructor(page, choose) {
+  constructor(page, actions) {
     this.page = page;
-    this.choose = choose;
+    this.actions = actions;
     this.current = "";
     byId("agent-open").append(icon("down", 13));
     this.popover = new Popover(byId("agent-open"), {
@@ -31,9 +36,15 @@ export class AgentPicker {
   }
 
   /** @param {State} state */
-  update(state) {
-    this.current = state.agentSlug;
-    setText(byId("agent-name"), state.agent?.name ?? state.agentSlug);
+  update({ agentSlug: slug, agent }) {
+    this.current = slug;
+    // The list is newer where the agent was changed here.
+    const { name, mark } = this.page.agents.find((one) => one.slug === slug) ?? agent ?? {};
+    const words = `${mark ?? ""} ${name ?? slug}`;
+    const element = byId("agent-name");
+    if (element.dataset.shown === words) return;
+    element.dataset.shown = words;
+    setChildren(element, agentMark(mark), name ?? slug);
   }
 
   /** @param {HTMLElement} box */
@@ -43,29 +54,63 @@ export class AgentPicker {
     const notes = new Set(working.map((agent) => agent.provider?.note ?? ""));
     // A note that all of them share is shown once, below.
     const common = notes.size === 1 && working.length > 1 ? [...notes][0] : "";
-    setChildren(
-      box,
-      h("h2", { class: "pop-title" }, say("Start a new chat with")),
+    const list = (/** @type {Agent[]} */ some) =>
       h(
         "ul",
         { class: "agents" },
-        working.map((agent) => h("li", {}, this.#link(agent, !common))),
-      ),
-      broken.length > 0 && h("h2", { class: "pop-title" }, say("Unavailable")),
-      broken.length > 0 && h("ul", { class: "agents" }, broken.map(brokenAgent)),
+        some.map((agent) => this.#row(agent, !common)),
+      );
+    const mine = working.filter(({ own }) => own?.mine);
+    setChildren(
+      box,
+      h("h2", { class: "pop-title" }, say("Start a new chat with")),
+      working.length > MANY && searchField(box),
+      list(working.filter(({ own }) => !own?.mine)),
+      mine.length > 0 && [h("h2", { class: "pop-title" }, say("Yours")), list(mine)],
+      pressable({ class: "agent-new" }, () => this.#edit(), icon("plus", 14), say("New agent")),
+      broken.length > 0 && [
+        h("h2", { class: "pop-title" }, say("Unavailable")),
+        h(
+          "ul",
+          { class: "agents" },
+          broken.map((agent) => this.#broken(agent)),
+        ),
+      ],
       common && h("p", { class: "pop-note agents-note" }, common),
     );
+  }
+
+  /** @param {string} [slug] */
+  #edit(slug) {
+    this.popover.close({ focus: false });
+    this.actions.edit(slug);
+  }
+
+  /** @param {Agent} agent */
+  #editButton({ slug, name }) {
+    const label = say("Edit {name}", { name });
+    const props = { class: "icon agent-edit", "aria-label": label, title: label };
+    return pressable(props, () => this.#edit(slug), icon("pencil", 15));
   }
 
   /**
    * @param {Agent} agent
    * @param {boolean} noted whether its own provider's note is shown
    */
+  #row(agent, noted) {
+    const mine = agent.own?.mine;
+    return h("li", {}, this.#link(agent, noted), mine && this.#editButton(agent));
+  }
+
+  /**
+   * @param {Agent} agent
+   * @param {boolean} noted
+   */
   #link(agent, noted) {
     const current = agent.slug === this.current;
     const choose = () => {
       this.popover.close({ focus: false });
-      this.choose(agent.slug);
+      this.actions.choose(agent.slug);
     };
     return h(
       "a",
@@ -77,7 +122,13 @@ export class AgentPicker {
         "data-first": current,
         on: { click: inThisPage(choose) },
       },
-      h("span", { class: "agent-name" }, agent.name, current && icon("check", 14)),
+      h(
+        "span",
+        { class: "agent-name" },
+        agentMark(agent.mark),
+        agent.name,
+        current && icon("check", 14),
+      ),
       agent.description && h("span", { class: "agent-about" }, agent.description),
       (agent.tags ?? []).length > 0 &&
         h(
@@ -89,20 +140,39 @@ export class AgentPicker {
       cardLines(agent, agent.provider?.tools === false),
     );
   }
+
+  /** @param {Agent} agent */
+  #broken(agent) {
+    const { name, slug, broken, own } = agent;
+    return h(
+      "li",
+      { class: "agent-broken" },
+      h("span", { class: "agent-name" }, icon("warn", 14), name || slug),
+      h(
+        "span",
+        { class: "agent-about" },
+        broken?.file && h("code", {}, broken.file),
+        broken?.key && [broken.file && ", ", h("code", {}, broken.key)],
+        `${broken?.file || broken?.key ? ": " : ""}${broken?.reason}`,
+      ),
+      own?.mine && this.#editButton(agent),
+    );
+  }
 }
 
-/** @param {Agent} agent */
-function brokenAgent({ name, slug, broken }) {
-  return h(
-    "li",
-    { class: "agent-broken" },
-    h("span", { class: "agent-name" }, icon("warn", 14), name || slug),
-    h(
-      "span",
-      { class: "agent-about" },
-      broken?.file && h("code", {}, broken.file),
-      broken?.key && [", ", h("code", {}, broken.key)],
-      `${broken?.file ? ": " : ""}${broken?.reason}`,
-    ),
-  );
+/** @param {HTMLElement} box whose list it searches */
+function searchField(box) {
+  const input = h("input", {
+    type: "search",
+    class: "models-find",
+    placeholder: say("Find an agent"),
+    "aria-label": say("Find an agent"),
+    autocomplete: "off",
+  });
+  input.addEventListener("input", () => {
+    const wanted = input.value.trim().toLowerCase();
+    for (const one of box.querySelectorAll("li"))
+      one.hidden = !(one.textContent ?? "").toLowerCase().includes(wanted);
+  });
+  return input;
 }

@@ -13,6 +13,7 @@ import { modelList } from "./model-list.js";
 /**
  * @import { Model, ModelChoice, ModelOffer, Page } from "../types/page.js"
  * @import { State } from "../types/state.js"
+ * @import { ChatTuning } from "./tuning.js"
  */
 
 const LOOKING = say("Looking for models on this machine…");
@@ -24,10 +25,12 @@ export class ModelPicker {
   /**
    * @param {Page} page
    * @param {() => void} changed called after another model was chosen, or the offer was loaded
+   * @param {ChatTuning} tuning of the answers, which its window shows, too
    */
-  constructor(page, changed) {
+  constructor(page, changed, tuning) {
     this.page = page;
     this.changed = changed;
+    this.tuning = tuning;
     this.conversation = "";
     this.agent = "";
     this.offerAsked = false;
@@ -143,6 +146,9 @@ export class ModelPicker {
     );
     if (this.offer) this.#draw();
     void this.loadOffer();
+    void import("./tuning-controls.js").then(({ showTuning }) => {
+      if (this.note.isConnected) showTuning(this.tuning, this.note);
+    });
   }
 
   /**

@@ -7,13 +7,22 @@ import { loadItem, removeItems, storeItem } from "./storage.js";
  * @import { ModelChoice } from "../types/page.js"
  * @import { Queued } from "../state/queue.js"
  * @import { PendingMessage } from "../types/state.js"
- * @import { Attachment, Choice, Quote } from "../types/wire.js"
+ * @import { Attachment, Choice, Quote, Tuning } from "../types/wire.js"
  */
 
 const TAB = "sessionStorage";
 // What waits for the end of an answer outlives the tab, and is shown as not sent then. Folders have names.
 const QUEUES = ["queue:", "folds"];
-const PREFIXES = ["draft:", "reply:", "files:", "model:", "history:", "pending:", "new:"];
+const PREFIXES = [
+  "draft:",
+  "reply:",
+  "files:",
+  "model:",
+  "history:",
+  "tuning:",
+  "pending:",
+  "new:",
+];
 
 /**
  * Removes another account's drafts: whoever uses the tab now must neither see nor send them. A guest
@@ -73,6 +82,9 @@ export const [loadModel, storeModel] = keep("model", null);
 
 /** @type {Kept<Choice|null>} the policy and its settings that were chosen and that the server hasn't kept yet */
 export const [loadChoice, storeChoice] = keep("history", null);
+
+/** @type {Kept<Tuning|null>} the temperature and the length that were chosen and that no message was sent with yet */
+export const [loadTuning, storeTuning] = keep("tuning", null);
 
 /** @type {Kept<PendingMessage[]>} */
 export const [loadPending, storePending] = keep("pending", []);

@@ -64,9 +64,10 @@ export function parseAnswer(status, text, fallback) {
     // An error page: its text is not for this place.
   }
   if (status >= 200 && status < 300) return body;
-  throw new Error(
-    body?.message ?? say("The server answered {status}. {fallback}", { status, fallback }),
-  );
+  const message =
+    body?.message ?? say("The server answered {status}. {fallback}", { status, fallback });
+  // Of a template: where in it something is wrong.
+  throw Object.assign(new Error(message), { place: body?.place });
 }
 
 /**

@@ -31,7 +31,7 @@ import { say } from "../words/say.js";
  * @import { ConnectionState } from "./connection.js"
  * @import { Page } from "../types/page.js"
  * @import { Confirmed, Draft, PendingMessage, State } from "../types/state.js"
- * @import { Choice, Costs, MarkName, RefusedReply, ServerEvent } from "../types/wire.js"
+ * @import { Choice, Costs, MarkName, RefusedReply, ServerEvent, Tuning } from "../types/wire.js"
  */
 
 /**
@@ -40,7 +40,7 @@ import { say } from "../words/say.js";
  * `history` is what was chosen of the policy before the chat has begun.
  * @typedef {{onChange: (state: State, before: State) => void, onConnection: (line: ConnectionState, reason?: string) => void,
  *   onRestore: (draft: Draft, costs?: Costs|null) => void, onEntered: () => void, onFailed: (error: Error) => void,
- *   draft: () => Draft, model: () => string|null, history: () => Choice}} Listeners
+ *   draft: () => Draft, model: () => string|null, history: () => Choice, tuning: () => Tuning|null}} Listeners
  */
 
 /** @typedef {{draft: string, reply_to: string|null, attachments: string[], model: string}} DraftFields */
@@ -380,6 +380,7 @@ export class Session {
       agent: this.state.agentSlug,
       client_id,
       model: this.#model(model),
+      ...this.#tuned(),
       ...whatever,
       ...(this.temporary && { temporary: true }),
     };
@@ -405,6 +406,7 @@ export class Session {
       client_id: uuid(),
       message,
       model: this.#model(),
+      ...this.#tuned(),
       ...more,
     };
     if (this.#command(type, fields, ref)) return (this.awaited = ref);
@@ -428,7 +430,7 @@ export class Session {
     this.state = expectPreview(this.state, ref);
     return this.#command(
       "preview",
-      { agent: this.state.agentSlug, draft, ...rest, ...this.#firstChoice() },
+      { agent: this.state.agentSlug, draft, ...rest, ...this.#tuned(), ...this.#firstChoice() },
       ref,
     );
   }
@@ -436,6 +438,12 @@ export class Session {
   /** What was chosen for a chat that hasn't begun; later the server knows what is kept. */
   #firstChoice() {
     return this.state.conversation ? {} : { history: this.listeners.history() };
+  }
+
+  /** What was chosen of the answers. A server of before this version knows nothing of it. */
+  #tuned() {
+    const tuning = this.listeners.tuning();
+    return tuning ? { tuning } : {};
   }
 
   /**

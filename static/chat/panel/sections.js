@@ -18,6 +18,7 @@ import { term } from "./terms.js";
 /** @type {Record<string, string>} parts that aren't shown under their own names */
 const PARTS = {
   system: say("system"),
+  own: say("your instructions"),
   prefilled: say("prefilled"),
   tools: say("tools"),
   instructions: say("instructions in force"),

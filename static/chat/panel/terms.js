@@ -22,6 +22,9 @@ const MEANINGS = {
     "The first source from the left that sets a value wins. A value that is struck through is overridden or ignored.",
   ),
   system: say("The agent's instructions. They are sent first with every request."),
+  own: say(
+    "What you tell every agent. It is sent with every request, after the agent's own instructions.",
+  ),
   prefilled: say(
     "Example exchanges of the agent. They are sent with every request and aren't part of the chat.",
   ),

@@ -16,7 +16,7 @@ import { say, sayCount } from "../words/say.js";
 export class Account {
   /**
    * @param {Page} page
-   * @param {{restored: (conversation: {id: string, agent: string}) => void, listed: () => void, agent: () => string, keys: () => void, notices: Notices}} actions
+   * @param {{restored: (conversation: {id: string, agent: string}) => void, listed: () => void, agent: () => string, instructions: () => void, keys: () => void, notices: Notices}} actions
    */
   constructor(page, actions) {
     this.page = page;
@@ -67,6 +67,7 @@ export class Account {
       this.#themes(),
       this.#languages(),
       "Notification" in window && this.#noticeSwitch(),
+      entry(say("Your instructions"), () => this.actions.instructions()),
       entry(say("Import chats"), () => this.file.click()),
       h(
         "p",

@@ -1,6 +1,6 @@
 /** What the server puts into the page itself, and the answers to its plain requests. */
 
-import type { Agent, Decision, Role } from "./wire.js";
+import type { Agent, Decision, Offer, Role } from "./wire.js";
 
 export interface Page {
     agents: Agent[];
@@ -96,6 +96,25 @@ export interface ModelOffer {
     own: string;
     looking?: boolean;
     groups: ModelGroup[];
+}
+
+/** What an agent can be given of the policy and its settings, and what it has. */
+export interface AgentMemory {
+    closed: string;
+    list: Offer[];
+    length: number;
+    tokens: number | null;
+}
+
+/** What the form of an agent shows. */
+export interface AgentFormData {
+    template: Record<string, any>;
+    shared: boolean;
+    versions: { number: number; created: string }[];
+    tools: string[];
+    suggestions: number;
+    may_share: boolean;
+    memory: AgentMemory;
 }
 
 export interface ModelChoice {

@@ -41,6 +41,14 @@ export interface Conversation {
     folder?: string | null;
     /** It is in no list, and erased when it is closed. */
     temporary?: boolean;
+    /** What was chosen for it of its answers; servers of before lack it. */
+    tuning?: Tuning;
+}
+
+/** What isn't there is as the agent has it. */
+export interface Tuning {
+    temperature?: number;
+    max_tokens?: number;
 }
 
 /** Where a conversation stood before a change. */
@@ -214,6 +222,10 @@ export interface Agent {
     placeholder?: string;
     notes?: string[];
     version?: string;
+    /** An emoji, or the name of a drawn colour. */
+    mark?: string;
+    /** Of an agent that somebody made in the page. */
+    own?: { mine: boolean; shared: boolean };
     tools?: string[];
     missing?: MissingTool[];
     /** Keys of its template without effect, and what that means. */
