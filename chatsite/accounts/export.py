@@ -24,6 +24,7 @@ from chatsite.conversations.files.uploads import find_upload, open_upload
 from chatsite.conversations.owners import Owner
 from chatsite.conversations.path.queries import whole_path
 from chatsite.errors import NotFound
+from chatsite.own_agents.queries import own_data
 from chatsite.web.api.history import cleanup_strategy
 from chatsite.web.people import known_person, site_of
 from chatsite.wiring.features import FEATURES
@@ -33,7 +34,7 @@ from chatsite.wording import later, say
 BLOCK = 256 * 1024
 README = later("""Everything that you have in Chatsite, as of {now}.
 
-account.json     your account
+account.json     your account, your agents and your instructions for all agents
 conversations/   each conversation as a file of its own. Chatsite restores it: open the menu with
                  your name, "Import chats". Beside some of them is
                  "...other-versions.json": answers that were replaced, and what was cleared away.
@@ -50,7 +51,7 @@ async def export_all(request: HttpRequest) -> StreamingHttpResponse:
     if owner is None or (owner.user is not None and not user.is_authenticated):
         raise Http404
     now = datetime.now(UTC)
-    account = _account(user if owner.user else None)
+    account = _account(user if owner.user else None) | await own_data(owner=owner)
     if owner.user is not None:
         for feature in FEATURES:
             account |= await feature.account_data(user=owner.user)

@@ -13,7 +13,7 @@ from chatsite.agents.template_file import parse_template
 from chatsite.errors import BadCommand, BadFile
 from chatsite.history.settings.offers import SettingSources, offers
 from chatsite.history.settings.resolve import may_use_url
-from chatsite.own_agents.parsing import SHOWN_SUGGESTIONS, own_document
+from chatsite.own_agents.parsing import own_document
 from chatsite.own_agents.queries import (
     LONGEST_INSTRUCTIONS,
     agent_versions,
@@ -126,7 +126,6 @@ async def form(request: HttpRequest) -> HttpResponse:
             "shared": shared,
             "versions": [{name: one[name] for name in ("number", "created")} for one in versions],
             "tools": site.agents.own_tools(),
-            "suggestions": SHOWN_SUGGESTIONS,
             "may_share": staff,
             "memory": _memory(template, staff=staff),
         }
@@ -154,11 +153,8 @@ async def check(request: HttpRequest) -> HttpResponse:
     """Reads a `{template}` from a file: as it would be kept, and what of it has no effect here."""
     site, given = site_of(request), json_fields(request).get("template")
     document = own_document(given, tools=site.agents.own_tools())
-    unused = parse_template("own", document).unused
-    left = _left_out(given, document)
-    return JsonResponse(
-        {"template": document, "unused": [*left, *(one.sentence for one in unused)]}
-    )
+    unused = [one.sentence for one in parse_template("own", document).unused]
+    return JsonResponse({"template": document, "unused": [*_left_out(given, document), *unused]})
 
 
 def _left_out(given: Any, document: dict[str, Any]) -> list[str]:

@@ -18,7 +18,6 @@ from chatsite.wording import later, say
 LONGEST = {"name": 80, "description": 400, "personality": 20_000}
 LARGEST = 48_000
 MOST_LINES = 20
-SHOWN_SUGGESTIONS = 4
 NO_OBJECT = later("A template is a JSON object.")
 TOO_LONG = later("This has {length:,} characters; {most:,} are allowed.")
 TOO_MANY = later("These are {count}; {most} are allowed.")

@@ -14,9 +14,10 @@ from django.utils import timezone
 from chatsite.conversations.database.locks import hold
 from chatsite.conversations.owners import Owner
 from chatsite.conversations.ownership import owner_now
+from chatsite.conversations.versions.deletions import DELETED_AFTER
 from chatsite.errors import BadCommand, NotFound, Refused
 from chatsite.own_agents.models import OwnAgent, OwnAgentVersion, OwnInstructions
-from chatsite.storage import at_once, reading, takes_long, writing
+from chatsite.storage import at_once, reading, takes_long, tidying, writing
 from chatsite.wording import later, say
 
 MOST_AGENTS = 100
@@ -220,13 +221,19 @@ def release_agents(owner: Owner, *, as_guest: str, then: datetime) -> None:
     OwnInstructions.objects.filter(owner.filter()).delete()
 
 
+@tidying
+def purge_agents() -> None:
+    """Remove what was deleted long enough ago."""
+    OwnAgent.objects.filter(deleted__lt=timezone.now() - DELETED_AFTER).delete()
+
+
 @reading
-def agents_of(*, owner: Owner) -> list[dict[str, Any]]:
-    """The newest version of each agent, for an export."""
+def own_data(*, owner: Owner) -> dict[str, Any]:
+    """What the download of everything has of them: the newest version of each agent, and the
+    instructions."""
+    text, on = own_instructions.here(owner=owner)
     versions = OwnAgentVersion.objects.filter(
         owner.filter("agent__"), agent__deleted=None, number=F("agent__number")
     )
-    return [
-        {"slug": one.agent.slug, "template": one.template}
-        for one in versions.select_related("agent").order_by("agent__pk")
-    ]
+    agents = list(versions.order_by("agent").values("agent__slug", "template"))
+    return {"agents": agents, "instructions": {"text": text, "on": on}}

@@ -260,6 +260,7 @@ const agentForm = new Late(async () => {
     changed: (all) => {
       page.agents = all;
       agents.update(session.state);
+      agents.refresh();
     },
     open: (slug) => open({ agent: slug }),
     closed: () => composer.focus(),

@@ -19,9 +19,12 @@ def fake() -> Iterator[FakeOpenAI]:
 @pytest.fixture(scope="package")
 def server(fake: FakeOpenAI, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """A fake provider answers; anyone may sign up, `STAFF` is staff, and the request is shown."""
-    environment = {"OPENAI_API_KEY": "sk-own-agents", "OPENAI_BASE_URL": fake.base_url}
-    folder = tmp_path_factory.mktemp("own-agents")
-    with Server(folder, SIGNUP="true", **environment) as running:
+    with Server(
+        tmp_path_factory.mktemp("own-agents"),
+        SIGNUP="true",
+        OPENAI_API_KEY="sk-own-agents",
+        OPENAI_BASE_URL=fake.base_url,
+    ) as running:
         running.add_user(*STAFF)
         running.add_user("ada", "engines-1843")
         yield running

@@ -1,20 +1,20 @@
-import django.db.models.deletion
+from typing import Any
+
 from django.conf import settings
 from django.db import migrations, models
-from django.db.models import Q
 
-import chatsite.own_agents.models
+from chatsite.own_agents.models import ONE_OWNER, new_slug
 
-ONE_OWNER = Q(user__isnull=False, guest="") | Q(user__isnull=True) & ~Q(guest="")
+OWN_AGENT = "own_agents.ownagent"
 
 
-def owned():
+def owned() -> list[tuple[str, Any]]:
     """The columns of what belongs to an owner."""
     account = models.ForeignKey(
         settings.AUTH_USER_MODEL,
         blank=True,
         null=True,
-        on_delete=django.db.models.deletion.CASCADE,
+        on_delete=models.CASCADE,
         related_name="+",
     )
     return [
@@ -38,12 +38,7 @@ class Migration(migrations.Migration):
             name="OwnAgent",
             fields=[
                 *owned(),
-                (
-                    "slug",
-                    models.CharField(
-                        default=chatsite.own_agents.models.new_slug, max_length=64, unique=True
-                    ),
-                ),
+                ("slug", models.CharField(default=new_slug, max_length=64, unique=True)),
                 ("number", models.PositiveIntegerField(default=0)),
                 ("shared", models.BooleanField(default=False)),
                 ("deleted", models.DateTimeField(blank=True, null=True)),
@@ -63,14 +58,7 @@ class Migration(migrations.Migration):
                         auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
                     ),
                 ),
-                (
-                    "agent",
-                    models.ForeignKey(
-                        on_delete=django.db.models.deletion.CASCADE,
-                        related_name="versions",
-                        to="own_agents.ownagent",
-                    ),
-                ),
+                ("agent", models.ForeignKey(OWN_AGENT, models.CASCADE, related_name="versions")),
                 ("number", models.PositiveIntegerField()),
                 ("created", models.DateTimeField()),
                 ("template", models.JSONField()),

@@ -47,6 +47,11 @@ export class AgentPicker {
     setChildren(element, agentMark(mark), name ?? slug);
   }
 
+  /** Shows agents that were changed here. */
+  refresh() {
+    if (this.popover.shown) this.#fill(this.popover.box);
+  }
+
   /** @param {HTMLElement} box */
   #fill(box) {
     const working = this.page.agents.filter((agent) => !agent.broken);

@@ -112,7 +112,6 @@ export interface AgentFormData {
     shared: boolean;
     versions: { number: number; created: string }[];
     tools: string[];
-    suggestions: number;
     may_share: boolean;
     memory: AgentMemory;
 }
