@@ -80,7 +80,7 @@ async def agents(request: HttpRequest) -> HttpResponse:
 @takes("PUT", "DELETE")
 @names_place
 async def agent(request: HttpRequest, slug: str) -> HttpResponse:
-    """PUT `{template, shared}` stores a new version; DELETE can be undone for a day."""
+    """PUT `{template, shared}` stores a new version; DELETE can be undone for an hour."""
     owner, staff = await request_owner(request), await is_staff(request)
     if request.method == "DELETE":
         await delete_agent(owner=owner, slug=slug, deleted=True, staff=staff)

@@ -70,4 +70,4 @@ def test_a_guest_sees_no_file_of_the_server(visit: Visit) -> None:
         "This agent can't answer now: a file of it is broken. Its administrator finds the reason "
         "here after signing in, or with `manage.py check`."
     )
-    assert "template.json" not in chat.page.content()
+    assert "bad/template.json" not in chat.page.content()
