@@ -118,6 +118,7 @@ EXCEPTED = {
     "tools/mcp/incoming.py::": NAMES,
     "tools/mcp/link.py": MODEL,
     "tools/search_history.py": MODEL,
+    "turns/agents/resolved_agent.py::": MODEL,
     "turns/answer/tool_calls.py::": MODEL,
     "turns/context/file_forms.py::_render_file": MODEL,
     "turns/evidence/looking_back.py": MODEL,

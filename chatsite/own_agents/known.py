@@ -45,7 +45,8 @@ class OwnAgents:
     def __init__(self, *, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._agents: dict[str, KnownAgent] = {}
-        self._instructions: dict[str, str] = {}
+        # What owners tell every agent, by their key; "" where nothing is sent.
+        self.instructions: dict[str, str] = {}
         self._since: datetime | None = None
         self._looked: float | None = None
 
@@ -63,7 +64,7 @@ class OwnAgents:
             known = self._agents.get(row.slug)
             if known is None or known.row != row:
                 self._agents[row.slug] = KnownAgent(row)
-        self._instructions.update(changed.instructions)
+        self.instructions.update(changed.instructions)
 
     def find(self, slug: str) -> Template | BrokenTemplate | None:
         """The template of whoever's; `may_use` says who may ask for it."""
@@ -88,7 +89,3 @@ class OwnAgents:
         if known is None:
             return None
         return {"mine": known.row.owner == owner.key, "shared": known.row.shared}
-
-    def instructions_of(self, owner: Owner) -> str:
-        """What they tell every agent, "" where nothing is sent."""
-        return self._instructions.get(owner.key, "")

@@ -69,7 +69,7 @@ class OwnAgentVersion(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"version {self.number} of {self.agent_id}"
+        return f"{self.agent_id}/{self.number}"
 
 
 class OwnInstructions(Owned):

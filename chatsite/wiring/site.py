@@ -229,8 +229,7 @@ class Site:
         self.feeds.publish(conversation, CacheChanged(status=changed))
 
     async def _tools_ready(self, request: PageRequest) -> None:
-        if self.own_agents.may_use(request.owner, request.agent):
-            await self.tools.ready(self.catalogue.get(request.agent).tools)
+        await self.tools.ready(self.catalogue.get(request.agent).tools)
 
     def _before_turn(self, context: TurnContext) -> None:
         self.summariser.give_way(context)
@@ -394,7 +393,7 @@ class Site:
             staff=staff,
             room=opened.room if opened else None,
             tuning=tuning,
-            instructions=self.own_agents.instructions_of(owner),
+            instructions=self.own_agents.instructions.get(owner.key, ""),
         )
 
     def may_debug(self, *, staff: bool) -> bool:

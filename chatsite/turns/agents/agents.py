@@ -9,7 +9,7 @@ from typing import Any
 
 from chatsite.agents.catalogue import Catalogue
 from chatsite.agents.strategy.file import describe_strategy_fault
-from chatsite.agents.template import EMBEDDED, BrokenTemplate, Template
+from chatsite.agents.template import EMBEDDED, OWN_PREFIX, BrokenTemplate, Template
 from chatsite.agents.template_file import parse_template
 from chatsite.conversations.owners import Owner
 from chatsite.errors import Refused
@@ -80,7 +80,7 @@ class Agents:
         switched off. Raises NotFound."""
         template, providers = self.catalogue.get(agent), self.providers()
         refused = ""
-        if self.own.is_own(agent):
+        if agent.startswith(OWN_PREFIX) and self.own.is_own(agent):
             model = model or named_model(template)
             template = with_models_of(template, self._usual())
         if model:

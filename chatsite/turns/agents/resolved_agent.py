@@ -111,7 +111,7 @@ class ResolvedAgent:
 
     def with_own(self, instructions: str) -> ResolvedAgent:
         """With the instructions that a person gives to every agent."""
-        return replace(self, own=instructions) if instructions else self
+        return replace(self, own=instructions)
 
     def tuned(self, tuning: Tuning) -> ResolvedAgent:
         """With the temperature and the longest reply that were chosen for the conversation, as far

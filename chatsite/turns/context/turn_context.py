@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any, Protocol
 
-from chatsite.agents.template import Template
+from chatsite.agents.template import OWN_PREFIX, Template
 from chatsite.conversations.owners import Owner
 from chatsite.errors import NotFound
 from chatsite.history import Reach, Settings, first_values, reach
@@ -144,12 +144,13 @@ class Contexts:
     def agent_of(self, request: PageRequest, model: str) -> ResolvedAgent:
         """Who answers for the request with that model. Raises as `of` does: somebody else's agent
         is one that doesn't exist."""
-        if not self.may_use(request.owner, request.agent):
+        own = request.agent.startswith(OWN_PREFIX)
+        if own and not self.may_use(request.owner, request.agent):
             raise NotFound(say("There is no agent of that name here."))
         agent = self.resolve_agent(request.agent, model, staff=request.staff)
         if request.tuning:
             agent = agent.tuned(request.tuning)
-        return agent.with_own(request.instructions)
+        return agent.with_own(request.instructions) if request.instructions else agent
 
     def with_agent(self, request: PageRequest, agent: ResolvedAgent) -> TurnContext:
         """For an agent that was resolved already."""

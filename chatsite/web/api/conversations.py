@@ -241,7 +241,7 @@ async def sent_request(request: HttpRequest, id: UUID) -> HttpResponse:
     if not site.own_agents.may_use(owner, kept.agent):
         raise NotFound(say("There is no agent of that name here."))
     who = site.agents.resolve_without_start(kept.agent)
-    head = who.with_own(site.own_agents.instructions_of(owner)).head
+    head = who.with_own(site.own_agents.instructions.get(owner.key, "")).head
     rebuilt = await rebuild_request(kept, head, StoredFiles(owner))
     return JsonResponse(rebuilt.to_dict())
 

@@ -290,7 +290,7 @@ export class AgentForm {
   #download() {
     const words = `${JSON.stringify(this.#document(), null, 2)}\n`;
     const href = URL.createObjectURL(new Blob([words], { type: "application/json" }));
-    h("a", { href, download: "template.json" }).click();
+    h("a", { href, download: byId("agent-download").dataset.file }).click();
     setTimeout(() => URL.revokeObjectURL(href), 10_000);
   }
 

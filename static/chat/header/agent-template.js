@@ -8,7 +8,7 @@
  *   chatPrompts: string, initialMessages: string}} Fields `model` is `provider:name`, "" for the usual one
  */
 
-const LLM = "llm.";
+const LLM = /^llm\./;
 
 /** @type {(value: unknown) => string} */
 const text = (value) => (Array.isArray(value) ? value.join("\n") : String(value ?? ""));
@@ -17,7 +17,7 @@ const text = (value) => (Array.isArray(value) ? value.join("\n") : String(value 
 const nodesOf = ({ nodes }) => (Array.isArray(nodes) ? nodes.map(String) : []);
 
 /** @type {(template: Template) => string} */
-const llmOf = (template) => nodesOf(template).find((one) => one.startsWith(LLM)) ?? "";
+const llmOf = (template) => nodesOf(template).find((one) => LLM.test(one)) ?? "";
 
 /**
  * @param {Template} template as it is stored, which may be odd
@@ -32,8 +32,8 @@ export function fieldsOf(template) {
     mark: text(mark),
     description: text(description),
     personality: text(personality),
-    model: model && `${node.slice(LLM.length)}:${model}`,
-    tools: nodesOf(template).filter((one) => !one.startsWith(LLM)),
+    model: model && `${node.replace(LLM, "")}:${model}`,
+    tools: nodesOf(template).filter((one) => !LLM.test(one)),
     chatPrompts: text(chat.chatPrompts),
     initialMessages: text(chat.initialMessages),
   };
@@ -64,12 +64,12 @@ export function templateOf(
   const made = { ...template, ...said, chatSettings: chat };
   // Several providers stay in their order, as long as nobody chooses another model.
   if (model === before.model) {
-    const llms = nodesOf(template).filter((one) => one.startsWith(LLM));
+    const llms = nodesOf(template).filter((one) => LLM.test(one));
     return { ...made, nodes: [...llms, ...tools] };
   }
   if (!model) return { ...made, nodes: tools, nodeConfigurations: {} };
   const cut = model.indexOf(":");
-  const node = LLM + model.slice(0, cut);
+  const node = ["llm", model.slice(0, cut)].join(".");
   const all = template.nodeConfigurations ?? {};
   const settings = { ...(all[node] ?? all[llmOf(template)]), model: model.slice(cut + 1) };
   return { ...made, nodes: [node, ...tools], nodeConfigurations: { [node]: settings } };
