@@ -269,6 +269,7 @@ INSTALLED_APPS = [
     "chatsite.own_agents.apps.OwnAgentsConfig",
     "chatsite.talk.apps.TalkConfig",
     "chatsite.temporary.apps.TemporaryConfig",
+    "chatsite.prompts.apps.PromptsConfig",
 ]
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",

@@ -50,7 +50,7 @@ const GROUPS = [
     },
     { entries: ["chat/text/worker.js"], options: { format: "esm" } },
     {
-        entries: ["chat/shell/start.js", "chat/diagrams/frame.js"],
+        entries: ["chat/shell/start.js", "chat/diagrams/frame.js", "chat/preview/frame.js"],
         options: { format: "iife" },
     },
     { entries: ["chat/main.css", "chat/style/pages.css", "chat/share/shared.css"], options: {} },

@@ -18,7 +18,7 @@ LADDER = (
     {"words"},
     {"state"},
     {"net", "elements"},
-    {"diagrams", "branches", "text/grammar"},
+    {"diagrams", "preview", "prompts", "branches", "text/grammar"},
     {"text"},
     {"actions", "shell"},
     {"message"},
@@ -67,9 +67,10 @@ def test_main_is_reached_from_nowhere_and_reaches_every_module() -> None:
             reached.add(module)
             waiting += imports(module)
     # Classic scripts in the page's head, so that the theme is there before the first paint, and in
-    # the frame of a diagram; and the worker, which has an address of its own.
+    # the frames of diagrams and previews; and the worker, which has an address of its own.
     assert set(MODULES) - reached == {
         CHAT / "diagrams" / "frame.js",
+        CHAT / "preview" / "frame.js",
         CHAT / "shell" / "start.js",
         CHAT / "text" / "worker.js",
     }

@@ -25,6 +25,7 @@ from chatsite.conversations.owners import Owner
 from chatsite.conversations.path.queries import whole_path
 from chatsite.errors import NotFound
 from chatsite.own_agents.queries import own_data
+from chatsite.prompts.prompts import list_prompts
 from chatsite.web.api.history import cleanup_strategy
 from chatsite.web.people import known_person, site_of
 from chatsite.wiring.features import FEATURES
@@ -35,6 +36,7 @@ BLOCK = 256 * 1024
 README = later("""Everything that you have in Chatsite, as of {now}.
 
 account.json     your account, your agents and your instructions for all agents
+prompts.json     the prompts that you keep
 conversations/   each conversation as a file of its own. Chatsite restores it: open the menu with
                  your name, "Import chats". Beside some of them is
                  "...other-versions.json": answers that were replaced, and what was cleared away.
@@ -102,6 +104,7 @@ async def _archive(
 
     add("README.txt", say(README, now=f"{now:%Y-%m-%d %H:%M} UTC").encode())
     add("account.json", _json(account))
+    add("prompts.json", _json(await list_prompts(owner=owner)))
     for number, id in enumerate(await conversations_of(owner), start=1):
         try:
             for name, content in await _conversation(site, owner, id):

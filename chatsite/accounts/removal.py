@@ -20,7 +20,7 @@ from chatsite.conversations.models import Conversation, Message, Upload
 from chatsite.conversations.owners import Owner
 from chatsite.conversations.ownership import owned_conversation
 from chatsite.conversations.path import loading
-from chatsite.conversations.signals import text_changed
+from chatsite.conversations.signals import owner_leaves, text_changed
 from chatsite.own_agents.queries import release_agents
 from chatsite.storage import reading, tidying, writing
 
@@ -54,6 +54,7 @@ def release(owner: Owner, *, as_guest: str) -> list[str]:
     """Take a piece of what an owner has away from them: marked as deleted and never sent, so long
     ago that the next purge removes it. Returns the ids; none where nothing is left. The caller
     holds the owner."""
+    owner_leaves.send(Owner, owner=owner, user=None)
     whose, then = owner.filter(), timezone.now() - LONG_AGO
     nobody = {"user": None, "guest": as_guest}
     conversations = list(Conversation.objects.filter(whose).values_list("id", flat=True)[:PIECE])

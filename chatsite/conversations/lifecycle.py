@@ -30,7 +30,7 @@ from chatsite.conversations.path import loading
 from chatsite.conversations.path.active_path import take_off_path
 from chatsite.conversations.search import stored_indexes as search_indexes
 from chatsite.conversations.search.word_index import index_again
-from chatsite.conversations.signals import text_changed
+from chatsite.conversations.signals import owner_leaves, text_changed
 from chatsite.conversations.versions.deletions import DELETED_AFTER, purge_messages
 from chatsite.conversations.versions.versions import require_idle
 from chatsite.errors import NotFound, Refused
@@ -141,8 +141,9 @@ def clear_conversation(*, owner: Owner, conversation: str) -> Pieces[None]:
 def move_to_account(*, guest: str, user: int) -> Pieces[int]:
     """Move a guest's conversations and files to the account at sign-in, and return how many
     conversations there were."""
-    hold(owner := Owner(guest=guest))
+    hold(owner := Owner(guest=guest), Owner(user=user))
     Import.objects.filter(owner.filter()).update(user=user, guest="")
+    owner_leaves.send(Owner, owner=owner, user=user)
     theirs, moved = Conversation.objects.filter(owner.filter()), 0
     while some := list(theirs.values_list("id", flat=True)[:ROWS]):
         hold(conversation=some)

@@ -48,7 +48,7 @@ FORMATTER = "chat/text/formatter.js"
 # Those that the page is told.
 ADDRESSES = (
     *("login", "logout", "signup", "account", "conversations", "search", "bookmarks", "diagram"),
-    *("session", "import", "import-progress", "language"),
+    *("session", "import", "import-progress", "language", "prompts", "preview"),
     *("changes", "own-agents", "own-agent-form", "own-agent-check", "own-instructions"),
 )
 # What a diagram's frame may do, whatever a model wrote into it: run the two scripts of this server
@@ -60,6 +60,18 @@ DIAGRAM_HEADERS = {
         "form-action 'none'; frame-ancestors 'self'; sandbox allow-scripts"
     ),
     "X-Frame-Options": "SAMEORIGIN",
+}
+# What the frame of a preview may do. Its own script puts the page that a model wrote into a frame
+# inside it, which gets these rules, and by its own the inline scripts alone. Each frame has an
+# origin that nobody shares; nothing here or inside may load or open an address.
+PREVIEW_HEADERS = {
+    "Content-Security-Policy": (
+        "default-src 'none'; script-src 'self' 'unsafe-inline'; style-src 'unsafe-inline'; "
+        "img-src data:; font-src data:; media-src data:; base-uri 'none'; form-action 'none'; "
+        "frame-ancestors 'self'; sandbox allow-scripts"
+    ),
+    "X-Frame-Options": "SAMEORIGIN",
+    "X-DNS-Prefetch-Control": "off",
 }
 
 
@@ -96,8 +108,18 @@ async def chat(request: HttpRequest, conversation: UUID | None = None) -> HttpRe
 @require_safe
 async def diagram(request: HttpRequest) -> HttpResponse:
     """Gives the frame in which a diagram is drawn; the page sends the diagram to it."""
-    response = render(request, "diagram.html")
-    for name, value in DIAGRAM_HEADERS.items():
+    return _frame(request, "diagram.html", DIAGRAM_HEADERS)
+
+
+@require_safe
+async def preview(request: HttpRequest) -> HttpResponse:
+    """Gives the frame in which a page or a drawing is shown; the page sends it there."""
+    return _frame(request, "preview.html", PREVIEW_HEADERS)
+
+
+def _frame(request: HttpRequest, template: str, headers: dict[str, str]) -> HttpResponse:
+    response = render(request, template)
+    for name, value in headers.items():
         response[name] = value
     return response
 

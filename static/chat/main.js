@@ -29,6 +29,7 @@ import { Session } from "./net/session.js";
 import { PaletteBox } from "./palette/box.js";
 import { announceChanges } from "./shell/announcements.js";
 import { Banner } from "./shell/banner.js";
+import { ChatActs } from "./shell/chat-acts.js";
 import { copyChat } from "./shell/copy-chat.js";
 import { commandTable } from "./shell/commands.js";
 import { Frame } from "./shell/frame.js";
@@ -38,6 +39,7 @@ import { SharedMark } from "./share/shared-mark.js";
 import { Account } from "./sidebar/account.js";
 import { Sidebar } from "./sidebar/sidebar.js";
 import { shorten } from "./state/format.js";
+import { readCommand } from "./state/slash.js";
 import { findVerdict } from "./state/state.js";
 import { loadFormatter, setFormatting } from "./text/formatting.js";
 import { recall } from "./transcript/compact-undo.js";
@@ -88,7 +90,7 @@ const composer = new Composer(page, {
     session.requestPreview();
   },
   fits: (text) => session.fits(text),
-  compact,
+  command: (text) => readCommand(text, keys.commands),
 });
 const queue = new Queue({
   send: (message) => session.send(message, message.client_id),
@@ -307,16 +309,65 @@ const palette = new Late(async () => {
     paletteSources({
       page,
       open,
-      state: () => session.state,
-      commands: () => keys.commands,
-      models: () => models.all,
-      model: (model) => models.select(model),
-      memory: (changes) => chip.choose(changes),
+      commands: () => keys.commands.filter(({ can }) => can?.() ?? true),
+      choices,
     }),
   );
 });
-const keys = new Shortcuts(
-  commandTable({
+const acts = new ChatActs(page, {
+  state: () => session.state,
+  type: (text) => (composer.suggest(text), slash.use((one) => one.show())),
+  mark: (id) => mark(id, "forget_above", true),
+});
+/** What can be chosen by words. @type {import("./shell/commands.js").Choices} */
+const choices = {
+  memories: () =>
+    (session.state.decision?.offers?.list ?? [])
+      .filter(({ allowed, length }) => allowed && !length)
+      .map(({ title, about, changes }) => ({
+        words: title,
+        more: about,
+        act: () => chip.choose(changes),
+      })),
+  agents: () =>
+    page.agents
+      .filter(({ broken }) => !broken)
+      .map(({ slug, name }) => ({ words: name, act: () => open({ agent: slug }) })),
+  models: () =>
+    models.all
+      .filter((one) => !one.why_not)
+      .map((one) => ({ words: one.label, act: () => models.select(one) })),
+};
+const prompts = new Late(async () => {
+  const { Prompts } = await import("./prompts/prompts.js");
+  return new Prompts(page.urls.prompts, (text) => composer.suggest(text));
+});
+const slash = new Late(async () => {
+  const { SlashList } = await import("./composer/slash.js");
+  return new SlashList(composer, {
+    commands: () => keys.commands,
+    prompts: () => prompts.part?.choices ?? [],
+    load: () => prompts.use((one) => one.load()),
+  });
+});
+composer.box.addEventListener("input", (event) => {
+  // Not where it was pasted.
+  const typed = event instanceof InputEvent && /^insert(Composition)?Text$/.test(event.inputType);
+  if (typed && composer.box.value === "/") void slash.use((one) => one.show());
+});
+composer.box.addEventListener(
+  "keydown",
+  (event) => {
+    // Whoever types fast means the list that is still on its way.
+    if (event.key !== "Enter" || event.shiftKey || !slash.loading || slash.part) return;
+    event.preventDefault();
+    event.stopImmediatePropagation();
+    void slash.use((one) => one.enter());
+  },
+  { capture: true },
+);
+const commands = commandTable(
+  {
     newChat: () => open({ agent: session.state.agentSlug }),
     search: () => {
       frame.showSidebar(true, { focus: false });
@@ -349,11 +400,20 @@ const keys = new Shortcuts(
     },
     policy: () => byId("chip").click(),
     model: () => byId("model-open").click(),
-    compact,
+    agent: () => byId("agent-open").click(),
+    compact: async (text) => (await compact(text)) === true,
+    forget: () => acts.forget(),
+    remember: () => acts.remember(),
+    title: (text = "") => acts.rename(text),
+    export: () => acts.chat.type("/export "),
+    prompts: () => void prompts.use((one) => one.open()),
+    keepPrompt: () => void prompts.use((one) => one.open({ name: "", text: composer.draft.text })),
     list: () => void shortcutList.use((one) => one.show()),
-  }),
-  escape,
+  },
+  acts,
+  choices,
 );
+const keys = new Shortcuts(commands, escape);
 
 byId("new").addEventListener(
   "click",
@@ -541,6 +601,7 @@ function remember() {
   const { messages, forgetAbove } = session.state;
   const below = messages.find(({ seq }) => seq === forgetAbove);
   if (below) mark(below.id, "forget_above", false);
+  else acts.remember();
 }
 
 /**

@@ -1,10 +1,9 @@
-/** Compacting by hand: the command, the figures, and the exact values of a text. */
+/** Compacting by hand: the figures, and the exact values of a text. */
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
 import {
-  compactCommand,
   describeFreed,
   describeWriter,
   describeWriting,
@@ -13,26 +12,6 @@ import {
 } from "../../static/chat/state/compaction.js";
 import { describeSummary } from "../../static/chat/state/summary.js";
 import { SUMMARY, decision } from "./records.js";
-
-describe("the command", () => {
-  it("is alone or followed by what to keep", () => {
-    assert.equal(compactCommand("/compact"), "");
-    assert.equal(compactCommand("  /compact  the order  number "), "the order number");
-  });
-
-  it("is no other text", () => {
-    for (const text of [
-      "",
-      "compact",
-      "/compacting",
-      "/compact-it",
-      "Type /compact",
-      "/Compact",
-      "/compact\nis new",
-    ])
-      assert.equal(compactCommand(text), null, text);
-  });
-});
 
 describe("the values that a text doesn't have", () => {
   const missing = (text, ...values) =>

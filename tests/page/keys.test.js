@@ -81,7 +81,7 @@ describe("the keys of a command", () => {
     const acts = new Proxy(/** @type {Parameters<typeof commandTable>[0]} */ ({}), {
       get: () => act,
     });
-    const used = commandTable(acts).filter(
+    const used = commandTable(acts, {}, {}).filter(
       ({ keys }) => keys?.control && keys.shift && theirs.includes(keys.code),
     );
     assert.deepEqual(

@@ -36,6 +36,9 @@ OWNED: dict[str, tuple[Case, ...]] = {
     # It isn't temporary.
     "close": (Case(method="POST", owner_gets=409),),
     "keep": (Case(method="POST"),),
+    "forget": (Case(method="POST", body='{"on": true}'),),
+    # A conversation's id is no prompt's: tests/web/test_prompts.py.
+    "prompt": (Case(method="PUT", body='{"name": "a", "text": "b"}', owner_gets=404),),
     "messages": (Case(query="?before=9"),),
     "export": (Case(),),
     "cache": (Case(),),
@@ -84,6 +87,8 @@ WITHOUT_ID = {
         "bookmarks",
         "changes",
         "diagram",
+        "preview",
+        "prompts",
         "files",
         "import",
         "import-progress",

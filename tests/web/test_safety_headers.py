@@ -105,3 +105,22 @@ async def test_the_frame_of_a_diagram_can_do_nothing_but_draw(server: Server) ->
         }
         assert answer.headers["x-frame-options"] == "SAMEORIGIN"
         assert "set-cookie" not in answer.headers
+
+
+async def test_the_frame_of_a_preview_reaches_nothing(server: Server) -> None:
+    async with Person(server.url) as ada:
+        answer = await ask(ada, "GET", "/preview")
+        directives = (one.split() for one in answer.headers["content-security-policy"].split(";"))
+        assert {name: set(values) for name, *values in directives} == {
+            "default-src": {"'none'"},
+            "script-src": {"'self'", "'unsafe-inline'"},
+            "style-src": {"'unsafe-inline'"},
+            **{name: {"data:"} for name in ("img-src", "font-src", "media-src")},
+            "base-uri": {"'none'"},
+            "form-action": {"'none'"},
+            "frame-ancestors": {"'self'"},
+            "sandbox": {"allow-scripts"},
+        }
+        assert answer.headers["x-frame-options"] == "SAMEORIGIN"
+        assert answer.headers["x-dns-prefetch-control"] == "off"
+        assert "set-cookie" not in answer.headers

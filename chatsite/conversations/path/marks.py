@@ -149,6 +149,20 @@ def forget_above_message(*, owner: Owner, message: str, on: bool) -> MarkChange:
     return _change(row, marked, summary=summary_state_of(row).view)
 
 
+@writing
+def forget_everything(*, owner: Owner, conversation: str, on: bool) -> MarkChange:
+    """Set the marker below all that was said so far, or remove any. The change is told with the
+    newest message. Refused where nothing was said, or while an answer is written."""
+    hold(conversation=conversation)
+    row = owned_conversation(owner, conversation)
+    newest = messages_on_path(row).order_by("seq").last()
+    if newest is None or newest.state == "running":
+        raise Refused(say("An answer is still being written here, or there is none yet."))
+    row.forget_above = row.next_seq if on else 0
+    row.save(update_fields=["forget_above"])
+    return _change(row, newest, summary=summary_state_of(row).view)
+
+
 def _markable(owner: Owner, id: str) -> tuple[Conversation, Message]:
     """The conversation and its message."""
     found = owned_message(owner, id, on_path=True)

@@ -10,10 +10,12 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from chatsite.conversations.copies import copy_path, read_for_copy
 from chatsite.conversations.path.forgetting_trace import questions_since, trace_message
 from chatsite.conversations.path.marks import (
+    MarkChange,
     bookmark_message,
     dismiss_offer_of_message,
     exclude_message,
     forget_above_message,
+    forget_everything,
     keep_in_force_message,
     keep_whole,
     leave_unanswered_message,
@@ -35,6 +37,7 @@ from chatsite.web.api.requests import (
     upload_ids,
 )
 from chatsite.web.people import is_staff, read_for, request_owner, site_of
+from chatsite.wiring.site import Site
 from chatsite.wording import say
 
 MARKS = {
@@ -62,7 +65,22 @@ async def _mark_message(request: HttpRequest, id: UUID) -> HttpResponse:
         raise BadCommand(say("There is no such mark; there are {marks}.", marks=", ".join(MARKS)))
     site, owner = site_of(request), await request_owner(request)
     change = await MARKS[name](owner=owner, message=str(id), on=on)
-    if name == "forget_above" and on:
+    return await _tell(site, change, forgets=name == "forget_above" and on)
+
+
+@takes("POST")
+async def forget(request: HttpRequest, id: UUID) -> HttpResponse:
+    """Forgets all that was said so far, or remembers everything again: `{"on": true}`."""
+    on = json_fields(request).get("on")
+    if not isinstance(on, bool):
+        raise BadCommand(say("on is true or false."))
+    owner = await request_owner(request)
+    change = await forget_everything(owner=owner, conversation=str(id), on=on)
+    return await _tell(site_of(request), change, forgets=on)
+
+
+async def _tell(site: Site, change: MarkChange, *, forgets: bool) -> HttpResponse:
+    if forgets:
         # The cells below the marker were computed after the messages above it.
         await site.cache.drop(change.conversation)
     site.trim_ahead.changed(change.conversation)

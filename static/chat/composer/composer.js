@@ -4,7 +4,6 @@ import { announce } from "../elements/announce.js";
 import { byId, h, setChildren, setText, textButton } from "../elements/dom.js";
 import { icon } from "../elements/icons.js";
 import { loadDraft, storeDraft } from "../net/drafts.js";
-import { compactCommand } from "../state/compaction.js";
 import { byteLength, formatBytes } from "../state/format.js";
 import { describeFailed } from "./draft-file.js";
 import { onFilesChosen, onFilesDropped, onPaste, textFile } from "./file-intake.js";
@@ -15,6 +14,7 @@ import { FileTray } from "./file-tray.js";
 import { ReplyBar } from "./reply.js";
 
 /**
+ * @import { Command } from "../state/keys.js"
  * @import { Page } from "../types/page.js"
  * @import { Confirmed, Draft, State } from "../types/state.js"
  * @import { Attachment, Costs, Decision, Quote } from "../types/wire.js"
@@ -32,7 +32,7 @@ export class Composer {
   /**
    * @param {Page} page
    * @param {{send: (draft: Draft, confirmed: Confirmed) => void, queue: (draft: Draft) => boolean, stop: () => void, typed: () => void,
-   *   fits: (text: string) => boolean, compact: (keep: string) => Promise<unknown>}} actions
+   *   fits: (text: string) => boolean, command: (text: string) => {command: Command, rest: string}|null}} actions
    */
   constructor(page, actions) {
     this.actions = actions;
@@ -57,6 +57,8 @@ export class Composer {
     this.shown = "";
     // What was said last of files that can't be sent.
     this.refused = "";
+    /** A text that looks like a command and is to be sent as it is. */
+    this.literal = "";
     /** The draft whose price is asked about, as JSON. @type {string|null} */
     this.asked = null;
     this.box.addEventListener("input", () => this.#typed());
@@ -300,8 +302,8 @@ export class Composer {
   #send(confirmed = {}) {
     const { text } = this.draft;
     if (this.closed || (!text.trim() && this.tray.empty)) return this.focus();
-    const keep = compactCommand(text);
-    if (keep !== null) return void this.#compact(text, keep);
+    const called = text === this.literal ? null : this.actions.command(text);
+    if (called) return void this.run(called.command, called.rest);
     if (!this.actions.fits(text)) return this.offerFile();
     if (this.#obstacle) return this.showNotice(this.#obstacle, { quiet: true });
     if (this.tray.failed.length) return this.#offerWithout();
@@ -319,14 +321,15 @@ export class Composer {
   }
 
   /**
-   * The command stays in the box until the window shows what it asks for.
-   * @param {string} text
-   * @param {string} keep
+   * Does what the box asks for. A command with a text stays there until it is done.
+   * @param {Command} command
+   * @param {string} rest
    */
-  async #compact(text, keep) {
-    if ((await this.actions.compact(keep)) !== true || this.box.value !== text) return;
-    this.box.value = "";
-    this.#typed();
+  async run(command, rest) {
+    const text = this.box.value;
+    if (!command.takes) this.suggest("");
+    const done = await command.act(rest);
+    if (command.takes && done !== false && this.box.value === text) this.suggest("");
   }
 
   /** Says why the message isn't sent: nobody asked for it without its files. */

@@ -5,48 +5,30 @@ import { say } from "../words/say.js";
 
 /**
  * @import { Command } from "../state/keys.js"
- * @import { Model, Page } from "../types/page.js"
- * @import { State } from "../types/state.js"
- * @import { ChoiceChanges, Conversation, SearchPage } from "../types/wire.js"
+ * @import { Choices } from "../shell/commands.js"
+ * @import { Page } from "../types/page.js"
+ * @import { Conversation, SearchPage } from "../types/wire.js"
  * @import { Entry, Sources } from "./palette.js"
  */
 
 const NEWEST = 6;
 
 /**
- * @param {{page: Page, state: () => State, commands: () => Command[], models: () => Model[],
- *   open: (target: {conversation?: string, agent: string}) => void, model: (model: Model) => void,
- *   memory: (changes: ChoiceChanges) => void}} about
+ * @param {{page: Page, commands: () => Command[], choices: Choices,
+ *   open: (target: {conversation?: string, agent: string}) => void}} about
  * @returns {Sources}
  */
-export function paletteSources({ page, state, commands, models, open, model, memory }) {
+export function paletteSources({ page, commands, choices, open }) {
   return {
     entries: () => [
       ...commands()
         .filter(({ name }) => name !== "palette")
         .map(({ words, keys, act }) => ({ group: say("Actions"), words, keys, act })),
-      ...(state().decision?.offers?.list ?? [])
-        .filter(({ allowed, length }) => allowed && !length)
-        .map(({ title, about, changes }) => ({
-          group: say("What the model sees in this chat"),
-          words: title,
-          more: about,
-          act: () => memory(changes),
-        })),
-      ...page.agents
-        .filter(({ broken }) => !broken)
-        .map(({ slug, name }) => ({
-          group: say("Start a new chat with"),
-          words: name,
-          act: () => open({ agent: slug }),
-        })),
-      ...models()
-        .filter((one) => !one.why_not)
-        .map((one) => ({
-          group: say("Which model answers"),
-          words: one.label,
-          act: () => model(one),
-        })),
+      ...choices
+        .memories()
+        .map((one) => ({ group: say("What the model sees in this chat"), ...one })),
+      ...choices.agents().map((one) => ({ group: say("Start a new chat with"), ...one })),
+      ...choices.models().map((one) => ({ group: say("Which model answers"), ...one })),
     ],
     chats: (text) => (text ? search(page, text, open) : newest(page, open)),
   };

@@ -1,4 +1,4 @@
-/** Compacting by hand: its command, its figures, and the exact values that a text holds. Pure. */
+/** Compacting by hand: its figures, and the exact values that a text holds. Pure. */
 
 import { formatDollars, formatNumber } from "./format.js";
 import { say } from "../words/say.js";
@@ -16,15 +16,6 @@ const VALUES = "Exact values: ";
 const INSTRUCTION = "The user's instruction: ";
 // In US dollars: less isn't worth a sentence.
 const LEAST_SAVED = 0.0001;
-
-/**
- * What somebody who types `/compact` wants to keep; null where the text is a message.
- * @param {string} text
- */
-export function compactCommand(text) {
-  const found = /^\/compact([ \t].*)?$/.exec(text.trim());
-  return found && (found[1] ?? "").replace(/\s+/gu, " ").trim();
-}
 
 /**
  * Whether a value stands in the text, and not inside a longer word or number.

@@ -4,7 +4,11 @@ import { say } from "../words/say.js";
 
 /**
  * @typedef {{code: string, shift?: boolean, control?: boolean}} Keys `code` is a `KeyboardEvent.code`; `control`: Ctrl or ⌘
- * @typedef {{name: string, words: string, keys: Keys|null, act: () => void}} Command
+ * @typedef {{words: string, more?: string, act: () => void}} Choice
+ * @typedef {{name: string, words: string, keys: Keys|null, act: (text?: string) => unknown, slash?: true, takes?: true,
+ *   can?: () => boolean, choices?: () => Choice[]}} Command `slash`: a slash and its name call it in the message box,
+ *   where it can be done (`can`). It is called with the text behind its name if it `takes` one, and stays in the box
+ *   where it gives false; or one of its `choices` is listed and done instead.
  */
 
 /** @type {Record<string, string>} */

@@ -72,9 +72,23 @@ export function decorateCode(pre, { colour }) {
   pre.setAttribute("role", "group");
   frame.append(pre);
   if (!colour || !language) return;
+  if (language === "html" || language === "svg") button.before(previewButton(pre, language));
   if (language === "mermaid") button.before(drawButton(pre));
   else void colourCode(code, language);
 }
+
+const preview = new Late(() => import("../preview/preview.js"));
+
+/**
+ * @param {HTMLPreElement} pre
+ * @param {"html"|"svg"} language
+ */
+const previewButton = (pre, language) =>
+  pressable(
+    { class: "code-copy" },
+    () => preview.use(({ openPreview }) => openPreview(pre.textContent ?? "", language)),
+    say("Preview"),
+  );
 
 /** @param {HTMLPreElement} pre */
 function drawButton(pre) {

@@ -10,6 +10,7 @@ import { decorateCode } from "./code.js";
 import { setDirections } from "./directions.js";
 import { writeFootnotes } from "./footnote-links.js";
 import { drawFormulas } from "./maths.js";
+import { tableBar } from "../preview/table-bar.js";
 import { say } from "../words/say.js";
 
 /**
@@ -59,6 +60,7 @@ export function renderBlocks(blocks, { streaming = false } = {}) {
     });
     table.replaceWith(frame);
     frame.append(table);
+    frame.after(tableBar(table));
   }
   for (const pre of fragment.querySelectorAll("pre")) decorateCode(pre, { colour: !streaming });
   return fragment;

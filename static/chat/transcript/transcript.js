@@ -245,6 +245,9 @@ export class Transcript {
         ? [this.marker.element, element]
         : [element];
     });
+    // Everything so far is forgotten: the line waits for the next message.
+    if (state.forgetAbove > (state.messages.at(-1)?.seq ?? state.forgetAbove))
+      elements.splice(elements.length - state.pending.length, 0, this.marker.element);
     this.#order([
       ...(state.earlier ? [this.more] : []),
       ...(begun ? [] : [this.intro]),
