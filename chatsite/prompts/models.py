@@ -31,10 +31,6 @@ class Prompt(models.Model):
             models.UniqueConstraint(
                 fields=["guest", "name"], name="prompt_of_guest", condition=Q(user=None)
             ),
-            models.CheckConstraint(
-                name="prompt_has_one_owner",
-                condition=Q(user__isnull=False, guest="") | Q(user__isnull=True) & ~Q(guest=""),
-            ),
         ]
 
     def __str__(self) -> str:

@@ -195,6 +195,7 @@ def test_a_prompt_is_saved_from_the_box_changed_deleted_and_brought_back(visit: 
     chat.draft.fill("Summarise what we said.")
     chat.page.keyboard.press("Control+KeyK")
     chat.page.keyboard.type("as a prompt")
+    expect(chat.page.get_by_role("option")).to_have_count(1)
     chat.page.keyboard.press("Enter")
     window = chat.page.locator("#prompts")
     expect(window.get_by_label("Text")).to_have_value("Summarise what we said.")

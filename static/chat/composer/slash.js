@@ -32,6 +32,8 @@ export class SlashList {
     /** @type {ReturnType<typeof listFor>} */
     this.shown = [];
     this.at = 0;
+    /** The prompts are still on their way. @type {Promise<void>|null} */
+    this.waiting = null;
     this.box.addEventListener("input", () => this.open && this.#draw());
     this.box.addEventListener("keydown", (event) => this.#pressed(event), { capture: true });
     this.box.addEventListener("blur", () => this.#close());
@@ -46,7 +48,11 @@ export class SlashList {
   show() {
     this.composer.literal = "";
     this.#draw();
-    void this.sources.load().then(() => this.open && this.#draw());
+    const waiting = this.sources.load().then(() => {
+      this.waiting = null;
+      if (this.box.value !== this.composer.literal) this.#draw();
+    });
+    this.waiting = waiting;
   }
 
   /** Enter, pressed before the list was there. */
@@ -122,7 +128,14 @@ export class SlashList {
 
   /** @param {KeyboardEvent} event */
   #pressed(event) {
-    if (!this.open || event.isComposing || event.keyCode === 229) return;
+    if (event.isComposing || event.keyCode === 229) return;
+    if (!this.open) {
+      const early = this.waiting && event.key === "Enter" && /^\/\S+$/.test(this.box.value);
+      if (!early || this.box.value === this.composer.literal) return;
+      event.preventDefault();
+      event.stopImmediatePropagation();
+      return void this.waiting?.then(() => this.enter());
+    }
     const { command } = this.shown[this.at];
     const by = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     if (by) this.at = (this.at + by + this.shown.length) % this.shown.length;

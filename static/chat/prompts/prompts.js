@@ -1,7 +1,7 @@
 /** A person's own prompts: kept on the server, called by a slash and their name, written in a window. */
 
 import { closeButton, fillDialog } from "../elements/dialog.js";
-import { h, setChildren, setText, textButton } from "../elements/dom.js";
+import { byId, h, setChildren, setText, textButton } from "../elements/dom.js";
 import { showError } from "../elements/toast.js";
 import { getJson, sendChange } from "../net/http.js";
 import { blanksOf } from "../state/blanks.js";
@@ -33,6 +33,7 @@ export class Prompts {
     });
     this.note = h("p", { class: "prompts-note", role: "status" });
     document.body.append(this.dialog);
+    this.dialog.addEventListener("close", focusBox);
   }
 
   /** What the slash lists. */
@@ -163,4 +164,11 @@ export class Prompts {
     const undo = textButton(say("Undo"), () => this.#keep({ name, text }));
     this.#list(say("Deleted “{name}”.", { name }), " ", undo);
   }
+}
+
+/** Chromium gives the focus back, but not the place to type at, where the field that had it is gone. */
+function focusBox() {
+  const box = byId("draft", HTMLTextAreaElement);
+  box.focus();
+  box.setSelectionRange(box.value.length, box.value.length);
 }

@@ -171,7 +171,7 @@ export const commandTable = (acts, chat, choices) => [
     words: say("Share this chat by a link"),
     keys: null,
     slash: true,
-    fits: ({ begun }) => begun,
+    can: () => chat.begun,
     act: acts.share,
   },
   {
