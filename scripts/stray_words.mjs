@@ -73,7 +73,7 @@ const CODE =
     /^(class|className|type|id|for|role|href|src|d|viewBox|method|rel|name|code|key|keys|kind|event|easing|transform|mode|shape|state|align|credentials|headers|about|query|part|autocomplete|inputmode|rootMargin|aria-(?!label$|description$|placeholder$|roledescription$|valuetext$).*|data-.*)$/;
 /** No words: addresses, storage keys, commands to copy, and what only a developer meets. */
 const TECHNICAL =
-    /^(https?:|wss?:|[a-z]+:($|…)|[A-Z_]+=|<\w+[ >]|the page has no #|noopener |not (valid|allowed)$|… …=|\$)/;
+    /^(https?:|wss?:|[a-z]+:($|…)|[A-Z_]+=|<!?\w+[ >]|default-src |\{\{|(preview|table)\.|the page has no #|noopener |not (valid|allowed)$|… …=|\$)/;
 /** Words in any language. */
 const NAMES = new Set([
     "Chatsite",

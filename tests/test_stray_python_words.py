@@ -128,6 +128,7 @@ EXCEPTED = {
     "accounts/gate.py": LOG,
     "web/health.py": ADMIN,
     "web/management/": ADMIN,
+    "web/pages.py::": NAMES,
     "web/server/requests.py": LOG,
     "web/server/protocols.py": "the reason in a closing frame: programs read it",
 }
