@@ -224,6 +224,7 @@ MODEL_SERVERS_READY = frozenset(
 CHAT_MODEL = text("CHAT_MODEL")
 WARN_COST = dollars("WARN_COST")
 FAST_MODEL = text("FAST_MODEL")
+TITLES = choice("TITLES", "model", ("model", "first_words"))
 MODEL_CHOICE = choice("MODEL_CHOICE", "everyone", ("everyone", "staff", "off"))
 LOCAL_SERVERS = choice("LOCAL_SERVERS", "on", ("on", "off")) == "on"
 CONNECT_SECONDS = number("CONNECT_SECONDS", 5, low=1, high=600)

@@ -14,5 +14,6 @@ os.environ["DATABASE_URL"] = os.environ.get("TEST_DATABASE_URL", "")
 os.environ["SECRET_KEY"] = "a key for tests alone: nothing that is signed with it leaves them"
 os.environ["CHAT_ENGINE"] = "off"
 os.environ["LOCAL_SERVERS"] = "off"
+os.environ["TITLES"] = "first_words"
 
 from chatsite.settings import *  # noqa: E402, F403

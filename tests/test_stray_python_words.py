@@ -123,6 +123,8 @@ EXCEPTED = {
     "turns/context/file_forms.py::_render_file": MODEL,
     "turns/evidence/looking_back.py": MODEL,
     "turns/evidence/recall.py::": MODEL,
+    "turns/titles/cleaning.py::": NAMES,
+    "turns/titles/titler.py": MODEL,
     "turns/evidence/triage.py::": NAMES,
     "turns/evidence/triage.py::Triager.gather": NAMES,
     "accounts/gate.py": LOG,

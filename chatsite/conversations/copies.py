@@ -108,7 +108,7 @@ def copy_path(*, owner: Owner, copy: PathCopy, id: str) -> Pieces[ConversationVi
         id=id,
         owner=owner,
         agent=source.agent,
-        title=say("{title} (copy)", title=source.title[:190]),
+        title=source.title,
         characters=sum(characters_of(message_of(row)) for row in copy.messages),
         history=source.history,
     )

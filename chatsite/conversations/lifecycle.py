@@ -68,8 +68,8 @@ def rename_conversation(*, owner: Owner, conversation: str, title: str) -> Conve
     """Store another title, cut to 200 characters. Raises NotFound."""
     hold(conversation=conversation)
     row = owned_conversation(owner, conversation)
-    row.title = title[:200]
-    row.save(update_fields=["title"])
+    row.title, row.titled = title[:200], "person"
+    row.save(update_fields=["title", "titled"])
     return conversation_view(row)
 
 

@@ -58,6 +58,7 @@ from chatsite.turns.evidence.strategy import StrategyGatherer
 from chatsite.turns.evidence.triage import Triager
 from chatsite.turns.history_choice import HistoryChoices
 from chatsite.turns.running_turns import TurnLimits
+from chatsite.turns.titles.titler import Titler
 from chatsite.turns.turns import Turns
 from chatsite.turns.what_if.comparison import PolicyComparison
 from chatsite.turns.what_if.cost_question import CostQuestion
@@ -189,6 +190,7 @@ class Site:
             tool_seconds=settings.TOOL_SECONDS,
             cache_facts=partial(self.models.table.cache_rules, pays_writes=False),
         )
+        self.titler = Titler(on=settings.TITLES == "model", publish=self.feeds.publish)
         self.drafts, self.snapshots = self.turns.drafts, self.turns.snapshots
         self.compactor = Compactor(drafts=self.drafts, tell=self._tell_compaction)
         self.trim_ahead = TrimAhead(
@@ -238,6 +240,8 @@ class Site:
     def _after_turn(self, context: TurnContext) -> None:
         self.summariser.after_turn(context)
         self.trim_ahead.after_turn(context)
+        if self.titler.on:
+            self.titler.after_turn(context)
 
     async def _path_changed(self, request: PageRequest) -> None:
         """An answer left the path or is being continued: nothing may be made of its old text."""
@@ -352,6 +356,7 @@ class Site:
         if not self.draining:
             await self.drain()
         await self.summariser.drain()
+        await self.titler.drain()
         self.trim_ahead.stop()
         await self.recaller.drain()
         await self.strategies.stop()

@@ -154,10 +154,10 @@ def test_a_chat_is_continued_in_a_new_one_from_a_message_on(talk: Chat, fake: Fa
     expect(talk.users).to_have_count(1)
     assert talk.id != original
     expect(talk.conversations).to_have_count(2)
-    expect(talk.row(f"{QUESTION} (copy)")).to_be_visible()
+    expect(talk.row(f"{QUESTION} (2)")).to_be_visible()
     talk.say("And in winter?")
     assert sent_texts(fake) == [QUESTION, "And in winter?"]
-    talk.row(QUESTION).filter(has_not_text="(copy)").get_by_role("link").click()
+    talk.row(QUESTION).filter(has_not_text="(2)").get_by_role("link").click()
     expect(talk.users).to_have_count(2)
 
 

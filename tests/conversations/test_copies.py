@@ -63,7 +63,7 @@ def test_the_copy_has_what_was_said_up_to_the_message(chat: str, seq: int) -> No
     made = copied(message_id(chat, seq))
     assert shown_messages(made.id) == before[:seq] and shown_messages(chat) == before
     assert stored_totals(made.id) == counted_totals(made.id)
-    assert made.title == f"{row(chat).title} (copy)"
+    assert made.title == f"{row(chat).title} (2)"
     assert not {one.id for one in messages(made.id)} & {one.id for one in messages(chat)}
     begin(made.id, "And then?")
     assert shown_messages(made.id) == [*before[:seq], ("user", "And then?")]

@@ -19,6 +19,7 @@ from chatsite.conversations.files.uploads import characters_of, require_words
 from chatsite.conversations.models import UNANSWERED, Conversation, Import, Server
 from chatsite.conversations.owners import Owner
 from chatsite.conversations.path.active_path import place_at_end, with_token_count
+from chatsite.conversations.titles import free_title
 from chatsite.errors import ChatsiteError, NotFound
 from chatsite.storage import reading, writing
 from chatsite.views import ConversationView
@@ -106,8 +107,8 @@ def begin_import(
     id: str = "",
 ) -> str:
     """Store a new conversation that nobody finds yet, and return its id: `id` where one is given.
-    `history` is the choice to keep with it. Raises Refused where as many `characters` exceed the
-    owner's quota."""
+    Its title gets a number where the owner has one like it. `history` is the choice to keep with
+    it. Raises Refused where as many `characters` exceed the owner's quota."""
     hold(owner)
     require_words(owner, characters)
     now = timezone.now()
@@ -117,7 +118,7 @@ def begin_import(
         guest=owner.guest,
         agent=agent,
         history=dict(history),
-        title=title[:200],
+        title=free_title(owner, title),
         created=now,
         updated=now,
         deleted=now,

@@ -1,0 +1,1 @@
+"""Titles of conversations that a fast model writes."""
