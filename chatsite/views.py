@@ -53,15 +53,19 @@ class SearchHit(Record):
     parts: tuple[tuple[str, bool], ...]
     seq: int | None = None
     role: str = ""
+    archived: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchPage(Record):
-    """`newest_first`: there are too many to weigh. `more` is where the next page begins."""
+    """`newest_first`: there are too many to weigh. `more` is where the next page begins. `filters`
+    are those in force, as they were typed; `note` says of others why they aren't."""
 
     hits: tuple[SearchHit, ...]
     newest_first: bool
     more: int | None
+    filters: tuple[str, ...] = ()
+    note: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -309,6 +309,7 @@ const palette = new Late(async () => {
     paletteSources({
       page,
       open,
+      openAt,
       commands: () => keys.commands.filter(({ can }) => can?.() ?? true),
       choices,
     }),

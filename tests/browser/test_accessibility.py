@@ -112,7 +112,7 @@ def test_a_new_chat_and_what_opens_over_it_have_no_serious_fault(
     expect(chat.page.locator("#link-line")).to_be_visible()
     assert violations(chat.page) == [], "with a refused link"
     for keys, name in (
-        ("Control+KeyK", "Find a chat or an action"),
+        ("Control+KeyK", "Find a chat, a message or an action"),
         ("Control+Slash", "Keyboard shortcuts"),
     ):
         chat.page.keyboard.press(keys)

@@ -156,7 +156,7 @@ def test_a_screen_reader_hears_the_start_and_the_end_not_the_stream(chat: Chat) 
 def test_the_palette_finds_actions_agents_memories_and_chats(visit: Visit) -> None:
     chat = visit().open().turns("The quay is deep.")
     keys = chat.page.keyboard
-    palette = chat.page.get_by_role("dialog", name="Find a chat or an action")
+    palette = chat.page.get_by_role("dialog", name="Find a chat, a message or an action")
     keys.press("Control+KeyK")
     expect(palette.get_by_role("option").first).to_contain_text("The quay is deep.")
     find = palette.get_by_role("combobox")

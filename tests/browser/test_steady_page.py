@@ -43,7 +43,7 @@ def test_the_first_letters_after_the_shortcut_land_in_the_palette(visit: Visit) 
     with chat.page.expect_request(PALETTE):
         keys.press("Control+KeyK")
     keys.type("archivist")
-    palette = chat.page.get_by_role("dialog", name="Find a chat or an action")
+    palette = chat.page.get_by_role("dialog", name="Find a chat, a message or an action")
     expect(palette.get_by_role("combobox")).to_have_value("archivist")
     expect(chat.draft).to_have_value("")
     for route in held:

@@ -234,14 +234,18 @@ _MATCHES = (
     if _POSTGRESQL
     else "found.text MATCH %s"
 )
+# The account and the guest. A temporary conversation isn't found.
+OWNED_AND_KEPT = (
+    f"conversation.deleted IS NULL AND conversation.user_id {_IS} %s "
+    "AND conversation.guest = %s AND conversation.temporary IS NOT TRUE"
+)
 # The match, an owner's first and last number, the account, the guest, and how many. The index is
 # read first, from the highest number on, and FTS5 reads rows only until there are enough. With
 # OFFSET, PostgreSQL can't begin at the owner's conversations, whose messages it guesses to be few.
 _FOUND = (
     f"SELECT found.rowid FROM conversations_words found WHERE {_MATCHES} "
     "AND found.rowid BETWEEN %s AND %s AND EXISTS (SELECT 1 FROM {rows} = found.rowid "
-    f"AND conversation.deleted IS NULL AND conversation.user_id {_IS} %s "
-    "AND conversation.guest = %s{more} LIMIT 1 OFFSET 0) ORDER BY found.rowid DESC LIMIT %s"
+    f"AND {OWNED_AND_KEPT}{{more}} LIMIT 1 OFFSET 0) ORDER BY found.rowid DESC LIMIT %s"
 )
 _MESSAGES = (
     f"{MESSAGES.table} message {_JOIN} {CONVERSATIONS.table} conversation "
@@ -262,6 +266,52 @@ FOUND_FOR_MODELS = _FOUND.format(
     "AND message.state <> 'running' AND message.seq >= conversation.forget_above "
     f"AND NOT (conversation.marked > 0 AND EXISTS ({_EXCLUDED})) AND conversation.id <> %s",
 )
-FOUND_TITLES = _FOUND.format(
-    rows=f"{CONVERSATIONS.table} conversation WHERE conversation.words_row", every="ALL", more=""
+_TITLES = f"{CONVERSATIONS.table} conversation WHERE conversation.words_row"
+
+# ---- filters of a search ---------------------------------------------------------------------
+_FILTERS = {
+    "agent": "LOWER(conversation.agent) = LOWER(%s)",
+    "folder": "LOWER(conversation.folder) = LOWER(%s)",
+    "pinned": "conversation.pinned IS NOT NULL",
+    "archived": "conversation.archived IS NOT NULL",
+}
+# By the names of `search.filters`: of a message, and of a conversation in which something was said
+# in that time. A conversation has no bookmark.
+MESSAGE_FILTERS = _FILTERS | {
+    "bookmarked": "message.bookmarked",
+    "after": "message.created >= %s",
+    "before": "message.created < %s",
+}
+CHAT_FILTERS = _FILTERS | {
+    "bookmarked": "FALSE",
+    "after": "conversation.updated >= %s",
+    "before": "conversation.created < %s",
+}
+# As FOUND_MESSAGES, and before the account how many are looked at, before how many the filters'
+# values. `{filters}` are conditions: what a filter leaves over of a common word may be far down.
+FILTERED_MESSAGES = (
+    "SELECT candidate.number FROM (SELECT found.rowid AS number FROM conversations_words found "
+    f"WHERE {_MATCHES.format(every='ALL')} AND found.rowid BETWEEN %s AND %s "
+    "ORDER BY found.rowid DESC LIMIT %s) candidate "
+    f"WHERE EXISTS (SELECT 1 FROM {_MESSAGES} = candidate.number AND {OWNED_AND_KEPT} "
+    "AND message.on_path{filters} LIMIT 1 OFFSET 0) ORDER BY candidate.number DESC LIMIT %s"
+)
+# The match, the first and last number, and after how many: the number of the one that follows.
+NEXT_MATCH = (
+    f"SELECT found.rowid FROM conversations_words found WHERE {_MATCHES.format(every='ALL')} "
+    "AND found.rowid BETWEEN %s AND %s ORDER BY found.rowid DESC LIMIT 1 OFFSET %s"
+)
+# As FOUND_MESSAGES of titles, with the filters' values before how many.
+FILTERED_TITLES = _FOUND.format(rows=_TITLES, every="ALL", more="{filters}")
+# The account, the guest, the filters' values, how many, and after how many.
+FILTERED_CHATS = (
+    f"SELECT conversation.id FROM {CONVERSATIONS.table} conversation WHERE {OWNED_AND_KEPT}"
+    "{filters} ORDER BY conversation.updated DESC, conversation.id LIMIT %s OFFSET %s"
+)
+# The same, of messages. By hand: SQLite would begin at the owner's conversations.
+FILTERED_BOOKMARKS = (
+    f"SELECT message.id FROM {MESSAGES.table} message {_JOIN} {CONVERSATIONS.table} conversation "
+    f"ON conversation.id = message.conversation_id WHERE message.bookmarked AND message.on_path "
+    f"AND {OWNED_AND_KEPT}{{filters}} "
+    "ORDER BY message.created DESC, message.seq DESC LIMIT %s OFFSET %s"
 )

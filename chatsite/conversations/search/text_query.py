@@ -18,6 +18,7 @@ from itertools import pairwise
 
 from django.db import connection
 
+from chatsite.conversations.search.plain_text import plain_text, without_signs
 from chatsite.conversations.search.spelling import searched_words, spelled_words
 from chatsite.history.lexical.words import MARKS, UNSPACED
 
@@ -27,6 +28,8 @@ LEAST_BEGINNING = 3
 K1, B = 0.9, 0.4
 # Of the text around the first word found.
 BEFORE, AFTER = 40, 120
+# Of a message around the place, from which the marks of Markdown are taken.
+WINDOW = 1_600
 _PIECE = re.compile(r'"([^"]*)"?|([^\s"]+)')
 _LETTER = rf"[^\W_]|[{MARKS}]"
 _WORDS = re.compile(rf"[{UNSPACED}]|(?:(?![{UNSPACED}])(?:{_LETTER}))+")
@@ -88,8 +91,28 @@ class TextQuery:
         counts = [len(pattern.findall(folded)) for pattern in self._patterns]
         return sum(count * (K1 + 1) / (count + K1 * length) for count in counts)
 
-    def snippet(self, text: str) -> Snippet:
-        """Return the place where the words are, in parts: a text, and whether it was looked for."""
+    def passage(self, text: str) -> Snippet:
+        """Return the same as `snippet` of a message, without its Markdown, unless a word that was
+        looked for stands in it."""
+        text = unicodedata.normalize("NFC", text)
+        found = self._found(text)
+        first = min(found.values(), default=0)
+        around = text[max(first - WINDOW // 4, 0) : first + WINDOW]
+        found = self._found(around)
+        for form in (plain_text, without_signs):
+            if self._found(shown := form(around)).keys() == found.keys():
+                return self.snippet(shown, begun=first > WINDOW // 4)
+        return self.snippet(around, begun=first > WINDOW // 4)
+
+    def _found(self, text: str) -> dict[re.Pattern[str], int]:
+        """Return where each phrase that is in the text is first."""
+        folded = _fold(text)
+        matches = {pattern: pattern.search(folded) for pattern in self._patterns}
+        return {pattern: match.start() for pattern, match in matches.items() if match}
+
+    def snippet(self, text: str, *, begun: bool = False) -> Snippet:
+        """Return the place where the words are, in parts: a text, and whether it was looked for.
+        `begun`: there is more before."""
         text = unicodedata.normalize("NFC", " ".join(text.split()))
         folded = _fold(text)
         spans = sorted(
@@ -97,7 +120,7 @@ class TextQuery:
         )
         first = spans[0][0] if spans else 0
         start, end = _cut(text, first - BEFORE), _cut(text, first + AFTER)
-        parts = [("…", False)] if start else []
+        parts = [("…", False)] if start or begun else []
         at = start
         for begin, stop in spans:
             if begin >= at and stop <= end:

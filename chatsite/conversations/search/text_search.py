@@ -7,21 +7,30 @@ newest do: nobody reads a thousand, and weighing them would read them all.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from datetime import UTC, tzinfo
 
 from django.db.models import Count, Exists, OuterRef, QuerySet, Sum
 from django.db.models.functions import Substr
 
 from chatsite.conversations.database.columns import fetch, key
 from chatsite.conversations.database.statements import (
+    CHAT_FILTERS,
+    FILTERED_BOOKMARKS,
+    FILTERED_CHATS,
+    FILTERED_MESSAGES,
+    FILTERED_TITLES,
     FOUND_FOR_MODELS,
     FOUND_MESSAGES,
-    FOUND_TITLES,
+    MESSAGE_FILTERS,
+    NEXT_MATCH,
 )
 from chatsite.conversations.models import ON_PATH, Conversation, Message
 from chatsite.conversations.owners import Owner
 from chatsite.conversations.ownership import owned_messages
+from chatsite.conversations.search.filters import Filters, split_filters
 from chatsite.conversations.search.text_query import TextQuery, match_any, parse_query
-from chatsite.conversations.search.word_index import Kind, index_words, numbers_of, words_waiting
+from chatsite.conversations.search.word_index import index_words, numbers_of, words_waiting
 from chatsite.storage import reading
 from chatsite.tools.search_history import FoundMessage, SearchResult
 from chatsite.views import SearchHit, SearchPage
@@ -31,34 +40,66 @@ FEW = 100
 TITLES = 20
 # Of a message, for its weight and for the place: long ones would be read whole.
 READ_CHARACTERS = 20_000
+# With filters, so many messages with the words are looked at for a page.
+LOOKED_AT = 1_000
 NO_WORDS = TextQuery(())
+# What a hit shows of its conversation.
+CHAT_COLUMNS = ("id", "title", "agent", "updated", "archived")
 
 
 @reading
-def search_text(*, owner: Owner, text: str, before: int | None = None) -> SearchPage:
+def search_text(
+    *, owner: Owner, text: str, before: int | None = None, zone: tzinfo = UTC
+) -> SearchPage:
     """Return the first page: at most `TITLES` titles, the newest first, then at most `FEW`
-    messages. With `before`, a page's `more`, return the next messages."""
-    query = parse_query(text)
-    if query is None:
-        return SearchPage(hits=(), newest_first=False, more=None)
-    first = numbers_of(owner, "message").start
+    messages. With `before`, a page's `more`, return the next messages. Filters without words list
+    conversations, or bookmarks. The days of filters are those of `zone`."""
+    words, filters, note = split_filters(text, zone)
+    query = parse_query(words)
+    if query is not None:
+        page = _search(owner, query, filters, before)
+    elif filters:
+        page = _listed(owner, filters, before or 0)
+    else:
+        page = SearchPage(hits=(), newest_first=False, more=None)
+    return replace(page, filters=filters.typed, note=note)
+
+
+def _search(owner: Owner, query: TextQuery, filters: Filters, before: int | None) -> SearchPage:
     # A beginning that is a common word, too, would have nearly every message read.
-    if len(_numbers(FOUND_MESSAGES, owner, "message", query.whole, None, FEW + 1)) > FEW:
+    if _messages(owner, query.whole, filters, None)[1] is not None:
         query = query.whole
-    numbers = _numbers(FOUND_MESSAGES, owner, "message", query, before, FEW + 1)
-    many = before is not None or len(numbers) > FEW
-    rows = Message.objects.filter(words_row__in=numbers[:FEW])
+    numbers, more = _messages(owner, query, filters, before)
+    many = before is not None or more is not None
+    rows = Message.objects.filter(words_row__in=numbers)
     messages = list(_to_show(rows).order_by("-words_row"))
     if not many:
         messages = _sort_by_weight(query, messages)
-    titles = _titles(owner, query) if before is None else []
+    titles = _titles(owner, query, filters) if before is None else []
     return SearchPage(
         hits=tuple(
             [_title_hit(query, one) for one in titles] + [_hit(query, one) for one in messages]
         ),
         newest_first=many,
-        more=numbers[FEW - 1] - first if len(numbers) > FEW else None,
+        more=more,
     )
+
+
+def _listed(owner: Owner, filters: Filters, after: int) -> SearchPage:
+    """List what the filters leave over, the newest first, without the first `after`."""
+    marked = "bookmarked" in filters.values
+    statement = FILTERED_BOOKMARKS if marked else FILTERED_CHATS
+    sql, values = filters.conditions(MESSAGE_FILTERS if marked else CHAT_FILTERS)
+    page = (*values, FEW + 1, after)
+    ids = [id for (id,) in fetch(statement.format(filters=sql), owner.user, owner.guest, *page)]
+    if marked:
+        messages = _to_show(Message.objects.filter(id__in=ids[:FEW])).order_by("-created", "-seq")
+        hits = [_hit(NO_WORDS, one) for one in messages]
+    else:
+        chats = Conversation.objects.filter(id__in=ids[:FEW]).order_by("-updated", "id")
+        hits = [_title_hit(NO_WORDS, one) for one in chats.only(*CHAT_COLUMNS)]
+    more = after + FEW if len(ids) > FEW else None
+    return SearchPage(hits=tuple(hits), newest_first=True, more=more)
 
 
 @reading
@@ -73,20 +114,32 @@ def bookmarked_messages(*, owner: Owner, after: int = 0) -> SearchPage:
     )
 
 
-def _numbers(
-    statement: str, owner: Owner, kind: Kind, query: TextQuery, before: int | None, most: int
-) -> list[int]:
-    """Return the numbers that were found, the highest, which were indexed last, first."""
-    numbers = numbers_of(owner, kind)
+def _messages(
+    owner: Owner, query: TextQuery, filters: Filters, before: int | None
+) -> tuple[list[int], int | None]:
+    """Return the numbers of at most `FEW` messages, those indexed last first, and where the next
+    page begins. With filters only `LOOKED_AT` messages with the words are looked at for a page."""
+    numbers = numbers_of(owner, "message")
     stop = numbers.stop if before is None else min(numbers.start + before, numbers.stop)
-    rows = fetch(statement, *query.match, numbers.start, stop - 1, owner.user, owner.guest, most)
-    return [number for (number,) in rows]
+    part, mine = (*query.match, numbers.start, stop - 1), (owner.user, owner.guest)
+    if filters:
+        sql, values = filters.conditions(MESSAGE_FILTERS)
+        statement = FILTERED_MESSAGES.format(filters=sql)
+        rows = fetch(statement, *part, LOOKED_AT, *mine, *values, FEW + 1)
+    else:
+        rows = fetch(FOUND_MESSAGES, *part, *mine, FEW + 1)
+    found = [number for (number,) in rows]
+    if len(found) > FEW:
+        return found[:FEW], found[FEW - 1] - numbers.start
+    # Further down may be more: after the last one that was looked at.
+    next_one = fetch(NEXT_MATCH, *part, LOOKED_AT) if filters else []
+    return found, next_one[0][0] + 1 - numbers.start if next_one else None
 
 
 def _to_show(rows: QuerySet[Message]) -> QuerySet[Message]:
     """Read what a hit shows of messages, with the beginning of their text as `beginning`."""
     columns = ("seq", "role", "created", "words_row")
-    theirs = tuple(f"conversation__{name}" for name in ("id", "title", "agent"))
+    theirs = tuple(f"conversation__{name}" for name in CHAT_COLUMNS)
     beginning = Substr("content", 1, READ_CHARACTERS)
     return rows.select_related("conversation").annotate(beginning=beginning).only(*columns, *theirs)
 
@@ -98,10 +151,13 @@ def _sort_by_weight(query: TextQuery, messages: Sequence[Message]) -> list[Messa
     return sorted(messages, key=lambda one: -query.weight(_beginning(one), average))
 
 
-def _titles(owner: Owner, query: TextQuery) -> list[Conversation]:
-    numbers = _numbers(FOUND_TITLES, owner, "title", query, None, TITLES)
-    rows = Conversation.objects.filter(words_row__in=numbers).order_by("-updated")
-    return list(rows.only("id", "title", "agent", "updated"))
+def _titles(owner: Owner, query: TextQuery, filters: Filters) -> list[Conversation]:
+    numbers = numbers_of(owner, "title")
+    sql, values = filters.conditions(CHAT_FILTERS)
+    part = (*query.match, numbers.start, numbers.stop - 1, owner.user, owner.guest)
+    found = fetch(FILTERED_TITLES.format(filters=sql), *part, *values, TITLES)
+    rows = Conversation.objects.filter(words_row__in=[number for (number,) in found])
+    return list(rows.order_by("-updated").only(*CHAT_COLUMNS))
 
 
 def _beginning(message: Message) -> str:
@@ -115,6 +171,7 @@ def _title_hit(query: TextQuery, row: Conversation) -> SearchHit:
         agent=row.agent,
         at=row.updated.isoformat(),
         parts=query.snippet(row.title),
+        archived=row.archived is not None,
     )
 
 
@@ -124,9 +181,10 @@ def _hit(query: TextQuery, row: Message) -> SearchHit:
         title=row.conversation.title,
         agent=row.conversation.agent,
         at=row.created.isoformat(),
-        parts=query.snippet(_beginning(row)),
+        parts=query.passage(_beginning(row)),
         seq=row.seq,
         role=row.role,
+        archived=row.conversation.archived is not None,
     )
 
 

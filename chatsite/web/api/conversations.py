@@ -24,6 +24,7 @@ from chatsite.conversations.path.queries import (
     receipt_of,
     whole_path,
 )
+from chatsite.conversations.search.filters import zone_named
 from chatsite.conversations.search.text_search import bookmarked_messages, search_text
 from chatsite.conversations.search.word_index import index_words, words_waiting
 from chatsite.conversations.turn.receipts import (
@@ -77,14 +78,18 @@ async def conversations(request: HttpRequest) -> HttpResponse:
 
 @takes("GET")
 async def search(request: HttpRequest) -> HttpResponse:
-    """Searches titles and messages for `?q=`; `?before=` is a page's `more`. `waiting` says that
+    """Searches titles and messages for `?q=`; `?before=` is a page's `more`, and the days of
+    filters are those of the time zone `?zone=`. `waiting` says that
     messages of an older database are still being made searchable."""
     owner = await request_owner(request)
     text = storable(request.GET.get("q", "").strip()[:200])
     # Little is waiting, except where a database older than the index is read in.
     more = await words_waiting() and await index_words()
     page = await search_text(
-        owner=owner, text=text, before=_number(request, "before", SEARCH, digits=10)
+        owner=owner,
+        text=text,
+        before=_number(request, "before", SEARCH, digits=10),
+        zone=zone_named(request.GET.get("zone", "")),
     )
     return JsonResponse(page.to_dict() | {"waiting": more})
 

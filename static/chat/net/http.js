@@ -72,9 +72,11 @@ export function parseAnswer(status, text, fallback) {
 
 /**
  * @param {string} path
+ * @param {AbortSignal} [signal] of somebody who no longer waits: it fails then, too
  * @returns {Promise<any>} the answer's JSON; its caller names the type
  */
-export const getJson = (path) => request(path, { headers: { Accept: "application/json" } });
+export const getJson = (path, signal) =>
+  request(path, { headers: { Accept: "application/json" }, signal });
 
 /**
  * @param {"POST"|"PUT"|"PATCH"|"DELETE"} method

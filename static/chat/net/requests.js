@@ -6,7 +6,7 @@ import { getJson, sendChange } from "./http.js";
 /**
  * @import { DraftFields } from "./session.js"
  * @import { Page } from "../types/page.js"
- * @import { Explanation } from "../types/wire.js"
+ * @import { Explanation, SearchPage } from "../types/wire.js"
  */
 
 // In characters: a longer draft doesn't fit an address.
@@ -22,6 +22,20 @@ const LONGEST_DRAFT = 1_500;
 export function bringBackTurns(page, conversation, turns) {
   const path = `${page.urls.conversations}/${conversation}/cache/bring_back`;
   return sendChange("POST", path, turns ? { turns } : {});
+}
+
+/**
+ * Searches titles and messages; the days of filters are those of this machine.
+ * @param {Page} page
+ * @param {string} text
+ * @param {{before?: number|null, signal?: AbortSignal}} [more] `before` is a page's `more`
+ * @returns {Promise<SearchPage>}
+ */
+export function searchChats(page, text, { before = null, signal } = {}) {
+  const zone = Intl.DateTimeFormat().resolvedOptions().timeZone ?? "";
+  const query = new URLSearchParams({ q: text, zone });
+  if (before !== null) query.set("before", String(before));
+  return getJson(`${page.urls.search}?${query}`, signal);
 }
 
 /**

@@ -5,7 +5,7 @@ import { say } from "../words/say.js";
 
 export class PaletteBox {
   constructor() {
-    const label = say("Find a chat or an action");
+    const label = say("Find a chat, a message or an action");
     this.input = h("input", {
       type: "text",
       class: "palette-find",

@@ -1,4 +1,4 @@
-/** The palette: chats, actions, agents, models and memories in one list, found by typing. */
+/** The palette: actions, agents, models and memories, chats and messages in one list, found by typing. */
 
 import { h, setChildren } from "../elements/dom.js";
 import { showError } from "../elements/toast.js";
@@ -11,9 +11,10 @@ import { keyNames } from "../shell/shortcuts.js";
  */
 
 /**
- * @typedef {{group: string, words: string, more?: string, keys?: Keys|null, act: () => void}} Entry
- * @typedef {{entries: () => Entry[], chats: (text: string) => Promise<Entry[]>}} Sources `chats`: those with the words, or
- *   the newest
+ * @typedef {{group: string, words: string, parts?: [string, boolean][], more?: string, keys?: Keys|null, act: () => void}} Entry
+ *   `parts`: the words, each with whether it was looked for
+ * @typedef {{entries: () => Entry[], chats: (text: string, signal: AbortSignal) => Promise<Entry[]>}} Sources `chats`: chats
+ *   and messages with the words, or the newest chats
  */
 
 const MOST = 40;
@@ -38,7 +39,8 @@ export class Palette {
     this.shown = [];
     this.at = 0;
     this.timer = 0;
-    this.question = 0;
+    this.asked = new AbortController();
+    this.dialog.addEventListener("close", () => this.#giveUp());
     this.input.addEventListener("input", () => this.#typed());
     this.dialog.addEventListener("keydown", (event) => this.#pressed(event));
   }
@@ -55,20 +57,27 @@ export class Palette {
   #typed() {
     this.at = 0;
     this.fixed = this.sources.entries(); // models and memories may have arrived meanwhile
+    this.#giveUp();
     this.#draw();
-    clearTimeout(this.timer);
     this.timer = window.setTimeout(() => void this.#search(), PAUSE);
   }
 
+  /** What was asked for other words isn't waited for. */
+  #giveUp() {
+    clearTimeout(this.timer);
+    this.asked.abort();
+    this.asked = new AbortController();
+  }
+
   async #search() {
-    const mine = (this.question += 1);
+    const { signal } = this.asked;
     try {
-      const found = await this.sources.chats(this.input.value.trim());
-      if (mine !== this.question || !this.dialog.open) return;
+      const found = await this.sources.chats(this.input.value.trim(), signal);
+      if (signal.aborted) return;
       this.chats = found;
       this.#draw();
     } catch (error) {
-      showError(error);
+      if (!signal.aborted) showError(error);
     }
   }
 
@@ -104,12 +113,16 @@ export class Palette {
     return h(
       "div",
       {
-        class: "palette-row",
+        class: entry.parts ? "palette-row said" : "palette-row",
         role: "option",
         id: `palette-${index}`,
         on: { click: () => this.#take(index) },
       },
-      h("span", {}, entry.words),
+      h(
+        "span",
+        {},
+        entry.parts?.map(([text, found]) => (found ? h("mark", {}, text) : text)) ?? entry.words,
+      ),
       entry.more && h("small", {}, entry.more),
       entry.keys &&
         h(

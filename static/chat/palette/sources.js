@@ -1,24 +1,29 @@
-/** What the palette finds: chats on the server, and what the page knows of actions, agents, models and memories. */
+/** What the palette finds: chats and messages on the server, and what the page knows of actions, agents, models and memories. */
 
 import { getJson } from "../net/http.js";
+import { searchChats } from "../net/requests.js";
 import { say } from "../words/say.js";
 
 /**
  * @import { Command } from "../state/keys.js"
  * @import { Choices } from "../shell/commands.js"
  * @import { Page } from "../types/page.js"
- * @import { Conversation, SearchPage } from "../types/wire.js"
+ * @import { Conversation } from "../types/wire.js"
  * @import { Entry, Sources } from "./palette.js"
  */
 
 const NEWEST = 6;
+// Of what was found, so that the list is taken in at a glance; the sidebar's search shows all.
+const CHATS = 6;
+const MESSAGES = 10;
 
 /**
  * @param {{page: Page, commands: () => Command[], choices: Choices,
- *   open: (target: {conversation?: string, agent: string}) => void}} about
+ *   open: (target: {conversation?: string, agent: string}) => void,
+ *   openAt: (target: {conversation: string, agent: string}, seq: number|null) => void}} about
  * @returns {Sources}
  */
-export function paletteSources({ page, commands, choices, open }) {
+export function paletteSources({ page, commands, choices, open, openAt }) {
   return {
     entries: () => [
       ...commands()
@@ -30,18 +35,20 @@ export function paletteSources({ page, commands, choices, open }) {
       ...choices.agents().map((one) => ({ group: say("Start a new chat with"), ...one })),
       ...choices.models().map((one) => ({ group: say("Which model answers"), ...one })),
     ],
-    chats: (text) => (text ? search(page, text, open) : newest(page, open)),
+    chats: (text, signal) =>
+      text ? search(page, text, signal, openAt) : newest(page, signal, open),
   };
 }
 
 /**
  * @param {Page} page
+ * @param {AbortSignal} signal
  * @param {(target: {conversation?: string, agent: string}) => void} open
  * @returns {Promise<Entry[]>}
  */
-async function newest(page, open) {
+async function newest(page, signal, open) {
   /** @type {{conversations: Conversation[]}} */
-  const { conversations } = await getJson(page.urls.conversations);
+  const { conversations } = await getJson(page.urls.conversations, signal);
   return conversations.slice(0, NEWEST).map(({ id, agent, title }) => ({
     group: say("Recent chats"),
     words: title || say("Untitled"),
@@ -50,19 +57,22 @@ async function newest(page, open) {
 }
 
 /**
- * Each chat once, though many of its messages have the words.
  * @param {Page} page
  * @param {string} text
- * @param {(target: {conversation?: string, agent: string}) => void} open
+ * @param {AbortSignal} signal
+ * @param {(target: {conversation: string, agent: string}, seq: number|null) => void} openAt
  * @returns {Promise<Entry[]>}
  */
-async function search(page, text, open) {
-  /** @type {SearchPage} */
-  const { hits } = await getJson(`${page.urls.search}?${new URLSearchParams({ q: text })}`);
-  const first = new Map(hits.map((hit) => [hit.conversation, hit]));
-  return [...first.values()].map(({ conversation, agent, title }) => ({
-    group: say("Chats with these words"),
+async function search(page, text, signal, openAt) {
+  const { hits } = await searchChats(page, text, { signal });
+  return [
+    ...hits.filter(({ seq }) => seq === null).slice(0, CHATS),
+    ...hits.filter(({ seq }) => seq !== null).slice(0, MESSAGES),
+  ].map(({ conversation, agent, title, parts, seq, archived }) => ({
+    group: seq === null ? say("Chats") : say("Messages"),
     words: title || say("Untitled"),
-    act: () => open({ conversation, agent }),
+    parts,
+    more: seq === null ? (archived ? say("archived") : "") : title || say("Untitled"),
+    act: () => openAt({ conversation, agent }, seq),
   }));
 }

@@ -26,7 +26,7 @@ export const commandTable = (acts, chat, choices) => [
   },
   {
     name: "palette",
-    words: say("Find a chat or an action"),
+    words: say("Find a chat, a message or an action"),
     keys: { code: "KeyK", control: true },
     act: acts.palette,
   },

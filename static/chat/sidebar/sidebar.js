@@ -220,10 +220,10 @@ export class Sidebar {
   }
 
   #drawResults() {
-    const { note, more } = this.results;
+    const { more } = this.results;
     setChildren(
       this.list,
-      this.failed ? NOT_LOADED() : note && h("p", { class: "convs-note", role: "status" }, note),
+      this.failed ? NOT_LOADED() : this.results.head(),
       h(
         "ul",
         { "aria-label": this.results.bookmarks ? say("Bookmarks") : say("Found") },

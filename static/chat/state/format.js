@@ -24,6 +24,7 @@ export function formatDollars(value) {
 // English in Europe's order, day before month, with 24 hours.
 const DATES = LANGUAGE === "en" ? "en-GB" : LANGUAGE;
 const CLOCK = new Intl.DateTimeFormat(DATES, { hour: "2-digit", minute: "2-digit" });
+const DATE = new Intl.DateTimeFormat(DATES, { day: "numeric", month: "short", year: "numeric" });
 const DAY = new Intl.DateTimeFormat(DATES, { day: "numeric", month: "short" });
 const MONTH = new Intl.DateTimeFormat(DATES, { month: "long" });
 const MONTH_OF_YEAR = new Intl.DateTimeFormat(DATES, { month: "long", year: "numeric" });
@@ -48,6 +49,15 @@ export function formatTime(iso, now = new Date()) {
  * @param {string} iso
  */
 export const formatDay = (iso) => DAY.format(new Date(iso));
+
+/**
+ * "3 Nov 2026" of "2026-11-03", as a date without a time is written.
+ * @param {string} day
+ */
+export function formatDate(day) {
+  const at = new Date(`${day}T00:00`);
+  return Number.isNaN(at.valueOf()) ? day : DATE.format(at);
+}
 
 /**
  * Which group of the sidebar a time belongs to.

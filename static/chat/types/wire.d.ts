@@ -12,6 +12,7 @@ export interface SearchHit {
     /** null: a title */
     seq: number | null;
     role: Role | "";
+    archived?: boolean;
 }
 
 export interface SearchPage {
@@ -20,6 +21,10 @@ export interface SearchPage {
     newest_first: boolean;
     /** Where the next page begins. */
     more: number | null;
+    /** Those in force, as they were typed. */
+    filters?: string[];
+    /** Why something that looks like a filter is none, a sentence. */
+    note?: string;
     /** Messages of an older database are still being made searchable. */
     waiting: boolean;
 }
