@@ -86,7 +86,7 @@ def test_the_search_is_narrowed_by_fields_and_chips_by_keys_alone(
     agent = chat.page.get_by_role("combobox", name="Agent", exact=True)
     expect(agent).to_be_focused()
     agent.select_option("demo")
-    expect(chat.page.locator("#find")).to_have_value("agent:demo quay birds")
+    expect(chat.page.locator("#find")).to_have_value("quay birds agent:demo")
     expect(chat.page.locator("#convs")).to_contain_text("Nothing found in titles or messages.")
     expect(chips(chat)).to_have_text(["Demo"])
     chips(chat).first.press("Enter")

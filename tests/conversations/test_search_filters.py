@@ -16,7 +16,7 @@ from chatsite.conversations.models import Conversation
 from chatsite.conversations.owners import Owner
 from chatsite.conversations.search import text_search
 from chatsite.conversations.search.filters import split_filters, zone_named
-from chatsite.conversations.search.plain_text import plain_text, without_signs
+from chatsite.conversations.search.plain_text import plain_text
 from chatsite.conversations.search.text_query import parse_query
 from chatsite.conversations.search.text_search import bookmarked_messages, search_text
 from chatsite.conversations.search.word_index import index_words
@@ -125,9 +125,10 @@ def test_a_day_begins_at_midnight_where_the_person_is(chats: dict[str, str]) -> 
     berlin = zone_named("Europe/Berlin")
     assert "Pirate assistant" in said("after:2026-11-21 before:2026-11-22 quay", zone=berlin)
     assert "Pirate assistant" not in said("after:2026-11-21 quay")
-    assert zone_named("Not/AZone") is UTC and zone_named("../x") is UTC
+    assert {zone_named(name) for name in ("", "Not/AZone", "../x", "\0", "x" * 9_000)} == {UTC}
     assert berlin == ZoneInfo("Europe/Berlin")
-    assert search("after:0001-01-01 before:9999-12-31 quay", zone=berlin).filters == ()
+    # Before the first day that UTC has.
+    assert search("after:0001-01-01 quay", zone=berlin).filters == ()
 
 
 def test_what_a_filter_leaves_over_of_a_common_word_is_found_page_by_page(
@@ -136,8 +137,8 @@ def test_what_a_filter_leaves_over_of_a_common_word_is_found_page_by_page(
     monkeypatch.setattr(text_search, "LOOKED_AT", 2)
     for number in range(5):
         chat(f"More {number}")
-    found, page = [], search("agent:pirate harbour")
-    found += page.hits
+    page = search("agent:pirate harbour")
+    found = list(page.hits)
     while page.more is not None:
         page = search("agent:pirate harbour", before=page.more)
         found += page.hits
@@ -179,7 +180,7 @@ TEXTS = st.one_of(st.text(), st.lists(PIECES, max_size=60).map("".join))
 @settings(max_examples=some(3_000), deadline=None)
 @given(text=TEXTS, asked=st.sampled_from(["harbour", "quay", '"harbour quay"', "har", "quay harb"]))
 def test_a_plain_text_is_never_longer_and_keeps_what_was_looked_for(text: str, asked: str) -> None:
-    assert len(plain_text(text)) <= len(text) and len(without_signs(text)) <= len(text)
+    assert len(plain_text(text)) <= len(text)
     query = parse_query(asked)
     assert query is not None
     before = {word for part, found in query.snippet(text) if found for word in words(part)}
@@ -196,4 +197,4 @@ def words(text: str) -> list[str]:
 def test_any_text_can_be_typed(text: str) -> None:
     left, filters, note = split_filters(text)
     assert len(left) <= len(text) + 1 and isinstance(note, str)
-    assert bool(filters) == bool(filters.typed)
+    assert len(filters.values) == len(filters.typed)

@@ -117,6 +117,8 @@ class TestSearching:
                 "hits": [],
                 "newest_first": False,
                 "more": None,
+                "filters": [],
+                "note": "",
                 "waiting": False,
             }
 

@@ -287,8 +287,8 @@ CHAT_FILTERS = _FILTERS | {
     "after": "conversation.updated >= %s",
     "before": "conversation.created < %s",
 }
-# As FOUND_MESSAGES, and before the account how many are looked at, before how many the filters'
-# values. `{filters}` are conditions: what a filter leaves over of a common word may be far down.
+# As FOUND_MESSAGES, with how many are looked at before the account, and the filters' values behind
+# it: what a filter leaves over of a common word may be far down.
 FILTERED_MESSAGES = (
     "SELECT candidate.number FROM (SELECT found.rowid AS number FROM conversations_words found "
     f"WHERE {_MATCHES.format(every='ALL')} AND found.rowid BETWEEN %s AND %s "

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+_ANY = re.compile(r"[*_`#|<>\[$~\\=+-]")
 _FENCE = re.compile(r"[ \t>]*(?:`{3,}|~{3,})[\w+.#-]{0,30}[ \t]*")
 _RULE = re.compile(r"[ \t]*(?:[-*_][ \t]*){3,}|={3,}[ \t]*")
 _BEGINS = re.compile(r"[ \t]*(?:>[ \t>]*)?(?:#{1,6}[ \t]+|[-*+][ \t]+(?:\[[ xX]\][ \t]+)?)?")
@@ -16,19 +17,15 @@ _PAIRS = re.compile(
     r"|(?<![\w_\\])(_{1,3})(?=\S)([^_]{1,200}?)(?<=\S)\3(?![\w_])"
 )
 _SIGNS = re.compile(r"\*\*|~~|`+|\$\$|\\[()\[\]]|\\(?=[*_`#|~$])")
-_GAPS = re.compile(r"(?:[*`~#>|]|\$\$)+")
 
 
 def plain_text(text: str) -> str:
     """Return the text without marks of Markdown, never longer: links as their words, the cells of
     tables between dots, code and formulas without what stands around them."""
+    if not _ANY.search(text):
+        return text
     lines = (line for line in text.splitlines() if not _FENCE.fullmatch(line))
     return "\n".join(_plain_line(line) for line in lines if not _is_rule(line))
-
-
-def without_signs(text: str) -> str:
-    """Return the text with all its words, also those of links and of what a fence names."""
-    return _GAPS.sub(" ", text)
 
 
 def _is_rule(line: str) -> bool:

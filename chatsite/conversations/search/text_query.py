@@ -18,7 +18,7 @@ from itertools import pairwise
 
 from django.db import connection
 
-from chatsite.conversations.search.plain_text import plain_text, without_signs
+from chatsite.conversations.search.plain_text import plain_text
 from chatsite.conversations.search.spelling import searched_words, spelled_words
 from chatsite.history.lexical.words import MARKS, UNSPACED
 
@@ -94,15 +94,14 @@ class TextQuery:
     def passage(self, text: str) -> Snippet:
         """Return the same as `snippet` of a message, without its Markdown, unless a word that was
         looked for stands in it."""
-        text = unicodedata.normalize("NFC", text)
-        found = self._found(text)
-        first = min(found.values(), default=0)
-        around = text[max(first - WINDOW // 4, 0) : first + WINDOW]
-        found = self._found(around)
-        for form in (plain_text, without_signs):
-            if self._found(shown := form(around)).keys() == found.keys():
-                return self.snippet(shown, begun=first > WINDOW // 4)
-        return self.snippet(around, begun=first > WINDOW // 4)
+        text, start = unicodedata.normalize("NFC", text), 0
+        if len(text) > WINDOW:
+            start = max(min(self._found(text).values(), default=0) - WINDOW // 4, 0)
+            text = text[start : start + WINDOW]
+        shown = plain_text(text)
+        if shown != text and self._found(shown).keys() != self._found(text).keys():
+            shown = text
+        return self.snippet(shown, begun=start > 0)
 
     def _found(self, text: str) -> dict[re.Pattern[str], int]:
         """Return where each phrase that is in the text is first."""

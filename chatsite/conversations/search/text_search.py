@@ -58,7 +58,7 @@ def search_text(
     query = parse_query(words)
     if query is not None:
         page = _search(owner, query, filters, before)
-    elif filters:
+    elif filters.values:
         page = _listed(owner, filters, before or 0)
     else:
         page = SearchPage(hits=(), newest_first=False, more=None)
@@ -122,7 +122,7 @@ def _messages(
     numbers = numbers_of(owner, "message")
     stop = numbers.stop if before is None else min(numbers.start + before, numbers.stop)
     part, mine = (*query.match, numbers.start, stop - 1), (owner.user, owner.guest)
-    if filters:
+    if filters.values:
         sql, values = filters.conditions(MESSAGE_FILTERS)
         statement = FILTERED_MESSAGES.format(filters=sql)
         rows = fetch(statement, *part, LOOKED_AT, *mine, *values, FEW + 1)
@@ -132,7 +132,7 @@ def _messages(
     if len(found) > FEW:
         return found[:FEW], found[FEW - 1] - numbers.start
     # Further down may be more: after the last one that was looked at.
-    next_one = fetch(NEXT_MATCH, *part, LOOKED_AT) if filters else []
+    next_one = fetch(NEXT_MATCH, *part, LOOKED_AT) if filters.values else []
     return found, next_one[0][0] + 1 - numbers.start if next_one else None
 
 

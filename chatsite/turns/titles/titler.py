@@ -51,45 +51,35 @@ class Titler:
             task.add_done_callback(lambda _: self._making.pop(of))
 
     async def _make(self, context: TurnContext, model: Model) -> None:
-        of = context.conversation
+        owner, of = context.owner, context.conversation
         try:
             async with self._at_once:
-                exchange = await first_exchange(owner=context.owner, conversation=of)
+                exchange = await first_exchange(owner=owner, conversation=of)
                 if exchange is None:
                     return
-                title = await self._ask(context, model, exchange)
-            if title is None:
-                logger.info("no title for %s: the answer of %s is none", of, model.name)
-                return
-            stored = await store_title(
-                owner=context.owner, conversation=of, title=title, instead_of=exchange.title
-            )
-            if stored:
+                completed = await complete(
+                    context.agent.provider,
+                    model,
+                    [Message.user(title_question(exchange), id="title")],
+                    # Of its own: the conversation's prompt keeps its place in a cache.
+                    conversation=f"{of}:title",
+                    max_tokens=MOST_TOKENS,
+                    seconds=SECONDS,
+                )
+            title = clean_title(completed.text, prompt=exchange.question)
+            outcome, used = "a title" if title else "no title", completed.usage
+            counts = (used.prompt, used.completion)
+            logger.info("%s for %s by %s: %s and %s tokens", outcome, of, model.name, *counts)
+            was = exchange.title
+            if title and await store_title(
+                owner=owner, conversation=of, title=title, instead_of=was
+            ):
                 self.publish(of, Renamed(title=title))
-        except TimeoutError:
-            logger.info("no title for %s: timeout", of)
-        except ChatsiteError as error:
-            # Without its detail, in which a server may repeat what it was asked.
-            logger.info("no title for %s: %s", of, error.code)
+        except (ChatsiteError, TimeoutError) as error:
+            # Without its words, in which a server may repeat what it was asked.
+            logger.info("no title for %s: %s", of, getattr(error, "code", "timeout"))
         except Exception as error:
             logger.error("no title for %s: %s", of, type(error).__name__)
-
-    async def _ask(self, context: TurnContext, model: Model, exchange: FirstExchange) -> str | None:
-        completed = await complete(
-            context.agent.provider,
-            model,
-            [Message.user(title_question(exchange), id="title")],
-            # Of its own: the conversation's prompt keeps its place in a cache.
-            conversation=f"{context.conversation}:title",
-            max_tokens=MOST_TOKENS,
-            seconds=SECONDS,
-        )
-        used = completed.usage
-        logger.info(
-            "asked %s for a title of %s: %s and %s tokens",
-            *(model.name, context.conversation, used.prompt, used.completion),
-        )
-        return clean_title(completed.text, prompt=exchange.question)
 
     async def drain(self) -> None:
         """End what is being made: first words stay."""

@@ -23,7 +23,8 @@ export const withoutFilter = (text, token) =>
 export function withFilter(text, name, value) {
   const safe = value.replaceAll('"', "").trim();
   const token = safe && `${name}:${/\s/.test(safe) ? `"${safe}"` : safe}`;
-  return `${token} ${text.replaceAll(written(name), "")}`.replaceAll(/\s+/g, " ").trim();
+  // Behind the words, which stay in sight.
+  return `${text.replaceAll(written(name), "")} ${token}`.replaceAll(/\s+/g, " ").trim();
 }
 
 /**
@@ -117,9 +118,10 @@ export class SearchFilters {
   /** @param {HTMLInputElement} field */
   #changed(field) {
     const { value: text } = this.find;
+    const mark = ["is", field.value].join(":");
     if (field.name !== "is") this.find.value = withFilter(text, field.name, field.value);
-    else if (field.checked) this.find.value = `is:${field.value} ${text}`.trim();
-    else this.find.value = withoutFilter(text, `is:${field.value}`);
+    else if (field.checked) this.find.value = [text.trim(), mark].join(" ").trim();
+    else this.find.value = withoutFilter(text, mark);
     this.find.dispatchEvent(new Event("input"));
   }
 }
