@@ -308,10 +308,10 @@ FILTERED_CHATS = (
     f"SELECT conversation.id FROM {CONVERSATIONS.table} conversation WHERE {OWNED_AND_KEPT}"
     "{filters} ORDER BY conversation.updated DESC, conversation.id LIMIT %s OFFSET %s"
 )
-# The same, of messages. By hand: SQLite would begin at the owner's conversations.
+# The same, of messages.
 FILTERED_BOOKMARKS = (
-    f"SELECT message.id FROM {MESSAGES.table} message {_JOIN} {CONVERSATIONS.table} conversation "
-    f"ON conversation.id = message.conversation_id WHERE message.bookmarked AND message.on_path "
+    f"SELECT message.id FROM {MESSAGES.table} message JOIN {CONVERSATIONS.table} conversation "
+    "ON conversation.id = message.conversation_id WHERE message.bookmarked AND message.on_path "
     f"AND {OWNED_AND_KEPT}{{filters}} "
     "ORDER BY message.created DESC, message.seq DESC LIMIT %s OFFSET %s"
 )

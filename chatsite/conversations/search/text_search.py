@@ -27,7 +27,6 @@ from chatsite.conversations.database.statements import (
 )
 from chatsite.conversations.models import ON_PATH, Conversation, Message
 from chatsite.conversations.owners import Owner
-from chatsite.conversations.ownership import owned_messages
 from chatsite.conversations.search.filters import Filters, split_filters
 from chatsite.conversations.search.text_query import TextQuery, match_any, parse_query
 from chatsite.conversations.search.word_index import index_words, numbers_of, words_waiting
@@ -105,13 +104,7 @@ def _listed(owner: Owner, filters: Filters, after: int) -> SearchPage:
 @reading
 def bookmarked_messages(*, owner: Owner, after: int = 0) -> SearchPage:
     """List bookmarks in what is shown now, the newest messages first, without the first `after`."""
-    rows = owned_messages(owner).filter(bookmarked=True, on_path=True, conversation__temporary=None)
-    messages = list(_to_show(rows).order_by("-created", "-seq")[after : after + FEW + 1])
-    return SearchPage(
-        hits=tuple(_hit(NO_WORDS, one) for one in messages[:FEW]),
-        newest_first=True,
-        more=after + FEW if len(messages) > FEW else None,
-    )
+    return _listed(owner, Filters(values={"bookmarked": ()}, typed=()), after)
 
 
 def _messages(
