@@ -120,13 +120,14 @@ def test_a_row_is_one_stop_and_arrows_lead_through_it(talk: Chat) -> None:
     expect(row(talk.users.last).get_by_title("Copy")).to_be_focused()
 
 
-def test_on_a_phone_the_rows_are_always_there(visit: Visit) -> None:
+def test_on_a_phone_the_last_row_is_there_and_a_tap_calls_another(visit: Visit) -> None:
     chat = visit(viewport=NARROW, has_touch=True, is_mobile=True).open()
     for number, text in enumerate((QUESTION, "And in winter?"), start=1):
         chat.draft.fill(text)
         chat.send_button.tap()
         expect(chat.receipt_buttons).to_have_count(number)
-    for message in (chat.users.first, chat.answers.nth(1)):
+    for message in (chat.answers.last, chat.users.first):
+        message.locator(".body").tap()
         for button in row(message).locator("button:visible").all():
             expect(button).to_have_css("opacity", "1")
             box = button.bounding_box()

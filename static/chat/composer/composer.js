@@ -68,7 +68,9 @@ export class Composer {
       if (this.waits) this.#wait(false);
       else this.#send();
     });
-    setChildren(this.stop, icon("stop", 13), h("span", {}, say("Stop")));
+    setChildren(this.stop, icon("stop", 13), h("span", { class: "hidden" }, say("Stop")));
+    this.name = h("span", { class: "hidden" });
+    setChildren(this.button, icon("send", 17), this.name);
     this.stop.title = say("Stop the answer (Esc)");
     this.stop.addEventListener("click", () => (this.actions.stop(), this.box.focus()));
     this.#takeFiles();
@@ -244,7 +246,7 @@ export class Composer {
       this.tray.add(files);
       this.box.focus();
     };
-    this.file.prepend(icon("plus", 14));
+    this.file.prepend(icon("plus", 18));
     onFilesChosen(this.file, add);
     onFilesDropped({ add, refuse: (sentence) => this.tray.showNote(sentence) });
     onPaste((event, files) => {
@@ -411,7 +413,7 @@ export class Composer {
   updateButtons() {
     const { button } = this;
     this.stop.hidden = !this.running;
-    setText(button, this.waits ? say("Waiting…") : this.busy ? say("Send next") : say("Send"));
+    setText(this.name, this.waits ? say("Waiting…") : this.busy ? say("Send next") : say("Send"));
     const obstacle = this.#obstacle;
     button.title = obstacle
       ? obstacle

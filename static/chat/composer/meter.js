@@ -47,7 +47,9 @@ export class Meter {
     const share = limit > 0 ? Math.min(1, tokens / limit) : 0;
     this.fill.style.width = `${(share * 100).toFixed(1)}%`;
     this.fill.classList.toggle("full", share > 0.9);
-    this.compact.hidden = share < HALF || (decision.exchanges?.stored ?? 0) < 2;
+    const half = share >= HALF && (decision.exchanges?.stored ?? 0) >= 2;
+    byId("meter").classList.toggle("half", half);
+    this.compact.hidden = !half;
     const tooMany = tokensTooMany(decision);
     byId("meter").classList.toggle("over", tooMany > 0);
     const numbers = { tokens: formatNumber(tokens), limit: formatNumber(limit) };
@@ -69,11 +71,15 @@ export class Meter {
       .join(" ");
     setChildren(
       this.words,
-      h("span", {}, room),
-      exchanges && h("span", { class: "dot" }, " · "),
-      exchanges && h("span", {}, exchanges),
-      cost && h("span", { class: "dot" }, " · "),
-      cost && h("span", { class: "cost" }, cost),
+      h("span", { class: "meter-room" }, room),
+      (exchanges || cost) && h("span", { class: "dot" }, " · "),
+      h(
+        "span",
+        { class: "meter-holds" },
+        exchanges,
+        exchanges && cost && " · ",
+        cost && h("span", { class: "cost" }, cost),
+      ),
     );
     const spoken = [
       exchanges

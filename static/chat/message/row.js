@@ -40,7 +40,10 @@ export class MessageRow {
     this.steps = new Map();
     /** @type {Decision|null} */
     this.decision = null;
-    this.labels = h("span", { class: "m-label", hidden: true });
+    this.labels = h("span", { class: "m-label cut", "aria-hidden": "true", hidden: true });
+    // The same for who goes from heading to heading.
+    this.heard = h("span", { class: "hidden" });
+    this.face = h("span", { class: "face", "aria-hidden": "true", hidden: true });
     this.head = h("div", { class: "m-head" });
     this.quoted = h("div", { hidden: true });
     this.stateText = h("span", { class: "state" });
@@ -71,13 +74,11 @@ export class MessageRow {
       continue: () => actions.continueAnswer(/** @type {string} */ (this.newest.id)),
     });
     this.acts = new ActionRow(actions);
-    setChildren(
-      this.head,
-      h("h2", { class: "who" }, first.name, this.model, this.stateText, this.labels, this.clock),
-    );
+    setChildren(this.head, h("h2", { class: "who" }, first.name, this.model, this.heard));
     this.element = h(
       "article",
       { class: `m ${first.role}`, tabindex: "-1" },
+      this.face,
       this.head,
       this.quoted,
       this.body,
@@ -86,7 +87,7 @@ export class MessageRow {
       this.instructions.element,
       this.warning,
       this.ending.element,
-      this.acts.element,
+      h("div", { class: "m-foot" }, this.stateText, this.labels, this.acts.element, this.clock),
     );
     this.update(group);
   }
@@ -103,6 +104,9 @@ export class MessageRow {
     const [first] = group.items;
     if (first.seq === null) delete this.element.dataset.seq;
     else this.element.dataset.seq = String(first.seq);
+    this.head.classList.toggle("hidden", !group.named);
+    this.face.hidden = !group.begins;
+    setText(this.face, group.begins ? first.face : "");
     this.element.classList.toggle("waiting", newest.waiting);
     this.element.classList.toggle("writing", newest.writing);
     this.element.setAttribute("aria-busy", String(newest.writing));
@@ -217,6 +221,7 @@ export class MessageRow {
     if (this.labels.textContent !== words)
       setChildren(this.labels, drawing && icon(drawing, 12), words);
     this.labels.hidden = !words;
+    setText(this.heard, words && ` ${words}`);
     this.quoted.hidden = !item.reply;
     if (item.reply && !this.quoted.firstChild)
       setChildren(this.quoted, quoteLink(item.reply, this.actions.toMessage));

@@ -30,10 +30,6 @@ export class Frame {
     this.before = null;
     /** @type {(() => void)[]} */
     this.onPanelOpened = [];
-    // Toasts stand above the message box, however high its text and its files make it.
-    new ResizeObserver(() =>
-      this.app.parentElement?.style.setProperty("--dock", `${byId("dock").offsetHeight}px`),
-    ).observe(byId("dock"));
     this.#arrange();
   }
 

@@ -1,5 +1,6 @@
 /** The items that the transcript shows for a state. Pure. */
 
+import { faceOf, tellSpeakers } from "./speakers.js";
 import { findVerdict } from "./state.js";
 import { callView } from "./tool-calls.js";
 import { say, sayCount } from "../words/say.js";
@@ -17,8 +18,8 @@ import { say, sayCount } from "../words/say.js";
  * tools whose calls are being written; `idle`: the calls before this message still run; `note`: how its
  * files were put into the last request; `model` wrote it, where several models wrote the chat; `forgets`: the messages above its turn are forgotten; `first`:
  * only greetings are above it; `greets`: it is a greeting; `start`: the sequence number of its turn's
- * first message; `unloaded`: a cleanup took it out of the engine's cache.
- * @typedef {{key: string, id: string|null, role: Role, name: string, content: string, reasoning: string,
+ * first message; `unloaded`: a cleanup took it out of the engine's cache; `face` stands for the agent.
+ * @typedef {{key: string, id: string|null, role: Role, name: string, face: string, content: string, reasoning: string,
  *   calls: CallView[], coming: string[], hint: Waiting|null, reading: Reading|null, attachments: Attachment[],
  *   note: string, versions: Version[], edited: boolean, model: string, seq: number|null, created: string, state: string, finish: string,
  *   turn: string|null, writing: boolean, idle: boolean, waiting: boolean, problem: Problem|null,
@@ -28,8 +29,8 @@ import { say, sayCount } from "../words/say.js";
 
 /**
  * Items shown as one: a message, or an answer with the tool calls that led to it; `last`: nothing
- * follows it and nothing is on its way.
- * @typedef {{key: string, items: Item[], last: boolean}} ItemGroup
+ * follows it and nothing is on its way; `named`: its speaker isn't plain; `begins`: no answer is directly above it.
+ * @typedef {{key: string, items: Item[], last: boolean, named: boolean, begins: boolean}} ItemGroup
  */
 
 /**
@@ -45,6 +46,7 @@ import { say, sayCount } from "../words/say.js";
 
 /** @type {Omit<Item, "key"|"role"|"name"|"content">} */
 const PLAIN = {
+  face: "",
   id: null,
   seq: null,
   created: "",
@@ -80,6 +82,7 @@ const PLAIN = {
   start: 0,
   unloaded: false,
 };
+const UNTOLD = { last: false, named: false, begins: false };
 const BACKGROUND = ["scheduled", "briefing"];
 /** @type {Record<string, string>} where else than in the page a message was written */
 const OUTSIDE = { talk: say(", in Talk"), email: say(", by email") };
@@ -103,10 +106,11 @@ export function groupItems(state) {
     }
     // An answer keeps its place on the page, whichever version of it is written or shown there.
     const answers = item.role === "assistant" && asked;
-    found.push({ key: answers ? `answer:${asked}` : item.key, items: [item], last: false });
+    found.push({ key: answers ? `answer:${asked}` : item.key, items: [item], ...UNTOLD });
     if (!item.background) asked = item.role === "user" ? (item.id ?? "") : "";
   }
   tellOnce(found);
+  tellSpeakers(found, state);
   const newest = found.at(-1);
   if (newest) newest.last = !newest.items[0].background && !state.turn && !state.pending.length;
   return found;
@@ -134,6 +138,8 @@ export function newestGroup(state) {
 export const sameItems = (one, other) =>
   one.key === other.key &&
   one.last === other.last &&
+  one.named === other.named &&
+  one.begins === other.begins &&
   one.items.length === other.items.length &&
   one.items.every((item, index) => isSame(item, other.items[index]));
 
@@ -201,6 +207,7 @@ function items(state) {
       key: `turn:${turn.id}`,
       role: "assistant",
       name,
+      face: faceOf(state.agent),
       content: turn.text,
       reasoning: turn.reasoning,
       coming: turn.calling,
@@ -224,6 +231,7 @@ function greetingItems(state, name) {
     key: `greeting:${index}`,
     role: /** @type {Role} */ ("assistant"),
     name,
+    face: faceOf(state.agent),
     content,
   }));
 }
@@ -248,6 +256,7 @@ function storedItems(state, name) {
     key: message.id,
     id: message.id,
     role: message.role,
+    face: faceOf(state.agent),
     name: isBackground(message)
       ? say("Background task")
       : `${message.role === "user" ? message.speaker || say("You") : name}${OUTSIDE[message.source] ?? ""}`,

@@ -219,6 +219,8 @@ export interface Provider {
 export interface Agent {
     slug: string;
     name: string;
+    /** A letter or an emoji that stands for it beside its answers; without one, the first letter of its name. */
+    mark?: string;
     description: string;
     greeting: string[];
     prompts: string[];
@@ -306,6 +308,8 @@ export interface Offer {
     policy: string;
     title: string;
     about: string;
+    /** False: it is behind "More…". */
+    first?: boolean;
     length: boolean;
     in_force: boolean;
     allowed: boolean;
