@@ -109,20 +109,13 @@ def test_the_line_says_how_much_is_sent_and_why_and_leads_to_the_choice(four_tur
     expect(chat.horizon).to_contain_text("2 of 4 exchanges are sent")
 
 
-def test_policies_that_cant_be_chosen_say_why_in_place(four_turns: Chat) -> None:
-    four_turns.chip.click()
-    summary = four_turns.popover.get_by_label("Recent messages plus a summary")
-    expect(summary).to_be_disabled()
-    expect(four_turns.popover).to_contain_text("Only for agents that are made for it.")
-
-
 def test_a_press_isnt_lost_while_the_words_of_the_button_change(four_turns: Chat) -> None:
     chat = four_turns
     chat.page.locator("#chip-words b").hover()
     chat.page.mouse.down()
     chat.page.evaluate("document.querySelector('#chip-words b').outerHTML = '<b>Last 2</b>'")
     chat.page.mouse.up()
-    expect(chat.popover.get_by_label("Recent messages plus a summary")).to_be_disabled()
+    expect(chat.popover.get_by_label("Your last exchanges")).to_be_checked()
 
 
 COVERED = """() => {

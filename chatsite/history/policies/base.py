@@ -105,6 +105,8 @@ class Policy:
     title: str
     about: str
     label: str
+    # It is among the few that are offered first; the rest is one press further.
+    offered_first: bool = False
     words: Callable[[Terms], str]
     scope: Callable[[Terms], str]
 

@@ -108,6 +108,7 @@ LEXICAL = Policy(
     title=later("Recent, plus older messages that match"),
     about=later("Found by keyword; no extra model call."),
     label="relevant",
+    offered_first=True,
     words=lambda terms: say("recent, plus older messages that match"),
     scope=lambda terms: say("the newest turns"),
     reach=lambda terms: Tokens(),

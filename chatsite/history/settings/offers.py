@@ -119,14 +119,16 @@ def link_to(settings: Settings) -> Choice:
 class PolicyOffer(Record):
     """One policy to choose.
 
-    `length`: it counts a length. `changes` is what choosing it changes of the kept choice; `why`
-    says what speaks against it where it isn't `allowed`.
+    `first`: it is among the few to show first. `length`: it counts a length. `changes` is what
+    choosing it changes of the kept choice; `why` says what speaks against it where it isn't
+    `allowed`.
     """
 
     key: str
     policy: str
     title: str
     about: str
+    first: bool
     length: bool
     in_force: bool
     allowed: bool
@@ -168,6 +170,7 @@ def offers(sources: SettingSources, settings: Settings) -> PolicyOffers:
                 policy=policy.name,
                 title=say(policy.title),
                 about=say(policy.about),
+                first=policy.offered_first,
                 length=policy.uses_length,
                 in_force=policy is settings.listed_policy,
                 allowed=not why,

@@ -98,6 +98,10 @@ export class PolicyChip {
     }
     const { closed, list } = decision.offers;
     const shut = Boolean(closed);
+    // What can't be chosen here isn't shown; where nothing can be, the first ones tell what there is.
+    const usable = list.filter((one) => one.allowed || one.in_force || shut);
+    const first = usable.filter((one) => one.first !== false || one.in_force);
+    const more = shut ? [] : usable.filter((one) => !first.includes(one));
     this.notes = h("div", { class: "pop-notes", role: "status" });
     this.wrong = "";
     this.picked = null;
@@ -112,18 +116,14 @@ export class PolicyChip {
     setChildren(
       box,
       h("h2", { class: "pop-title" }, say("What the model sees in this chat")),
-      !shut &&
-        h(
-          "p",
-          { class: "pop-scope" },
-          say("Your choice is kept with this chat. Other chats stay as they are."),
-        ),
+      !shut && h("p", { class: "pop-scope" }, say("Kept with this chat alone.")),
       shut && [closedNote(decision, closed), this.notes],
       h(
         "fieldset",
         { disabled: shut, class: "choices" },
         h("legend", { class: "hidden" }, say("Policy")),
-        list.map((choice) => this.#choice(choice, decision, shut)),
+        first.map((choice) => this.#choice(choice, decision, shut)),
+        more.length > 0 && this.#more(more.map((choice) => this.#choice(choice, decision, shut))),
       ),
       this.#budget(decision, shut),
       !shut && this.notes,
@@ -138,9 +138,8 @@ export class PolicyChip {
    * @param {boolean} shut
    */
   #choice(choice, decision, shut) {
-    const { key, title, about, allowed, why } = choice;
-    const barred = !allowed && !shut;
-    const radio = h("input", { type: "radio", name: "policy", value: key, disabled: barred });
+    const { key, title, about } = choice;
+    const radio = h("input", { type: "radio", name: "policy", value: key });
     radio.checked = choice.in_force;
     radio.addEventListener("change", () => {
       this.choose(choice.changes);
@@ -148,15 +147,28 @@ export class PolicyChip {
     });
     return h(
       "div",
-      { class: barred ? "choice barred" : "choice" },
-      h(
-        "label",
-        {},
-        radio,
-        h("span", {}, h("b", {}, title), h("small", {}, barred ? `${capitalize(why)}.` : about)),
-      ),
+      { class: "choice" },
+      h("label", {}, radio, h("span", {}, h("b", {}, title), h("small", {}, about))),
       choice.length && this.#stepper(choice, decision, shut),
     );
+  }
+
+  /**
+   * Those that are chosen rarely, behind one press.
+   * @param {HTMLElement[]} choices
+   */
+  #more(choices) {
+    const rest = h("div", { hidden: true }, choices);
+    const open = pressable(
+      { class: "link choices-more", "aria-expanded": "false" },
+      () => {
+        rest.hidden = false;
+        open.remove();
+        rest.querySelector("input")?.focus();
+      },
+      say("More…"),
+    );
+    return [rest, open];
   }
 
   /**
@@ -219,7 +231,10 @@ export class PolicyChip {
       inputmode: "numeric",
       id: "policy-tokens",
       disabled: shut,
-      placeholder: formatNumber(decision.limit),
+      placeholder: say("no limit"),
+      title: say("Without one: {limit} tokens, as many as the model takes.", {
+        limit: formatNumber(decision.limit),
+      }),
     });
     input.value = String(decision.settings.tokens?.value ?? "");
     input.addEventListener("input", () =>

@@ -39,21 +39,19 @@ export class Horizon {
       actions.recall(compaction || undone, !compaction);
     });
     const compact = textButton(say("compact"), actions.compact, opens);
+    // What there is to read and to press of it: a menu may be over the rest.
+    this.said = h(
+      "span",
+      { class: "horizon-words" },
+      this.line,
+      " ",
+      h("span", {}, change, " · ", h("span", {}, why), " · ", compact),
+    );
     this.below = h("div", { class: "summary-line" }, this.compacted, this.summary, this.recall);
     this.element = h(
       "section",
       { class: "horizon-place", tabindex: "-1", "aria-label": say("Horizon") },
-      h(
-        "div",
-        { class: "horizon" },
-        h(
-          "span",
-          { class: "horizon-words" },
-          this.line,
-          " ",
-          h("span", {}, change, " · ", h("span", {}, why), " · ", compact),
-        ),
-      ),
+      h("div", { class: "horizon" }, this.said),
       this.below,
     );
     /** Where the line is in the whole conversation, beside the scroll bar. */

@@ -29,13 +29,13 @@ const ALONE = ["unanswered", "greeting", "excluded", "background"];
 // In ms: long enough for the eye to find it after the way there.
 const POINTED_OUT = 2_500;
 const FURTHEST = 40;
-// The column, and beside it the arrow that leads to the newest message.
-const ROOMY = 830;
+// The column, and beside it the arrow that leads to the newest message, or the agent's face.
+const ROOMY = 800;
 
 export class Transcript {
   /**
    * @param {Omit<Actions, "memory"> & {earlier: (until?: number) => Promise<void>,
-   *   suggest: (text: string) => void, betterModel: () => void, remember: () => void, summary: () => void, policy: () => void,
+   *   suggest: (text: string) => void, sample: () => Promise<void>, betterModel: () => void, remember: () => void, summary: () => void, policy: () => void,
    *   compact: () => void, recall: (version: number, again: boolean) => void}} actions
    * @param {Pick<Page, "policies"|"memory">} page
    */
@@ -69,7 +69,7 @@ export class Transcript {
     this.rows = new Map();
     /** @type {Set<MessageRow|PlainRow>} rows whose marks aren't up to date */
     this.changed = new Set();
-    this.clearLine = new ClearLine(this.log, this.horizon.element, () => (this.atBottom = false));
+    this.clearLine = new ClearLine(this.log, this.horizon.said, () => (this.atBottom = false));
     this.wasAtBottom = false;
     this.atBottom = true;
     this.lastTop = 0;

@@ -114,6 +114,7 @@ def test_the_page_offers_it_in_its_own_words() -> None:
         "policy": NAME,
         "title": "Every other turn",
         "about": "Half of the conversation, all the way back.",
+        "first": False,
         "length": False,
         "in_force": False,
         "allowed": True,
