@@ -3,7 +3,7 @@ from django.urls import include, path
 from django.views.generic import RedirectView
 
 from chatsite.web import health, pages
-from chatsite.web.api import arrangement, compaction, files, history, imports, messages
+from chatsite.web.api import arrangement, compaction, files, history, imports, messages, sample
 from chatsite.web.api import conversations as api
 
 # With its query: a link's agent and history settings count there too.
@@ -26,6 +26,7 @@ urlpatterns = [
     path("conversations/bookmarks", api.bookmarks, name="bookmarks"),
     path("conversations/changes", arrangement.changes, name="changes"),
     path("conversations/import", imports.import_file, name="import"),
+    path("conversations/sample", sample.sample, name="sample"),
     path("conversations/import/progress", imports.import_progress, name="import-progress"),
     path("conversations/<uuid:id>", api.conversation, name="conversation"),
     path("conversations/<uuid:id>/restore", api.restore, name="restore"),

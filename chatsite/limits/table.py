@@ -123,6 +123,7 @@ ROUTES: dict[str, Route] = {
     "changes": Route(CHANGES, 2 * SMALL_BODY),
     "import": Route(IMPORTS, 20 * KIB * KIB + SMALL_BODY, KIB * KIB * KIB + SMALL_BODY),
     "import-progress": Route(READS),
+    "sample": Route(IMPORTS, SMALL_BODY),
     "conversation": Route(CHANGES, SMALL_BODY),
     "restore": Route(CHANGES),
     "clear": Route(CHANGES),

@@ -48,7 +48,7 @@ FORMATTER = "chat/text/formatter.js"
 # Those that the page is told.
 ADDRESSES = (
     *("login", "logout", "signup", "account", "conversations", "search", "bookmarks", "diagram"),
-    *("session", "import", "import-progress", "language", "prompts", "preview"),
+    *("session", "import", "import-progress", "sample", "language", "prompts", "preview"),
     *("changes", "own-agents", "own-agent-form", "own-agent-check", "own-instructions"),
 )
 # What a diagram's frame may do, whatever a model wrote into it: run the two scripts of this server

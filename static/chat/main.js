@@ -179,6 +179,7 @@ const transcript = new Transcript(
     },
     earlier: (until) => session.loadEarlier(until).catch(showError),
     suggest: (text) => composer.suggest(text),
+    sample,
     otherModel: () => models.other(),
     betterModel: () => void models.openBetter(),
   },
@@ -439,6 +440,14 @@ function openAt(target, seq) {
   else frame.closeDrawer();
   wanted = seq;
   showWanted();
+}
+
+/** Opens a chat that was made to be looked at, with a question to send in it. */
+async function sample() {
+  const fields = { agent: session.state.agentSlug };
+  const { conversation, question } = await sendChange("POST", page.urls.sample, fields);
+  open({ conversation: conversation.id, agent: conversation.agent });
+  composer.suggest(question);
 }
 
 /** Goes to the message that a search or the address names, as soon as the conversation is there. */

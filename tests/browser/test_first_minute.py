@@ -115,3 +115,24 @@ def test_the_window_says_when_the_server_was_started_with_a_better_model(
         expect(chat.page.locator("#better-open")).to_be_hidden()
         chat.answers.last.get_by_role("button", name="Try again").click()
         expect(chat.answers.last.locator(".versions-all")).to_have_text("2 / 2")
+
+
+def test_a_sample_shows_a_line_a_pin_and_with_one_press_a_receipt(chat: Chat) -> None:
+    chat.page.get_by_role("button", name="See it at work").click()
+    expect(chat.horizon).to_contain_text("exchanges")
+    expect(chat.users).to_have_count(5)
+    expect(chat.users.first).to_contain_text("Heron")
+    expect(chat.users.first).to_contain_text("Still sent: its turn is pinned")
+    expect(chat.page.locator("#col .m.user.out")).to_have_count(2)
+    expect(chat.row("Sample: what the model remembers")).to_be_visible()
+    expect(chat.draft).to_have_value("What is my boat called, and in which month do I paint her?")
+    chat.page.locator("#send").click()
+    expect(chat.receipt_buttons).to_have_count(1)
+    chat.menu("Sample").get_by_role("button", name="Delete").click()
+    expect(chat.conversations).to_have_count(0)
+
+
+def test_where_nothing_can_be_chosen_no_sample_promises_it(visit: Visit, locked: Server) -> None:
+    chat = visit(base_url=locked.url).open()
+    expect(chat.page.locator(".intro-title")).to_be_visible()
+    expect(chat.page.get_by_role("button", name="See it at work")).to_have_count(0)

@@ -45,6 +45,7 @@ CHANGING = {
     "changes": ("POST",),
     "shares": ("POST",),
     "import": ("POST",),
+    "sample": ("POST",),
     "session": ("POST",),
     "language": ("POST",),
     "own-agents": ("POST",),

@@ -92,6 +92,7 @@ WITHOUT_ID = {
         "files",
         "import",
         "import-progress",
+        "sample",
         "session",
         "language",
         "models",

@@ -2,6 +2,7 @@
 
 import { cardLines } from "../elements/agent-card.js";
 import { h, pressable, setChildren, textButton } from "../elements/dom.js";
+import { showError } from "../elements/toast.js";
 import { say } from "../words/say.js";
 import { lineDrawing } from "./line-drawing.js";
 
@@ -21,9 +22,9 @@ const TITLES = {
  * @param {HTMLElement} intro is above the greeting
  * @param {HTMLElement} prompts is below it
  * @param {State} state
- * @param {{suggest: (text: string) => void, betterModel: () => void, memory: Page["memory"]}} actions
+ * @param {{suggest: (text: string) => void, sample: () => Promise<void>, betterModel: () => void, memory: Page["memory"]}} actions
  */
-export function drawEmptyChat(intro, prompts, state, { suggest, betterModel, memory }) {
+export function drawEmptyChat(intro, prompts, state, { suggest, sample, betterModel, memory }) {
   const { agent } = state;
   const drawn = JSON.stringify(agent);
   if (intro.dataset.drawn === drawn) return; // the drawing goes on moving, and the focus stays
@@ -38,6 +39,7 @@ export function drawEmptyChat(intro, prompts, state, { suggest, betterModel, mem
     intro,
     h("h2", { class: "intro-title" }, TITLES[memory]),
     lineDrawing(memory === "page"),
+    memory === "page" && sampleLine(sample),
     agent.description && h("p", { class: "intro-about" }, agent.description),
     provider?.note &&
       h(
@@ -55,4 +57,27 @@ export function drawEmptyChat(intro, prompts, state, { suggest, betterModel, mem
   );
   prompts.setAttribute("role", "group");
   prompts.setAttribute("aria-label", say("Suggestions"));
+}
+
+/**
+ * The way to a chat in which all this can be looked at.
+ * @param {() => Promise<void>} sample makes and opens it
+ */
+function sampleLine(sample) {
+  const button = pressable(
+    { class: "plain-button sample" },
+    () => {
+      button.disabled = true;
+      sample()
+        .catch(showError)
+        .finally(() => (button.disabled = false));
+    },
+    say("See it at work"),
+  );
+  return h(
+    "p",
+    { class: "intro-sample" },
+    button,
+    h("span", {}, say("A sample chat with a line and a pin.")),
+  );
 }
