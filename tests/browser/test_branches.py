@@ -74,10 +74,11 @@ def test_a_question_of_before_is_asked_otherwise_and_the_old_branch_comes_back(
 def test_the_place_of_the_edited_message_is_in_sight(chat: Chat) -> None:
     chat.turns(*(f"Question {number}. " + "It is long. " * 40 for number in range(5)))
     choose(chat.users.nth(1), "Edit")
-    expect(chat.users.nth(1).get_by_role("heading")).to_be_in_viewport(ratio=1)
+    editor = chat.users.nth(1).locator(".editor")
+    expect(editor).to_be_in_viewport()
     below_the_head = """(one) => one.getBoundingClientRect().top
         >= document.querySelector("header.top").getBoundingClientRect().bottom"""
-    assert chat.users.nth(1).get_by_role("heading").evaluate(below_the_head)
+    assert editor.evaluate(below_the_head)
 
 
 def test_an_older_answer_is_tried_again_and_the_old_branch_comes_back(

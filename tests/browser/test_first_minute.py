@@ -120,10 +120,10 @@ def test_the_window_says_when_the_server_was_started_with_a_better_model(
 def test_a_sample_shows_a_line_a_pin_and_with_one_press_a_receipt(chat: Chat) -> None:
     chat.page.get_by_role("button", name="See it at work").click()
     expect(chat.horizon).to_contain_text("exchanges")
-    expect(chat.users).to_have_count(5)
+    expect(chat.users).to_have_count(4)
     expect(chat.users.first).to_contain_text("Heron")
     expect(chat.users.first).to_contain_text("Still sent: its turn is pinned")
-    expect(chat.page.locator("#col .m.user.out")).to_have_count(2)
+    expect(chat.page.locator("#col .m.user.out")).to_have_count(1)
     expect(chat.row("Sample: what the model remembers")).to_be_visible()
     expect(chat.draft).to_have_value("What is my boat called, and in which month do I paint her?")
     chat.page.locator("#send").click()

@@ -32,10 +32,6 @@ TALK = (
         later("Sandpaper, a primer, two coats of antifouling paint, and three dry days."),
     ),
     (
-        later("How much paint do eight metres take?"),
-        later("About three litres for two coats. Buy four, and keep the rest for scratches."),
-    ),
-    (
         later("Who lifts her out of the water?"),
         later("The yard at the north quay. Ask for a place four weeks ahead."),
     ),
