@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from io import BytesIO
 from pathlib import Path
 
@@ -32,6 +33,12 @@ def draw(browser: Browser, size: int, *, maskable: bool) -> bytes:
     shot = page.screenshot(omit_background=True)
     page.close()
     return shot
+
+
+def test_the_mark_in_the_page_is_the_same_drawing(chat: Chat) -> None:
+    shapes = "(all) => all.map((one) => one.getAttribute('d'))"
+    ours = chat.page.locator(".brand svg path").evaluate_all(shapes)
+    assert ours == re.findall(r' d="([^"]+)"', DRAWING)
 
 
 @pytest.mark.parametrize("name", ["any-192", "any-512", "maskable-512"])
