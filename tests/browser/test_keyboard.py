@@ -167,7 +167,8 @@ def test_the_palette_finds_actions_agents_memories_and_chats(visit: Visit) -> No
     expect(chat.page.locator("#agent-name")).to_have_text("Archivist")
     keys.press("Control+KeyK")
     keys.type("quay")
-    expect(palette.get_by_role("option", name="The quay is deep.")).to_have_count(1)
+    # As a chat, and as the message in it.
+    expect(palette.get_by_role("option", name="The quay is deep.")).to_have_count(2)
     keys.press("Enter")
     expect(chat.users).to_have_count(1)
     chat.ready()

@@ -94,7 +94,7 @@ def test_a_saved_conversation_comes_back_as_it_was(chat: Chat, tmp_path: Path) -
     download.value.save_as(path)
     first = chat.page.url
     restore(chat, path)
-    expect(chat.toasts).to_contain_text("Imported “Keep this.”.")
+    expect(chat.toasts).to_contain_text("Imported “Keep this. (2)”.")
     expect(chat.users).to_have_count(2)
     assert chat.page.url != first
     expect(greeting).to_be_visible()
