@@ -13,6 +13,7 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 
 from chatsite.conversations.files.export_format import FORMAT, VERSION
 from chatsite.conversations.imports.reader import ImportHeader
+from chatsite.errors import NotFound
 from chatsite.history.policies.cuts import LAST_N
 from chatsite.history.settings.choosers import Choice
 from chatsite.history.settings.offers import LENGTH, POLICY
@@ -49,14 +50,19 @@ async def sample(request: HttpRequest) -> HttpResponse:
     """Stores the sample for an `agent` and answers with the conversation, and with the `question`
     to ask in it. Raises NotFound for an unknown agent."""
     site, owner = site_of(request), await request_owner(request)
-    agent = site.catalogue.get(str(json_fields(request).get("agent"))).slug
+    slug = str(json_fields(request).get("agent"))
+    if not site.own_agents.may_use(owner, slug):
+        raise NotFound(say("There is no agent of that name here."))
+    agent = site.catalogue.get(slug).slug
 
     def accept(header: ImportHeader) -> tuple[Choice, str]:
         return header.history, ""
 
     with tempfile.TemporaryFile() as content:
         content.write(json.dumps(_file(agent)).encode())
-        conversation, _ = await (await site.imports.start(owner, content, accept))
+        imported = await (await site.imports.start(owner, content, accept))
+    assert imported is not None, "another program's chats end without a conversation"
+    conversation, _ = imported
     return JsonResponse({"conversation": conversation.to_dict(), "question": say(QUESTION)})
 
 

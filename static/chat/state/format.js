@@ -28,7 +28,6 @@ const DATE = new Intl.DateTimeFormat(DATES, { day: "numeric", month: "short", ye
 const DAY = new Intl.DateTimeFormat(DATES, { day: "numeric", month: "short" });
 const MONTH = new Intl.DateTimeFormat(DATES, { month: "long" });
 const MONTH_OF_YEAR = new Intl.DateTimeFormat(DATES, { month: "long", year: "numeric" });
-const DATE = new Intl.DateTimeFormat(DATES, { day: "numeric", month: "short", year: "numeric" });
 
 /**
  * "14:05" today, "3 Nov, 14:05" this year, else "3 Nov 2023, 14:05"; "" for an invalid time.
