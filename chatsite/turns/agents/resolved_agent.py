@@ -188,6 +188,7 @@ def missing_agent(slug: str) -> dict[str, Any]:
     return {
         "slug": slug,
         "name": say("Removed agent") if slug.startswith(OWN_PREFIX) else slug,
+        "mark": "",
         "description": "",
         "greeting": [],
         "prompts": [],

@@ -61,7 +61,7 @@ async def sample(request: HttpRequest) -> HttpResponse:
     with tempfile.TemporaryFile() as content:
         content.write(json.dumps(_file(agent)).encode())
         imported = await (await site.imports.start(owner, content, accept))
-    assert imported is not None, "another program's chats end without a conversation"
+    assert imported is not None  # as for chats of our own
     conversation, _ = imported
     return JsonResponse({"conversation": conversation.to_dict(), "question": say(QUESTION)})
 
