@@ -37,7 +37,7 @@ def draw(browser: Browser, size: int, *, maskable: bool) -> bytes:
 
 def test_the_mark_in_the_page_is_the_same_drawing(chat: Chat) -> None:
     shapes = "(all) => all.map((one) => one.getAttribute('d'))"
-    ours = chat.page.locator(".brand svg path").evaluate_all(shapes)
+    ours = chat.page.locator(".brand a svg path").evaluate_all(shapes)
     assert ours == re.findall(r' d="([^"]+)"', DRAWING)
 
 
