@@ -78,7 +78,7 @@ def test_of_very_many_formulas_each_is_drawn_as_it_comes_into_view(chat: Chat) -
     # Those in view first, then a hundred in all.
     chat.page.wait_for_function("() => document.querySelectorAll('.formula .katex').length >= 100")
     assert drawn.count() < 300
-    for number in range(100, 300, 20):
+    for number in range(100, 300, 15):
         chat.page.locator(".formula").nth(number).scroll_into_view_if_needed()
         expect(chat.page.locator(".formula").nth(number).locator(".katex")).to_be_visible()
     expect(drawn).to_have_count(300)
