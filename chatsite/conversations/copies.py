@@ -124,8 +124,6 @@ def copy_path(*, owner: Owner, copy: PathCopy, id: str) -> Pieces[ConversationVi
     row.folder = source.folder
     last = copy.messages[-1].seq
     row.forget_above = source.forget_above if source.forget_above <= last else 0
-    if source.forget_above == source.next_seq:  # all of it is forgotten there
-        row.forget_above = row.next_seq
     row.save()
     return conversation_view(row)
 

@@ -92,7 +92,7 @@ def test_arrows_enter_tab_and_the_mouse_choose(chat: Chat) -> None:
 
 
 def test_everything_above_is_forgotten_and_remembered_again(chat: Chat) -> None:
-    chat.say("The code is 4711.")
+    chat.turns("The code is 4711.", "Thank you.")
     type_text(chat, "/forg")
     chat.page.keyboard.press("Enter")
     expect(chat.toasts).to_contain_text("Everything above is forgotten.")

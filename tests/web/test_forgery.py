@@ -12,7 +12,7 @@ from tests.web.test_ownership import OF_AGENTS, OWNED, WITHOUT_ID
 
 PATHS = {
     **{name: reverse(name, args=[NOBODYS]) for name in OWNED},
-    **{name: reverse(name, args=["own-000000000000"]) for name in OF_AGENTS},
+    **{name: reverse(name, args=["own-000000000000"]) for name in sorted(OF_AGENTS)},
     **{name: reverse(name) for name in sorted(WITHOUT_ID - {"admin/"})},
     "admin/": "/admin/login/",
 }

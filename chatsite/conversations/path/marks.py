@@ -151,14 +151,14 @@ def forget_above_message(*, owner: Owner, message: str, on: bool) -> MarkChange:
 
 @writing
 def forget_everything(*, owner: Owner, conversation: str, on: bool) -> MarkChange:
-    """Set the marker below all that was said so far, or remove any. The change is told with the
+    """Set the marker above the newest exchange, or remove any. The change is told with the
     newest message. Refused where nothing was said, or while an answer is written."""
     hold(conversation=conversation)
     row = owned_conversation(owner, conversation)
     newest = messages_on_path(row).order_by("seq").last()
     if newest is None or newest.state == "running":
         raise Refused(say("An answer is still being written here, or there is none yet."))
-    row.forget_above = row.next_seq if on else 0
+    row.forget_above = (newest.turn_seq or newest.seq) if on else 0
     row.save(update_fields=["forget_above"])
     return _change(row, newest, summary=summary_state_of(row).view)
 

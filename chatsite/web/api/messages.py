@@ -70,7 +70,7 @@ async def _mark_message(request: HttpRequest, id: UUID) -> HttpResponse:
 
 @takes("POST")
 async def forget(request: HttpRequest, id: UUID) -> HttpResponse:
-    """Forgets all that was said so far, or remembers everything again: `{"on": true}`."""
+    """Forgets all above the newest exchange, or remembers everything again: `{"on": true}`."""
     on = json_fields(request).get("on")
     if not isinstance(on, bool):
         raise BadCommand(say("on is true or false."))
