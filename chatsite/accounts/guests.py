@@ -84,6 +84,8 @@ def move_guest_conversations(request: HttpRequest, user: User, **kwargs: Any) ->
         note_sign_in(guest=guest, user=user.pk)
         move_to_account.here(guest=guest, user=user.pk)
         move_agents.here(guest=guest, user=user.pk)
+        if (site := _site_of(request)) is not None:
+            site.own_agents.expire()
         end_sockets(request, Owner(guest=guest))
 
 

@@ -66,6 +66,10 @@ class OwnAgents:
                 self._agents[row.slug] = KnownAgent(row)
         self.instructions.update(changed.instructions)
 
+    def expire(self) -> None:
+        """Have the next look read what was just changed here."""
+        self._looked = None
+
     def find(self, slug: str) -> Template | BrokenTemplate | None:
         """The template of whoever's; `may_use` says who may ask for it."""
         known = self._agents.get(slug)

@@ -181,6 +181,7 @@ def own_instructions(*, owner: Owner) -> tuple[str, bool]:
 @writing
 def save_instructions(*, owner: Owner, text: str, on: bool) -> None:
     """Raises BadCommand for one that is too long."""
+    hold(owner := owner_now(owner))
     if len(text) > LONGEST_INSTRUCTIONS:
         raise BadCommand(
             say(
@@ -189,7 +190,6 @@ def save_instructions(*, owner: Owner, text: str, on: bool) -> None:
                 most=LONGEST_INSTRUCTIONS,
             )
         )
-    hold(owner := owner_now(owner))
     row = OwnInstructions.objects.filter(owner.filter()).first()
     row = row or OwnInstructions(user_id=owner.user, guest=owner.guest, changed=timezone.now())
     row.text, row.on = text, on

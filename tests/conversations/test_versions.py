@@ -22,6 +22,14 @@ BEFORE_MAIL = (
     "DELETE FROM django_migrations WHERE app IN ('accounts', 'kv_cache', 'mail', 'talk')"
     " OR app = 'conversations' AND name >= '0020'"
 )
+TABLES_OF_FEATURES = (
+    "temporary_temporaryfile",
+    "shares_share",
+    "own_agents_ownagentversion",
+    "own_agents_ownagent",
+    "own_agents_owninstructions",
+    "prompts_prompt",
+)
 NEWER = "INSERT INTO django_migrations (app, name, applied) VALUES ('conversations', '9999_x', '')"
 
 
@@ -96,8 +104,9 @@ def test_an_upgrade_that_fails_half_way_keeps_the_copy_of_its_beginning(folder: 
     of_conversation = ("compacted", "pinned", "archived", "folder", "titled", "temporary", "tuning")
     table = "conversations_conversation"
     drop += [f"ALTER TABLE {table} DROP COLUMN {name}" for name in of_conversation]
-    drop += ["DROP TABLE temporary_temporaryfile"]
-    drop += ["DELETE FROM django_migrations WHERE app = 'temporary'"]
+    features = ("temporary", "shares", "own_agents", "prompts")
+    drop += [f"DROP TABLE {name}" for name in TABLES_OF_FEATURES]
+    drop += [f"DELETE FROM django_migrations WHERE app IN {features}"]
     # 0020 makes its tables, and 0021 fails.
     change(folder, BEFORE_MAIL, *drop, "CREATE TABLE new__conversations_mail (x)")
     for _ in range(3):

@@ -149,7 +149,7 @@ async def test_a_saved_chat_comes_back_to_where_it_stood(server: Server) -> None
         await ada.ask("POST", CHANGES, {"ids": [id], "set": {"pinned": True}})
         saved = await ada.ask("GET", f"/conversations/{id}/export")
         async with Person(server.url) as bob:
-            for file, expected in ((plain, ([], [])), (saved, (["One"], [["Taxes", 0]]))):
+            for file, expected in ((plain, ([], [])), (saved, (["One (2)"], [["Taxes", 0]]))):
                 await bob.ask("POST", "/conversations/import", file)
                 found = await sidebar(bob)
                 assert (titles(found["pinned"]), found["folders"]) == expected
