@@ -55,6 +55,12 @@ def _refusal(owner: Owner, row: Conversation) -> str:
 
 
 @reading
+def shares_any(owner: Owner) -> bool:
+    """Whether any link of this owner is live: only then a page asks for those of a chat."""
+    return live_shares().filter(owner.filter("conversation__")).exists()
+
+
+@reading
 def shares_of(owner: Owner, *, conversation: str) -> dict[str, Any]:
     """The conversation's live links, newest first, and why none can be made. Raises NotFound."""
     row = owned_conversation(owner, conversation)

@@ -24,6 +24,7 @@ from chatsite.history.settings.rules import ChoiceRules
 from chatsite.history.settings.table import ROWS
 from chatsite.language import is_spoken, page_catalogue
 from chatsite.messages import MAX_ATTACHMENT_BYTES, MAX_ATTACHMENTS
+from chatsite.shares.links import shares_any
 from chatsite.web.api.requests import json_fields, takes
 from chatsite.web.people import (
     is_staff,
@@ -136,6 +137,7 @@ async def _page(
     request: HttpRequest, *, agents: list[dict[str, Any]], agent: str, conversation: UUID | None
 ) -> dict[str, Any]:
     site, staff, user = site_of(request), await is_staff(request), await request.auser()
+    known = await known_person(request)
     may_debug = site.may_debug(staff=staff)
     return {
         "agents": agents,
@@ -146,7 +148,7 @@ async def _page(
             {"id": room.conversation, "title": room.room.name, "agent": room.agent}
             for room in site.rooms.read_by(await reader_of(request))
         ],
-        "has_session": await known_person(request) is not None,
+        "has_session": known is not None,
         "user": {
             "name": user.get_username() if user.is_authenticated else say("Guest"),
             "signed_in": user.is_authenticated,
@@ -166,6 +168,7 @@ async def _page(
         "policies": policy_facts(),
         "memory": _who_chooses(staff=staff),
         "temporary": settings.TEMPORARY_CHATS,
+        "shares": known is not None and await shares_any(known),
         "static": {
             "highlight": highlight_modules(),
             "worker": staticfiles_storage.url(WORKER),

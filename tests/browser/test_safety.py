@@ -13,7 +13,7 @@ from tests.browser.watch import Watch
 
 pytestmark = pytest.mark.browser
 OWN = re.compile(
-    r"^(GET /(chat|static|conversations|turns)\b|POST /(conversations/import|session)$)"
+    r"^(GET /(chat|static|conversations|turns)\b|POST /(conversations/(import|changes)|session)$)"
 )
 TOGETHER = 9
 

@@ -236,7 +236,7 @@ def test_groups_menus_and_the_bar_have_no_serious_fault(
     chat.row("Tides").hover()
     chat.row("Tides").locator(".conv-more").click()
     entries = chat.popover.locator("button, a")
-    expect(entries).to_have_count(7)
+    expect(entries).to_have_count(8)
     assert violations(chat.page) == [], "with a row's menu"
     chat.popover.get_by_role("button", name="Export…").click()
     expect(entries).to_have_count(5)

@@ -86,6 +86,13 @@ export class Palette {
     const actions = this.fixed.filter(({ words, group }) =>
       wanted.every((word) => `${words} ${group}`.toLowerCase().includes(word)),
     );
+    // The group first in which something begins with what was typed.
+    const begun = new Set(
+      actions
+        .filter(({ words }) => wanted.length && words.toLowerCase().startsWith(wanted[0]))
+        .map(({ group }) => group),
+    );
+    actions.sort((one, other) => Number(begun.has(other.group)) - Number(begun.has(one.group)));
     this.shown = [
       ...(wanted.length ? [...actions, ...this.chats] : [...this.chats, ...actions]),
     ].slice(0, MOST);

@@ -21,6 +21,8 @@ export class SharedMark {
     this.button = pressable({ class: "shared-mark", hidden: true }, open);
     byId("policy").before(this.button);
     this.conversation = "";
+    // Whoever shares nothing is asked for nothing.
+    this.shares = page.shares;
   }
 
   /** @param {State} state */
@@ -29,11 +31,12 @@ export class SharedMark {
     if (id === this.conversation) return;
     this.conversation = id;
     this.button.hidden = true;
-    if (id) void this.refresh();
+    if (id && this.shares) void this.refresh();
   }
 
   /** A mark that can't be loaded now is missing until the next time. */
   async refresh() {
+    this.shares = true;
     const id = this.conversation;
     /** @type {SharedLinks|null} */
     const found = await getJson(`${this.page.urls.conversations}/${id}/shares`).catch(() => null);

@@ -32,6 +32,8 @@ export interface Page {
     policies: PolicyFacts;
     /** Who decides what the model remembers. */
     memory: "page" | "administrator" | "agent";
+    /** Whether any link to a chat of this person is live. */
+    shares: boolean;
     /** Whether chats may be temporary here. Older servers don't say so. */
     temporary?: "allowed" | "always" | "off";
     static: StaticFiles;
