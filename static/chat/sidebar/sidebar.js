@@ -202,6 +202,9 @@ export class Sidebar {
   draw() {
     // A name that is being typed, or an open menu, isn't removed.
     if (this.list.querySelector(".conv-name, .pop:not([hidden])")) return;
+    // Nor the row that is being dragged: the browser would give up the drag.
+    if (byId("side").matches(".dragging"))
+      return document.addEventListener("dragend", () => this.draw(), { once: true });
     const held = /** @type {HTMLElement|null} */ (
       document.activeElement?.closest("#convs [data-id]")
     );
