@@ -124,11 +124,12 @@ async def test_the_export_has_everything_and_can_be_restored(
         f"{first}.other-versions.json",
         "conversations/00002 something-else.chatsite.json",
         f"files/{attached['id']}/survey.txt",
+        "prompts.json",
     ]
     account = json.loads(found["account.json"])
     assert account.get("username", "") == name and ("guest" in account) is not with_account
     assert "password" not in account
-    assert found[names[-1]] == b"The quay is 12 m long."
+    assert found[names[-2]] == b"The quay is 12 m long."
     (replaced,) = json.loads(found[f"{first}.other-versions.json"])
     assert replaced["role"] == "assistant" and replaced["content"]
     async with Person(server.url) as elsewhere:
