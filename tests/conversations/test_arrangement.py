@@ -8,7 +8,6 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from django.db import connection
 from django.utils import timezone
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -223,10 +222,9 @@ def everything() -> list[tuple[Any, ...]]:
     return list(here.order_by("id").values_list(*names))
 
 
+@pytest.mark.sqlite
 @pytest.mark.django_db
 def test_a_page_of_ten_thousand_reads_no_more_than_it_shows() -> None:
-    if connection.vendor != "sqlite":
-        pytest.skip("the plan of SQLite")
     listing = Conversation.objects.filter(ADA.filter(), archived=None, pinned=None, folder=None)
     plan = listing.order_by("-updated", "-id")[: LISTED + 1].explain()
     assert "guest" in plan and "SCAN" not in plan
