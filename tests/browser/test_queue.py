@@ -11,7 +11,7 @@ from tests.fakes.openai_server import FakeOpenAI
 
 pytestmark = pytest.mark.browser
 LONG = "Tell me much. [[tokens=2000;rate=40]]"
-SHORTER = "Tell me some. [[tokens=60;rate=60]]"
+SHORTER = "Tell me some. [[tokens=60;rate=20]]"
 
 
 def queue(chat: Chat) -> Locator:
