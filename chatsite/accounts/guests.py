@@ -19,7 +19,6 @@ from chatsite.conversations.lifecycle import move_to_account
 from chatsite.conversations.models import Conversation, Upload
 from chatsite.conversations.owners import Owner
 from chatsite.conversations.ownership import note_sign_in, signed_in
-from chatsite.own_agents.queries import move_agents
 from chatsite.storage import ROWS, Pieces, in_pieces, reading, writing
 
 
@@ -83,7 +82,6 @@ def move_guest_conversations(request: HttpRequest, user: User, **kwargs: Any) ->
         # First: an upload that ends now is the account's, or is moved.
         note_sign_in(guest=guest, user=user.pk)
         move_to_account.here(guest=guest, user=user.pk)
-        move_agents.here(guest=guest, user=user.pk)
         if (site := _site_of(request)) is not None:
             site.own_agents.expire()
         end_sockets(request, Owner(guest=guest))

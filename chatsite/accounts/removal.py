@@ -21,7 +21,6 @@ from chatsite.conversations.owners import Owner
 from chatsite.conversations.ownership import owned_conversation
 from chatsite.conversations.path import loading
 from chatsite.conversations.signals import owner_leaves, text_changed
-from chatsite.own_agents.queries import release_agents
 from chatsite.storage import reading, tidying, writing
 
 # 500 rows take some 10 ms of the writing thread.
@@ -58,7 +57,6 @@ def release(owner: Owner, *, as_guest: str) -> list[str]:
     whose, then = owner.filter(), timezone.now() - LONG_AGO
     nobody = {"user": None, "guest": as_guest}
     conversations = list(Conversation.objects.filter(whose).values_list("id", flat=True)[:PIECE])
-    release_agents(owner, as_guest=as_guest, then=then)
     hold(conversation=conversations)
     text_changed.send(Conversation, conversations=conversations)
     Conversation.objects.filter(id__in=conversations).update(

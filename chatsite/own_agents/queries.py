@@ -198,27 +198,25 @@ def save_instructions(*, owner: Owner, text: str, on: bool) -> None:
 
 
 # ---- owners ----------------------------------------------------------------------------------
-@writing
-def move_agents(*, guest: str, user: int) -> None:
-    """Make a guest's agents the account's at sign-in. Instructions of the account come before the
-    guest's."""
-    hold(Owner(guest=guest), Owner(user=user))
-    theirs, own = Owner(guest=guest).filter(), Owner(user=user).filter()
+def follow_owner(sender: Any, *, owner: Owner, user: int | None, **more: Any) -> None:
+    """Give a guest's agents and instructions to the account that they sign in to, whose own
+    instructions come first, or take them from an owner who goes. The caller holds both."""
+    theirs = owner.filter()
+    if user is None:
+        # Other servers learn from the row that it is gone; the next purge removes it.
+        gone = timezone.now() - 2 * DELETED_AFTER
+        OwnAgent.objects.filter(theirs).update(
+            user=None, guest="deleted", deleted=gone, changed=Now()
+        )
+        OwnInstructions.objects.filter(theirs).delete()
+        return
+    own = Owner(user=user).filter()
     OwnAgent.objects.filter(theirs).update(user=user, guest="", changed=Now())
     if OwnInstructions.objects.filter(own).exclude(text="").exists():
         OwnInstructions.objects.filter(theirs).delete()
     elif OwnInstructions.objects.filter(theirs).exists():
         OwnInstructions.objects.filter(own).delete()
         OwnInstructions.objects.filter(theirs).update(user=user, guest="", changed=Now())
-
-
-def release_agents(owner: Owner, *, as_guest: str, then: datetime) -> None:
-    """Take all of an owner away from them: what nobody finds any more, the next purge removes. The
-    caller holds the owner."""
-    OwnAgent.objects.filter(owner.filter()).update(
-        user=None, guest=as_guest, deleted=then, changed=Now()
-    )
-    OwnInstructions.objects.filter(owner.filter()).delete()
 
 
 @tidying

@@ -12,13 +12,13 @@ from django.utils import timezone
 
 from chatsite.accounts.removal import remove_account
 from chatsite.agents.template import BrokenTemplate, Template
+from chatsite.conversations.lifecycle import move_to_account
 from chatsite.conversations.owners import Owner
 from chatsite.own_agents.known import OwnAgents
 from chatsite.own_agents.models import OwnAgent, OwnAgentVersion, OwnInstructions
 from chatsite.own_agents.queries import (
     create_agent,
     delete_agent,
-    move_agents,
     own_data,
     own_instructions,
     purge_agents,
@@ -82,12 +82,12 @@ def test_a_guests_agents_move_and_the_accounts_own_instructions_stay() -> None:
     user = User.objects.create_user("ada").pk
     slug = make()
     save_instructions.here(owner=GUEST, text="The guest's.", on=True)
-    move_agents.here(guest="ada", user=user)
+    move_to_account.here(guest="ada", user=user)
     found = own_data.here(owner=Owner(user=user))
     assert [one["agent__slug"] for one in found["agents"]] == [slug]
     assert found["instructions"] == {"text": "The guest's.", "on": True}
     save_instructions.here(owner=Owner(guest="bob"), text="Another guest's.", on=True)
-    move_agents.here(guest="bob", user=user)
+    move_to_account.here(guest="bob", user=user)
     assert own_instructions.here(owner=Owner(user=user)) == ("The guest's.", True)
     assert OwnInstructions.objects.count() == 1
 
