@@ -40,11 +40,11 @@ engine: ## install the embedded engine and its model, also after a failure
 embeddings: ## install static sentence vectors: the policy `relevant` finds more with them
 	@$(INSTALL) app embeddings
 
-quick: ## run the tests that need no browser, no engine and no server: a minute
+quick: ## run the tests that need no browser, no engine and no server: two minutes
 	@$(INSTALL) app dev cluster
 	@PY=$(PY) sh scripts/test.sh quick
 
-test: ## run the test suite, browser and engine included: 11 to 16 minutes
+test: ## run the test suite, browser and engine included: about 20 minutes
 	@$(INSTALL) app dev cluster engine! embeddings
 	@CHROMIUM=$(CHROMIUM) PY=$(PY) sh scripts/test.sh
 
