@@ -106,6 +106,22 @@ def test_texts_come_from_the_catalogue_of_the_context() -> None:
         TRANSLATE.reset(token)
 
 
+COUNTED = re.compile(
+    r"""(?:sayCount|say_count|not_sent)\([^"]{0,80}?"((?:[^"\\]|\\.)*)",\s*"((?:[^"\\]|\\.)*)\""""
+)
+
+
+def test_no_two_texts_for_several_have_the_same_text_for_one() -> None:
+    """The catalogue knows a text by its singular: the other plural would be said in its place."""
+    sources = [*(ROOT / "static/chat").rglob("*.js"), *(ROOT / "chatsite").rglob("*.py")]
+    plurals: dict[str, set[str]] = {}
+    for path in sources:
+        for one, many in COUNTED.findall(path.read_text(encoding="utf-8")):
+            plurals.setdefault(one, set()).add(many)
+    assert len(plurals) > 40
+    assert {one: many for one, many in plurals.items() if len(many) > 1} == {}
+
+
 TRANSLATED = [
     (language, domain)
     for language, _ in settings.LANGUAGES

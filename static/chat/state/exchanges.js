@@ -12,13 +12,13 @@ import { say, sayCount } from "../words/say.js";
 export function describeExchanges({ exchanges }) {
   if (!exchanges?.stored) return "";
   const { stored, sent, pinned, older } = exchanges;
+  const counted = sayCount("{count} exchange", "{count} exchanges", stored);
+  const whole =
+    stored === 1 ? counted : say("all {count} exchanges", { count: formatNumber(stored) });
   const words =
     sent === stored
-      ? sayCount("{count} exchange", "all {count} exchanges", stored)
-      : say("{sent} of {exchanges}", {
-          sent: formatNumber(sent),
-          exchanges: sayCount("{count} exchange", "{count} exchanges", stored),
-        });
+      ? whole
+      : say("{sent} of {exchanges}", { sent: formatNumber(sent), exchanges: counted });
   const more = [
     pinned > 0 && say("{count} pinned", { count: formatNumber(pinned) }),
     older > 0 && say("{count} older", { count: formatNumber(older) }),
