@@ -208,6 +208,43 @@ def test_open_webui_with_and_without_its_wrapper() -> None:
         assert called.reasoning == "Hm <1"
 
 
+def test_an_answer_of_open_webui_that_stands_in_its_items_alone_comes_along() -> None:
+    output = [
+        {"type": "reasoning", "summary": [{"type": "summary_text", "text": "Hm"}]},
+        {"type": "message", "content": [{"type": "output_text", "text": "A look."}]},
+        {"type": "function_call", "call_id": "a", "name": "clock", "arguments": '{"zone": "UTC"}'},
+        {"type": "function_call", "call_id": "b", "name": "tide", "arguments": ""},
+        {
+            "type": "function_call_output",
+            "call_id": "b",
+            "output": [{"type": "input_text", "text": "low"}],
+        },
+        {"type": "function_call_output", "call_id": "a", "output": "noon"},
+        {"type": "open_webui:code_interpreter", "code": "1 + 1"},
+        {"type": "message", "content": [{"type": "output_text", "text": "At noon."}]},
+    ]
+    messages = {
+        "1": {"id": "1", "parentId": None, "role": "user", "content": "When?"},
+        "2": {"id": "2", "parentId": "1", "role": "assistant", "content": "", "output": output},
+        "3": {"id": "3", "parentId": "2", "role": "user", "content": "And now?"},
+        "4": {"id": "4", "parentId": "3", "role": "assistant", "content": "", "output": None},
+    }
+    chat = chat_of({"title": "Clock", "history": {"currentId": "4", "messages": messages}})
+    assert path_of(chat) == [
+        ("user", "When?"),
+        ("assistant", "A look."),
+        ("tool", "noon"),
+        ("assistant", ""),
+        ("tool", "low"),
+        ("assistant", "At noon."),
+        ("user", "And now?"),
+    ]
+    placed = [one.said for one in arrange(chat.nodes, chat.current)]
+    assert [one.call for one in placed if one.call] == [("clock", {"zone": "UTC"}), ("tide", {})]
+    assert placed[1].reasoning == "Hm"
+    assert chat.left_out["content"] == 1
+
+
 # ---- LibreChat ---------------------------------------------------------------------------------
 LIBRE = [
     {"messageId": "1", "parentMessageId": "0" * 8, "text": "Hi", "isCreatedByUser": True},

@@ -62,7 +62,7 @@ def _said(chat: Chat, message: dict[str, Any], model: str) -> list[Said]:
 def _answer(chat: Chat, blocks: list[dict[str, Any]]) -> list[Said]:
     """A message for each call, one for its result, and one for what was said in the end."""
     results = {
-        of.key(one.get("tool_use_id")): _result(one.get("content"))
+        of.key(one.get("tool_use_id")): of.words(one.get("content"))
         for one in blocks
         if one.get("type") == "tool_result"
     }
@@ -85,11 +85,6 @@ def _answer(chat: Chat, blocks: list[dict[str, Any]]) -> list[Said]:
         elif kind != "tool_result" and kind not in _ASIDE:
             chat.left_out["content"] += 1
     return said
-
-
-def _result(content: Any) -> str:
-    parts = [of.text(one) or of.text(of.fields(one).get("text")) for one in of.items(content)]
-    return of.text(content) or of.joined(parts)
 
 
 def _files(message: dict[str, Any]) -> tuple[FileRef, ...]:

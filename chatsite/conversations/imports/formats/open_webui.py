@@ -18,6 +18,8 @@ _FOLDED = re.compile(
     r'<details\s+type="(reasoning|tool_calls)"([^>]*)>\s*(?:<summary>.*?</summary>)?(.*?)</details>',
     re.DOTALL,
 )
+_CALLS = ("function_call", "custom_tool_call")
+_RESULTS = ("function_call_output", "custom_tool_call_output")
 _ATTRIBUTE = re.compile(r'([a-z]+)="([^"]*)"')
 
 
@@ -55,16 +57,23 @@ def _messages(inner: dict[str, Any], history: dict[str, Any]) -> list[tuple[str,
 
 
 def _said(chat: Chat, message: dict[str, Any]) -> list[Said]:
-    role, content = of.text(message.get("role")), message.get("content")
-    parts = [of.text(of.fields(one).get("text")) for one in of.items(content)]
-    words = of.text(content) or of.joined(parts)
+    role, words = of.text(message.get("role")), of.words(message.get("content"))
     files = tuple(map(_file, map(of.fields, of.items(message.get("files")))))
     if role == "user":
         return [Said(role=role, text=words, files=files)]
     if role != "assistant":
         chat.left_out["system" if role == "system" else "role"] += bool(words)
         return []
-    said, end = [Said(role=role)], 0
+    # Since 0.8 an answer may stand in its items alone, and its text is empty.
+    said = _folded(words) if words.strip() else _itemized(chat, of.items(message.get("output")))
+    said[-1].files = files
+    for one in said:
+        one.model = of.text(message.get("model")) if one.role == role else ""
+    return said
+
+
+def _folded(words: str) -> list[Said]:
+    said, end = [Said(role="assistant")], 0
     for found in _FOLDED.finditer(words):
         said[-1].text += words[end : found.start()].strip()
         end = found.end()
@@ -76,11 +85,34 @@ def _said(chat: Chat, message: dict[str, Any]) -> list[Said]:
             said[-1].call = facts.get("name") or "tool", _unpacked(facts.get("arguments"))
             result = _unpacked(facts.get("result"))
             words_of = of.text(result.get("input")) or json.dumps(result, ensure_ascii=False)
-            said += [Said(role="tool", text=words_of), Said(role=role)]
+            said += [Said(role="tool", text=words_of), Said(role="assistant")]
     said[-1].text += words[end:].strip()
-    said[-1].files = files
-    for one in said:
-        one.model = of.text(message.get("model")) if one.role == role else ""
+    return said
+
+
+def _itemized(chat: Chat, output: list[Any]) -> list[Said]:
+    """Of the items of OpenAI's Responses. A call and its result stand apart there."""
+    items = list(map(of.fields, output))
+    results = {
+        of.key(one.get("call_id")): of.words(one.get("output"))
+        for one in items
+        if one.get("type") in _RESULTS
+    }
+    said = [Said(role="assistant")]
+    for one in items:
+        kind, id = one.get("type"), of.key(one.get("call_id"))
+        if kind == "message":
+            said[-1].text = of.joined((said[-1].text, of.words(one.get("content"))))
+        elif kind == "reasoning":
+            said[-1].reasoning += of.words(one.get("content")) or of.words(one.get("summary"))
+        elif kind in _CALLS:
+            given = one.get("arguments") or one.get("input")
+            said[-1].call = of.text(one.get("name")) or "tool", of.arguments(given)
+            if id in results:
+                said.append(Said(role="tool", text=results.pop(id)))
+            said.append(Said(role="assistant"))
+        elif kind not in _RESULTS:
+            chat.left_out["content"] += 1
     return said
 
 

@@ -123,6 +123,12 @@ def joined(parts: Iterable[str]) -> str:
     return "\n\n".join(filter(None, parts))
 
 
+def words(content: Any) -> str:
+    """A text, or what stands in a list of texts and of parts with a `text`, as paragraphs."""
+    parts = (text(one) or text(fields(one).get("text")) for one in items(content))
+    return text(content) or joined(parts)
+
+
 def arguments(given: Any) -> dict[str, Any]:
     """The arguments of a call: an object, also one that is written as text, or the text."""
     try:
