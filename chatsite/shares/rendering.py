@@ -36,7 +36,7 @@ def shown_html(text: str) -> SafeString:
 def message_fields(shared: SharedPage, *, agent: str) -> Iterator[dict[str, Any]]:
     """What the template reads of each message; `agent` is the name of who answered."""
     last = show_receipt(shared.last) if shared.last else {}
-    horizon, before, above = last.get("horizon"), "", False
+    horizon, before, above, day = last.get("horizon"), "", False, None
     for view in shared.messages:
         message, receipt = view.message, shared.receipts.get(view.message.id)
         role = "user" if message.role == "user" else "assistant"
@@ -45,19 +45,23 @@ def message_fields(shared: SharedPage, *, agent: str) -> Iterator[dict[str, Any]
         if not (message.content or message.attachments or receipt or extra):
             continue  # it only called tools
         is_above = horizon is not None and view.seq < horizon
+        created = datetime.fromisoformat(view.created)
         yield {
             "view": view,
             "message": message,
             "role": role,
             "who": (say("The person") if role == "user" else agent) if role != before else "",
-            "created": datetime.fromisoformat(view.created),
+            "created": created,
+            "is_new_day": created.date() != day,
             "html": shown_html(message.content or "") if message.role != "tool" else "",
             "calls": calls if shared.share.tools else [],
             "is_unsent": _is_unsent(last, view.seq),
+            # The line says it of all above at once.
+            "is_above": is_above,
             "has_horizon": above and not is_above,
             "receipt": list(_receipt_lines(receipt)) if receipt else [],
         }
-        before, above = role, is_above
+        before, above, day = role, is_above, created.date()
 
 
 def _is_unsent(last: Mapping[str, Any], seq: int) -> bool:
