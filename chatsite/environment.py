@@ -29,8 +29,8 @@ def choice(name: str, default: str, allowed: tuple[str, ...]) -> str:
     return value
 
 
-def flag(name: str) -> bool:
-    return choice(name, "false", ("true", "false")) == "true"
+def flag(name: str, default: bool = False) -> bool:
+    return choice(name, str(default).lower(), ("true", "false")) == "true"
 
 
 def number(name: str, default: int, *, low: int, high: int) -> int:

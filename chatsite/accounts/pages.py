@@ -45,7 +45,7 @@ WRONG = later("This isn't your password.")
 
 
 class SignUp(RedirectURLMixin, FormView):  # type: ignore[type-arg]
-    """Makes an account, only with SIGNUP=true; otherwise an administrator makes them. Then the page
+    """Makes an account where SIGNUP allows it; otherwise an administrator makes them. Then the page
     goes on where the person came from (`next`, of this site only)."""
 
     form_class = UserCreationForm

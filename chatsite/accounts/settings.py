@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from chatsite.environment import flag, number
+from chatsite.environment import flag, number, text
 
-SIGNUP = flag("SIGNUP")
+# Where no host is allowed but this machine, whoever sits here may make one.
+SIGNUP = flag("SIGNUP", not text("ALLOWED_HOSTS"))
 # 0: guests never expire.
 GUEST_DAYS = number("GUEST_DAYS", 0, low=0, high=3_650)

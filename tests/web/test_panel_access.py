@@ -55,7 +55,7 @@ async def test_with_debug_everyone_who_may_open_the_panel_sees_the_request(
 ) -> None:
     folder = tmp_path_factory.mktemp(panel)
     copy_database(server.folder, folder)  # with its staff: an account takes as long as a start
-    with Server(folder, DEBUG_PANEL=panel, DEBUG="true") as other:
+    with Server(folder, DEBUG_PANEL=panel, DEBUG="true", SIGNUP="false") as other:
         async with Person(other.url) as ada, Person(other.url) as grace:
             assert await visible_parts(ada) == guest
             await grace.sign_in(*STAFF)
@@ -64,7 +64,7 @@ async def test_with_debug_everyone_who_may_open_the_panel_sees_the_request(
 
 
 async def no_account_is_made(ada: Person) -> None:
-    """Without SIGNUP=true the page doesn't exist, and a hand-made form is refused too."""
+    """With SIGNUP=false the page doesn't exist, and a hand-made form is refused too."""
     assert '"signup": false' in (await ask(ada, "GET", "/chat")).text
     assert (await ask(ada, "GET", "/accounts/signup/")).status == 404
     form = {"username": "ada", "password1": "lovelace-1843", "password2": "lovelace-1843"}
