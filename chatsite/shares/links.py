@@ -62,10 +62,15 @@ def shares_any(owner: Owner) -> bool:
 
 @reading
 def shares_of(owner: Owner, *, conversation: str) -> dict[str, Any]:
-    """The conversation's live links, newest first, and why none can be made. Raises NotFound."""
+    """The conversation's live links, newest first, why none can be made, and whether an account
+    would help. Raises NotFound."""
     row = owned_conversation(owner, conversation)
     found = live_shares().filter(conversation=row).order_by("-created")
-    return {"shares": [_show(one) for one in found], "why_not": _refusal(owner, row)}
+    return {
+        "shares": [_show(one) for one in found],
+        "why_not": _refusal(owner, row),
+        "sign_in": bool(owner.guest) and settings.SHARES == "accounts",
+    }
 
 
 @writing

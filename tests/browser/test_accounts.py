@@ -21,6 +21,11 @@ PASSWORD = secrets.token_urlsafe(12)
 
 def sign_up(chat: Chat, name: str, *, at: Server | None = None) -> None:
     chat.page.goto(f"{at.url if at else ''}/accounts/signup/")
+    fill_in(chat, name)
+
+
+def fill_in(chat: Chat, name: str) -> None:
+    """The open form for an account."""
     chat.page.get_by_label("Username").fill(name)
     chat.page.get_by_label("Password", exact=True).fill(PASSWORD)
     chat.page.get_by_label("Password confirmation").fill(PASSWORD)

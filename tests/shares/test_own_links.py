@@ -30,7 +30,7 @@ async def test_a_link_lasts_a_week_unless_its_owner_says_otherwise(server: Serve
         # The same link, which can be copied as often as its owner wants.
         assert changed["share"]["path"] == link["path"]
         listed = await ada.ask("GET", f"/conversations/{page.conversation}/shares")
-        assert listed == {"shares": [changed["share"]], "why_not": ""}
+        assert listed == {"shares": [changed["share"]], "why_not": "", "sign_in": False}
 
 
 async def test_as_of_now_chosen_later_is_what_is_there_then(server: Server) -> None:

@@ -241,7 +241,8 @@ async def test_a_switched_off_server_answers_as_if_no_link_had_ever_been(
                 page = await guest.page()
                 await page.say("Mine")
                 path = f"/conversations/{page.conversation}/shares"
-                assert (await guest.ask("GET", path))["why_not"]
+                listed = await guest.ask("GET", path)
+                assert listed["why_not"] and listed["sign_in"] == (setting == "accounts")
                 await guest.ask("POST", path, {}, expect=409)
 
 

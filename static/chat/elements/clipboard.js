@@ -16,12 +16,19 @@ export async function copy(text, button) {
       ? say("Copied.")
       : say("Copying isn't allowed here. Select the text and copy it yourself."),
   );
-  if (!button) return done;
-  const before = button.dataset.words ?? button.textContent ?? "";
-  button.dataset.words = before;
-  setText(button, done ? say("Copied") : say("Not allowed"));
-  setTimeout(() => setText(button, before), 1600);
+  if (button) sayOn(button, done ? say("Copied") : say("Not allowed"));
   return done;
+}
+
+/**
+ * Words on a button for a while, in place of its own.
+ * @param {HTMLElement} button
+ * @param {string} words
+ */
+export function sayOn(button, words) {
+  const before = (button.dataset.words ??= button.textContent ?? "");
+  setText(button, words);
+  setTimeout(() => setText(button, before), 1600);
 }
 
 /**

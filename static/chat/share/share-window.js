@@ -1,9 +1,9 @@
 /** The window of a chat's links: make one, copy it, change it, take it back. */
 
 import { announce } from "../elements/announce.js";
-import { copy, copyWhenThere } from "../elements/clipboard.js";
+import { copy, copyWhenThere, sayOn } from "../elements/clipboard.js";
 import { askToConfirm } from "../elements/confirm.js";
-import { fillDialog } from "../elements/dialog.js";
+import { closeButton, fillDialog } from "../elements/dialog.js";
 import { h, pressable, setChildren, setText, textButton } from "../elements/dom.js";
 import { showError } from "../elements/toast.js";
 import { getJson, sendChange } from "../net/http.js";
@@ -53,10 +53,17 @@ export class ShareWindow {
     this.wish = { days: 7, following: false };
     try {
       /** @type {SharedLinks} */
-      const { shares, why_not: whyNot } = await getJson(this.path);
+      const { shares, why_not: whyNot, sign_in: signIn } = await getJson(this.path);
       this.links = shares;
       const form = whyNot ? [h("p", { class: "quiet" }, whyNot)] : this.#form();
-      fillDialog(this.dialog, say("Share this chat"), [...form, this.list]);
+      const next = encodeURIComponent(location.pathname);
+      const way = { class: "primary", href: `${this.page.urls.login}?next=${next}` };
+      fillDialog(
+        this.dialog,
+        say("Share this chat"),
+        [...form, this.list],
+        [closeButton("plain-button"), signIn && h("a", way, say("Sign in"))],
+      );
       this.#draw();
       if (!this.dialog.open) this.dialog.showModal();
     } catch (error) {
@@ -85,6 +92,8 @@ export class ShareWindow {
       this.#change([share, ...this.links]);
       const done = await copied;
       announce(done ? say("The link is copied.") : say("The link is made. Copy it yourself."));
+      const button = this.list.querySelector("button");
+      if (done && button) sayOn(button, say("Copied"));
     } catch (error) {
       copied.catch(() => {}); // for the same reason
       showError(error);

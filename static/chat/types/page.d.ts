@@ -216,10 +216,11 @@ export interface SharedLink {
     files: boolean;
 }
 
-/** `why_not`: why no link can be made of this chat, or "". */
+/** `why_not`: why no link can be made of this chat, or "". `sign_in`: with an account one could. */
 export interface SharedLinks {
     shares: SharedLink[];
     why_not: string;
+    sign_in?: boolean;
 }
 
 /** A message of the exact request, as the provider got it. */
