@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import os
 import re
+import runpy
 import secrets
 import stat
 import subprocess
@@ -144,6 +145,18 @@ def test_debug_is_allowed_only_on_this_machine(tmp_path: Path) -> None:
     done = manage(tmp_path, "check", DEBUG="true", ALLOWED_HOSTS="chat.example.org")
     assert done.returncode == 1 and "DEBUG=true" in done.stderr
     assert manage(tmp_path, "check", DEBUG="true", ALLOWED_HOSTS="localhost").returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("hosts", "signup", "open_to_all"),
+    [("", "", True), ("", "false", False), ("a.example", "", False), ("a.example", "true", True)],
+)
+def test_anybody_makes_an_account_on_this_machine_alone_unless_it_is_set(
+    hosts: str, signup: str, open_to_all: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ALLOWED_HOSTS", hosts)
+    monkeypatch.setenv("SIGNUP", signup)
+    assert runpy.run_path(str(ROOT / "chatsite/accounts/settings.py"))["SIGNUP"] is open_to_all
 
 
 @pytest.mark.slow
