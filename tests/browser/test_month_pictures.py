@@ -102,7 +102,7 @@ def test_an_agent_of_ones_own_beside_the_chat_that_tries_it(
     chat = visit(viewport=DESK).open()
     form = new_agent(chat)
     form.get_by_label("Name").fill("Kurz")
-    form.locator("[name=colour]").nth(2).check(force=True)
+    form.get_by_label("Blue").check(force=True)
     form.get_by_label("Instructions").fill(
         "Answer in German, in one or two sentences. Use simple words."
     )
@@ -110,6 +110,7 @@ def test_an_agent_of_ones_own_beside_the_chat_that_tries_it(
     expect(chat.page.locator("#agent-name")).to_contain_text("Kurz")
     fake.script.append("Der Mond zieht am Meer. Deshalb steigt und fällt das Wasser.")
     chat.say("Why are there tides?")
+    expect(chat.conversations).to_have_count(1)
     photograph(chat, pictures / "own-agent.png")
 
 

@@ -129,7 +129,7 @@ def test_everything_is_reached_with_the_keyboard_and_read_aloud(
     assert form.evaluate("form => form.scrollWidth <= form.clientWidth")
     form.get_by_label("Name").press("Enter")
     expect(form).to_be_hidden()
-    expect(page.locator("#toasts")).to_contain_text("Your agent is ready.")
+    expect(page.locator("#agent-name")).to_have_text("Keys")
     page.locator("#agent-open").click()
     chat.popover.get_by_role("button", name="Edit Keys").click()
     expect(form).to_be_visible()

@@ -229,7 +229,8 @@ export class AgentForm {
     const was = this.slug;
     if (!(await this.#store())) return;
     await this.close();
-    toast(was ? say("Saved.") : say("Your agent is ready. It is in the list of agents."));
+    if (was) toast(say("Saved."));
+    else this.actions.open(this.slug);
   }
 
   async #try() {
