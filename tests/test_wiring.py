@@ -34,7 +34,7 @@ from tests.pseudo_language import pseudo_language
 async def site(tmp_path: Path, settings: Settings) -> AsyncIterator[Site]:
     """Two agents, one of them broken; only echo can be reached."""
     settings.AGENTS_DIR = tmp_path
-    for slug, document in (("demo", '{"name": "Demo", "personality": "You help."}'), ("bad", "{")):
+    for slug, document in (("demo", '{"name": "Memo", "personality": "You help."}'), ("bad", "{")):
         (tmp_path / slug).mkdir()
         (tmp_path / slug / "template.json").write_text(document)
     running = Site()
@@ -207,7 +207,7 @@ async def test_an_agent_that_is_switched_off_while_it_is_listed_stops_no_page(
 ) -> None:
     listed = site.agents.catalogue.all()
     monkeypatch.setattr(site.agents.catalogue, "all", lambda: listed)
-    changed = '{"name": "Demo", "personality": "You help.", "isEnabled": false}'
+    changed = '{"name": "Memo", "personality": "You help.", "isEnabled": false}'
     (tmp_path / "demo" / "template.json").write_text(changed)
     off = None
     async with asyncio.timeout(20):

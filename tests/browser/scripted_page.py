@@ -18,7 +18,7 @@ NOW = "2026-01-31T12:00:00+00:00"
 PROVIDER = {"kind": "openai", "label": "a model", "note": ""}
 AGENT: dict[str, Any] = {
     "slug": "demo",
-    "name": "Demo",
+    "name": "Memo",
     "description": "",
     "greeting": [],
     "prompts": [],

@@ -71,7 +71,7 @@ def test_what_is_found_and_asked_has_no_serious_fault(
     assert violations(chat.page) == [], "with what a search found"
     chat.page.get_by_role("button", name="Filters", exact=True).click()
     chat.page.get_by_role("combobox", name="Agent", exact=True).select_option("demo")
-    expect(chat.page.get_by_role("button", name="Remove the filter Demo")).to_be_visible()
+    expect(chat.page.get_by_role("button", name="Remove the filter Memo")).to_be_visible()
     expect(chat.page.locator(".hit mark").first).to_be_visible()
     assert violations(chat.page) == [], "with filters"
     chat.page.get_by_role("button", name="Filters", exact=True).click()

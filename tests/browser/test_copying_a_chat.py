@@ -47,7 +47,7 @@ def test_the_sidebar_copies_what_the_export_gives(visit: Visit, fake: FakeOpenAI
     exports(chat).get_by_role("button", name="Copy as Markdown").click()
     expect(chat.toasts).to_have_text("Copied as Markdown.")
     assert copied(chat) == exported(chat, "markdown")
-    assert f"## You\n\n{QUESTION}\n\n## Demo\n\n{ANSWER}" in copied(chat)
+    assert f"## You\n\n{QUESTION}\n\n## Memo\n\n{ANSWER}" in copied(chat)
     exports(chat).get_by_role("button", name="Copy as text").click()
     expect(chat.toasts).to_have_text("Copied as text.")
     assert copied(chat) == exported(chat, "text")

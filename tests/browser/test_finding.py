@@ -88,7 +88,7 @@ def test_the_search_is_narrowed_by_fields_and_chips_by_keys_alone(
     agent.select_option("demo")
     expect(chat.page.locator("#find")).to_have_value("quay birds agent:demo")
     expect(chat.page.locator("#convs")).to_contain_text("Nothing found in titles or messages.")
-    expect(chips(chat)).to_have_text(["Demo"])
+    expect(chips(chat)).to_have_text(["Memo"])
     chips(chat).first.press("Enter")
     expect(chat.page.locator("#find")).to_have_value("quay birds")
     expect(hits(chat).first).to_contain_text("Birds at the quay")

@@ -28,7 +28,7 @@ def test_the_empty_page_says_in_one_sentence_what_is_special(chat: Chat) -> None
     # On a phone it is the first thing.
     chat.page.set_viewport_size({"width": 400, "height": 700})
     expect(chat.page.get_by_role("heading", name=SENTENCE)).to_be_in_viewport(ratio=1)
-    assert chat.page.locator("#col").inner_text().count("Demo") == 1  # above the greeting
+    assert chat.page.locator("#col").inner_text().count("Memo") == 1  # above the greeting
     expect(chat.meter).to_be_hidden()
     # A real model needs no better one.
     expect(chat.page.locator(".intro-about")).to_be_visible()

@@ -39,8 +39,8 @@ def test_tab_reaches_every_part_of_the_page(visit: Visit) -> None:
     wanted = [
         "Skip to the message box", "Chatsite", "Hide the sidebar", "New chat",
         "Search conversations", "Where can I go?", "More for Where can I go?",
-        "Guest · 1 conversation", "Demo", "Your last 20 exchanges", "Debug panel", "Conversation",
-        "Copy", "Message Demo", "Send", "Close the debug panel",
+        "Guest · 1 conversation", "Memo", "Your last 20 exchanges", "Debug panel", "Conversation",
+        "Copy", "Message Memo", "Send", "Close the debug panel",
         "Next message", "Last answer",
     ]  # fmt: skip
     assert [name for name in wanted if name not in reached] == []
@@ -149,7 +149,7 @@ def test_a_screen_reader_hears_the_start_and_the_end_not_the_stream(chat: Chat) 
     status = chat.page.locator("#status")
     expect(chat.page.get_by_role("log")).to_have_attribute("aria-live", "off")
     chat.begin("Count. [[tokens=40;rate=20]]", shows="w3")
-    expect(status).to_have_text("Demo is answering…")
+    expect(status).to_have_text("Memo is answering…")
     expect(status).to_have_text("Answer complete, 40 words.")
 
 

@@ -47,7 +47,7 @@ READ = """([content, spoken]) => {
   return found;
 }"""
 NAMES = re.compile(
-    r"Chatsite|Demo|Archivist|Rewriter|Keeper|Headlines|gpt-[\w.-]+|claude-[\w.-]+|fake-model|"
+    r"Chatsite|Memo|Archivist|Rewriter|Keeper|Headlines|gpt-[\w.-]+|claude-[\w.-]+|fake-model|"
     r"SmolLM2[\w ]*|OpenAI|Anthropic|Ollama|LM Studio|GGUF|HISTORY_\w+|history\w+|"
     r"Headline writer|\b(?:lastN|lastn|none|all|tokens|relevant|lexical|triage|summary)\b|"
     r"\b(?:strategy|KV)\b|Ctrl|Shift|Alt|Esc|Enter|Tab|Home|End|Delete|F2|\b(?:k|M|G)B\b|\bms\b|\bs\b|[A-Z]\b|"

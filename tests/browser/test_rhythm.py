@@ -108,7 +108,7 @@ def test_what_a_person_says_is_at_the_right_and_what_is_long_stays_readable(visi
         assert bubble
         assert abs(bubble["x"] + bubble["width"] - column["x"] - column["width"]) < 2
         assert bubble["width"] <= 0.81 * column["width"]
-    expect(chat.answers.last.locator(".who")).to_have_text("Demo")  # for who hears the page
+    expect(chat.answers.last.locator(".who")).to_have_text("Memo")  # for who hears the page
     expect(chat.answers.last.locator(".m-head")).to_have_css("position", "absolute")
 
 

@@ -24,7 +24,7 @@ def test_each_hit_shows_its_chat_its_author_and_the_words_found(chat: Chat) -> N
     look_for(chat, "albatross flies")
     first = chat.page.locator(".hit").first
     expect(first.locator(".hit-title")).to_have_text("About birds")
-    expect(first.locator(".hit-place")).to_contain_text(re.compile(r"^(You|Demo) · \d\d:\d\d$"))
+    expect(first.locator(".hit-place")).to_contain_text(re.compile(r"^(You|Memo) · \d\d:\d\d$"))
     expect(first.locator("mark")).to_have_text(["albatross", "flies"])
     look_for(chat, "whales")
     expect(chat.page.locator(".hit").first.locator(".hit-title mark")).to_have_text("whales")

@@ -72,7 +72,7 @@ class Held:
         return {**policy, "conversation": dict(conversation)}
 
     def desk(self, chat: Mapping[str, Any]) -> Desk:
-        described = {"name": "Demo", "personality": "", "nodes": ["llm.openai"]}
+        described = {"name": "Memo", "personality": "", "nodes": ["llm.openai"]}
         template = parse_template("demo", {**described, "chatSettings": dict(chat)})
 
         def resolve(agent: str, model: str = "", *, staff: bool = False) -> ResolvedAgent:

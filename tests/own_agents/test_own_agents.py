@@ -226,7 +226,7 @@ async def test_own_instructions_follow_every_agents_and_have_a_part_of_the_recei
         await ada.ask("PUT", "/instructions", {"text": "Call me Captain.", "on": True})
         told = (await page.say("Who am I?"))["receipt"]
         assert system_of(fake).endswith("asks this of every assistant:\n\nCall me Captain.")
-        assert system_of(fake).startswith("You are Demo")
+        assert system_of(fake).startswith("You are Memo")
         parts = {part["name"]: part["tokens"] for part in told["parts"]}
         assert parts["own"] > 4 and "own" not in [part["name"] for part in plain["parts"]]
         assert told["head"]["hash"] != plain["head"]["hash"]

@@ -25,7 +25,7 @@ describe("an empty chat", () => {
     const [first] = items(open([]));
     assert.deepEqual(
       [first.role, first.name, first.content, first.id],
-      ["assistant", "Demo", "Hello.", null],
+      ["assistant", "Memo", "Hello.", null],
     );
   });
 });

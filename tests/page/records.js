@@ -44,7 +44,7 @@ export const CONVERSATION = {
 };
 export const AGENT = {
   slug: "demo",
-  name: "Demo",
+  name: "Memo",
   description: "",
   greeting: ["Hello."],
   prompts: [],

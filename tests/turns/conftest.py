@@ -124,7 +124,7 @@ def settings_for(llm: str, **parameters: Any) -> dict[str, Any]:
 
 
 def template(**more: Any) -> Template:
-    return parse_template("demo", {"name": "Demo", "personality": "You are Demo.", **more})
+    return parse_template("demo", {"name": "Memo", "personality": "You are Memo.", **more})
 
 
 def context_of(agent: ResolvedAgent, settings: Settings) -> TurnContext:

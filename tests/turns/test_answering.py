@@ -70,9 +70,9 @@ def test_the_trained_sentence_replaces_the_personality_only_where_it_was_trained
     sentence = "You are the model that was trained."
     engine, echo = echo_providers("embedded", "echo"), echo_providers("echo")
     assert resolve_agent(trained, engine, trained_system=sentence).system == sentence
-    assert resolve_agent(trained, engine, trained_system="").system == "You are Demo."
-    assert resolve_agent(trained, echo, trained_system=sentence).system == "You are Demo."
-    assert resolve_agent(plain, engine, trained_system=sentence).system == "You are Demo."
+    assert resolve_agent(trained, engine, trained_system="").system == "You are Memo."
+    assert resolve_agent(trained, echo, trained_system=sentence).system == "You are Memo."
+    assert resolve_agent(plain, engine, trained_system=sentence).system == "You are Memo."
 
 
 def test_the_reply_never_takes_more_than_half_the_window() -> None:
@@ -100,7 +100,7 @@ def test_the_head_is_the_personality_and_then_the_prefilled_turns() -> None:
     prefilled = [{"role": "user", "content": "Two?"}, {"role": "assistant", "content": "2"}]
     found = resolve_agent(template(chatSettings={"history": prefilled}), echo_providers("echo"))
     head = [(message.role, message.content) for message in found.head.messages]
-    assert head == [("system", "You are Demo."), ("user", "Two?"), ("assistant", "2")]
+    assert head == [("system", "You are Memo."), ("user", "Two?"), ("assistant", "2")]
     assert (
         found.head.hash
         == found.head.hash

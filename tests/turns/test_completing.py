@@ -121,7 +121,7 @@ async def test_the_timeout_covers_the_whole_call_and_stops_the_provider(
 
 class TestTheModel:
     def who(self, provider: Provider) -> ResolvedAgent:
-        described = {"name": "Demo", "personality": "", "nodes": [f"llm.{provider.kind}"]}
+        described = {"name": "Memo", "personality": "", "nodes": [f"llm.{provider.kind}"]}
         configured = {f"llm.{provider.kind}": {"model": "big"}}
         return resolve_agent(
             parse_template("demo", {**described, "nodeConfigurations": configured}),

@@ -158,7 +158,7 @@ async def test_a_turn_sends_exactly_what_its_preview_listed(world: World) -> Non
     for key in ("settings", "verdicts", "parts", "horizon", "prompt_tokens", "leading"):
         assert receipt[key] == preview[key], key
     sent = [message.content for message in world.provider.requests[-1].messages]
-    assert sent[0] == "You are Demo."
+    assert sent[0] == "You are Memo."
     assert sent[1] == "question 3" and sent[-1] == "What now?" and len(sent) == 4
 
 

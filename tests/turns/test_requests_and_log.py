@@ -29,7 +29,7 @@ from chatsite.turns.context.file_forms import forms_of, render_files
 from tests.conversations.builders import ADA
 from tests.turns.conftest import LocalScriptedProvider, ScriptedProvider, World
 
-HEAD = Head.of("You are Demo.", ())
+HEAD = Head.of("You are Memo.", ())
 SENT = (Message.user("Hello", id="m1"), Message.assistant("Hi.", id="m2"))
 ENTRIES = tuple(Entry(message=message, seq=seq) for seq, message in enumerate(SENT, 1))
 
@@ -53,7 +53,7 @@ def as_bytes(messages: Sequence[Message]) -> bytes:
 async def test_the_request_is_the_head_and_the_sent_messages() -> None:
     found = (await rebuild_request(stored_request(), HEAD, NO_FILES)).to_dict()
     assert found["messages"] == [
-        {"role": "system", "content": "You are Demo."},
+        {"role": "system", "content": "You are Memo."},
         {"role": "user", "content": "Hello"},
         {"role": "assistant", "content": "Hi."},
     ]
@@ -198,7 +198,7 @@ async def test_a_receipt_of_the_first_version_is_built_from_its_verdicts() -> No
     what = StoredRequest(agent="demo", receipt=old, entries=ENTRIES[1:], summaries={})
     found = (await rebuild_request(what, HEAD, NO_FILES)).to_dict()
     assert found["complete"]
-    assert [one["content"] for one in found["messages"]] == ["You are Demo.", "Hi."]
+    assert [one["content"] for one in found["messages"]] == ["You are Memo.", "Hi."]
     gone = await rebuild_request(replace(what, entries=()), HEAD, NO_FILES)
     assert gone.differences
 

@@ -54,7 +54,7 @@ def decision_inputs(
         "historySelector": "triage",
         "conversation": conversation or {},
     }
-    described = {"name": "Demo", "personality": "", "nodes": [f"llm.{provider.kind}"]}
+    described = {"name": "Memo", "personality": "", "nodes": [f"llm.{provider.kind}"]}
     agent = resolve_agent(
         parse_template("demo", {**described, "chatSettings": chat}), {provider.kind: provider}
     )

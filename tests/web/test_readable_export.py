@@ -15,14 +15,14 @@ async def test_it_says_who_said_what_and_what_the_model_saw(server: Server) -> N
         marked = await ask(ada, "GET", f"{address}?format=markdown")
         assert marked.headers["content-type"] == "text/markdown; charset=utf-8"
         assert 'filename="what-is-a-quay.md"' in marked.headers["content-disposition"]
-        assert marked.text.startswith("# What is **a quay**?\n\nA conversation with Demo, ")
-        assert "\n\n## You\n\nWhat is **a quay**?\n\n## Demo\n\n" in marked.text
+        assert marked.text.startswith("# What is **a quay**?\n\nA conversation with Memo, ")
+        assert "\n\n## You\n\nWhat is **a quay**?\n\n## Memo\n\n" in marked.text
         assert ended["message"]["content"].strip() in marked.text
         assert " saw: " in marked.text.split("## You")[0]
 
         plain = await ask(ada, "GET", f"{address}?format=text")
         assert plain.headers["content-type"] == "text/plain; charset=utf-8"
-        assert "\n\nYou:\n\nWhat is **a quay**?\n\nDemo:\n\n" in plain.text
+        assert "\n\nYou:\n\nWhat is **a quay**?\n\nMemo:\n\n" in plain.text
 
 
 async def test_another_format_is_refused_and_nobody_else_gets_it(server: Server) -> None:

@@ -35,7 +35,7 @@ from chatsite.messages import Message, TokenCount, ToolCall
 
 COUNT = TokenCount(count=100, tokenizer="words", basis="counted")
 HEAD = Head.of(
-    "You are Demo.", (Message.user("Two?", id="e1"), Message.assistant("2", id="e2"))
+    "You are Memo.", (Message.user("Two?", id="e1"), Message.assistant("2", id="e2"))
 ).counted([COUNT] * 3)
 
 
