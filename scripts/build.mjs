@@ -80,6 +80,7 @@ async function makeFiles() {
             minify: true,
             charset: "utf8",
             target: "es2022",
+            loader: { ".svg": "dataurl" },
             legalComments: "eof",
             metafile: true,
             write: false,

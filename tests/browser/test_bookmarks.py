@@ -15,7 +15,7 @@ def test_a_bookmarked_message_is_listed_and_found_again_from_another_chat(chat: 
     chat.turns("About whales", "About the berth at pier nine")
     button = chat.page.get_by_role("button", name="Bookmarks", exact=True)
     button.click()
-    expect(chat.page.locator("#convs")).to_contain_text("No message is bookmarked yet.")
+    expect(chat.page.locator("#convs")).to_contain_text("No bookmarks yet.")
     choose(chat.users.last, "Bookmark")
     expect(chat.users.last.locator(".m-label")).to_have_text("bookmarked")
     hits = chat.page.locator(".hit")

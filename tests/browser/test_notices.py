@@ -50,7 +50,7 @@ def test_a_notice_is_shown_where_it_is_wished(visit: Visit) -> None:
     chat.page.add_init_script(f"({HIDE})()")
     chat.open()
     chat.page.locator("#me-open").click()
-    chat.popover.get_by_label("Notify me when a long answer is done").check()
+    chat.popover.get_by_label("Notify me of long answers").check()
     chat.page.keyboard.press("Escape")
     chat.begin(LONG, shows="w3")
     leave(chat, away=True)

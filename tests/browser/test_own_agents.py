@@ -176,6 +176,7 @@ def test_temperature_and_length_are_chosen_for_a_chat_and_kept(
     page = chat.page
     page.locator("#model-open").click()
     chat.popover.get_by_role("radio", name="fake-model").press("Space")
+    page.get_by_text("Answers in this chat").click()
     page.get_by_label("as the agent has it").uncheck()
     page.get_by_label("Temperature").fill("1.5")
     page.get_by_label("Longest reply, in tokens").fill("64")

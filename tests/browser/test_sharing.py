@@ -44,7 +44,8 @@ def make(chat: Chat, title: str, *ticks: str) -> str:
     """Two clicks to the window, one for the link, which is copied at once."""
     dialog = chat.page.get_by_role("dialog", name="Share this chat")
     if not dialog.is_visible():
-        chat.menu(title).get_by_role("button", name="Share…").click()
+        chat.menu(title).get_by_role("button", name="Share or export…").click()
+        chat.popover.get_by_role("button", name="Share…").click()
     for tick in ticks:
         dialog.get_by_label(tick).first.check()
     links = dialog.get_by_role("textbox", name="Link")
@@ -148,7 +149,8 @@ def test_a_link_is_made_and_taken_back_by_keyboard_alone(ada: Chat) -> None:
 def test_a_guest_is_led_to_an_account_and_back_to_the_chat(visit: Visit) -> None:
     chat = visit(permissions=["clipboard-read", "clipboard-write"]).open()
     chat.say("A guest's words")
-    chat.menu("A guest's words").get_by_role("button", name="Share…").click()
+    chat.menu("A guest's words").get_by_role("button", name="Share or export…").click()
+    chat.popover.get_by_role("button", name="Share…").click()
     dialog = chat.page.get_by_role("dialog", name="Share this chat")
     expect(dialog.get_by_text("Sign in to share a chat")).to_be_visible()
     expect(dialog.get_by_role("button", name="Copy a new link")).to_have_count(0)

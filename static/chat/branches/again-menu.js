@@ -7,7 +7,7 @@ import { Popover } from "../elements/popover.js";
 import { getJson } from "../net/http.js";
 import { describeExchanges } from "../state/exchanges.js";
 import { capitalize, formatDollars, joinParts } from "../state/format.js";
-import { describeModel } from "../state/model-facts.js";
+import { briefModel, describeModel } from "../state/model-facts.js";
 import { say, sayCount } from "../words/say.js";
 
 /**
@@ -58,9 +58,7 @@ export function againMenu(address, take, memories) {
         h(
           "p",
           { class: "pop-note again-foot" },
-          say(
-            "This applies to one answer; the chat keeps its model and its memory. The answer that is there is kept: ‹ and › step between them.",
-          ),
+          say("For this answer alone. The one that is there is kept."),
         ),
       );
     } catch (error) {
@@ -87,7 +85,11 @@ export function againMenu(address, take, memories) {
       h("h3", {}, say("With another memory")),
       rows.map((row) =>
         pressable(
-          { disabled: !row.allowed || row.in_force, "data-policy": row.key },
+          {
+            disabled: !row.allowed || row.in_force,
+            "data-policy": row.key,
+            title: row.outcome && sayCount("{count} token", "{count} tokens", row.outcome.tokens),
+          },
           () => (popover.close(), take(undefined, row.changes)),
           h("b", {}, capitalize(row.in_words)),
           h("small", {}, describeMemory(row)),
@@ -99,10 +101,10 @@ export function againMenu(address, take, memories) {
   /** @param {Model} model */
   function one(model) {
     return pressable(
-      { disabled: Boolean(model.why_not) },
+      { disabled: Boolean(model.why_not), title: describeModel(model) },
       () => (popover.close(), take(model.name)),
       h("b", {}, model.label),
-      h("small", {}, model.why_not || describeModel(model)),
+      h("small", {}, model.why_not || briefModel(model)),
     );
   }
 }
@@ -117,8 +119,6 @@ function describeMemory({ allowed, why, in_force: now, outcome, note }) {
   if (!outcome) return note;
   return joinParts([
     describeExchanges(outcome),
-    sayCount("{count} token", "{count} tokens", outcome.tokens),
-    outcome.cost !== null &&
-      say("about {cost} plus the answer", { cost: formatDollars(outcome.cost) }),
+    outcome.cost !== null && formatDollars(outcome.cost),
   ]);
 }

@@ -1,4 +1,4 @@
-/** What an agent's card says besides its description: notes, tools, and what it asks for in vain. */
+/** What is said of an agent besides its description: notes, tools, and what it asks for in vain. */
 
 import { h } from "./dom.js";
 import { icon } from "./icons.js";
@@ -6,26 +6,44 @@ import { say, sayCount } from "../words/say.js";
 
 /** @import { Agent, MissingTool } from "../types/wire.js" */
 
-/**
- * @param {Agent} agent
- * @param {boolean} toolless its model can't use tools
- */
-export function cardLines({ notes = [], tools = [], missing = [], unused = [] }, toolless) {
-  const able =
-    tools.length > 0 &&
-    h("p", { class: "agent-tools" }, say("Tools: {tools}", { tools: tools.join(", ") }));
-  const cant =
-    tools.length > 0 &&
-    toolless &&
-    warningLine(say("The current model can't use tools, so this agent works without them."));
-  const lacks = [...missingSentences(missing), ...unused.map(({ sentence }) => sentence)];
+/** @param {Agent} agent */
+export function cardLines(agent) {
   return [
-    ...notes.map((text) => h("p", { class: "agent-notes" }, text)),
-    able,
-    cant,
-    ...lacks.map(warningLine),
-  ].filter(Boolean);
+    ...(agent.notes ?? []).map((text) => h("p", { class: "agent-notes" }, text)),
+    ...ableLines(agent).map((text) => h("p", { class: "agent-tools" }, text)),
+    ...lackSentences(agent).map(warningLine),
+  ];
 }
+
+/**
+ * All that a menu of agents hasn't room for.
+ * @param {Agent} agent
+ */
+export const cardTitle = (agent) =>
+  [
+    agent.description,
+    agent.version && say("Version {version}", { version: agent.version }),
+    agent.tags?.join(", "),
+    agent.provider?.note,
+    ...(agent.notes ?? []),
+    ...ableLines(agent),
+    ...lackSentences(agent),
+  ]
+    .filter(Boolean)
+    .join("\n");
+
+/** @param {Agent} agent */
+const ableLines = ({ tools = [] }) =>
+  tools.length ? [say("Tools: {tools}", { tools: tools.join(", ") })] : [];
+
+/** @param {Agent} agent */
+export const lackSentences = ({ tools = [], missing = [], unused = [], provider }) => [
+  ...(tools.length && provider?.tools === false
+    ? [say("The current model can't use tools, so this agent works without them.")]
+    : []),
+  ...missingSentences(missing),
+  ...unused.map(({ sentence }) => sentence),
+];
 
 /**
  * One sentence for each reason, with all the tools that are missing for it.

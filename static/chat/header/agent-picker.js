@@ -1,6 +1,6 @@
 /** The picker of agents, broken agents and their reasons included, and the way to make one. */
 
-import { cardLines } from "../elements/agent-card.js";
+import { cardTitle, lackSentences } from "../elements/agent-card.js";
 import { agentMark } from "../elements/agent-mark.js";
 import { byId, h, inThisPage, pressable, setChildren } from "../elements/dom.js";
 import { icon } from "../elements/icons.js";
@@ -56,14 +56,11 @@ export class AgentPicker {
   #fill(box) {
     const working = this.page.agents.filter((agent) => !agent.broken);
     const broken = this.page.agents.filter((agent) => agent.broken);
-    const notes = new Set(working.map((agent) => agent.provider?.note ?? ""));
-    // A note that all of them share is shown once, below.
-    const common = notes.size === 1 && working.length > 1 ? [...notes][0] : "";
     const list = (/** @type {Agent[]} */ some) =>
       h(
         "ul",
         { class: "agents" },
-        some.map((agent) => this.#row(agent, !common)),
+        some.map((agent) => this.#row(agent)),
       );
     const mine = working.filter(({ own }) => own?.mine);
     setChildren(
@@ -81,7 +78,6 @@ export class AgentPicker {
           broken.map((agent) => this.#broken(agent)),
         ),
       ],
-      common && h("p", { class: "pop-note agents-note" }, common),
     );
   }
 
@@ -98,20 +94,13 @@ export class AgentPicker {
     return pressable(props, () => this.#edit(slug), icon("pencil", 15));
   }
 
-  /**
-   * @param {Agent} agent
-   * @param {boolean} noted whether its own provider's note is shown
-   */
-  #row(agent, noted) {
-    const mine = agent.own?.mine;
-    return h("li", {}, this.#link(agent, noted), mine && this.#editButton(agent));
+  /** @param {Agent} agent */
+  #row(agent) {
+    return h("li", {}, this.#link(agent), agent.own?.mine && this.#editButton(agent));
   }
 
-  /**
-   * @param {Agent} agent
-   * @param {boolean} noted
-   */
-  #link(agent, noted) {
+  /** @param {Agent} agent */
+  #link(agent) {
     const current = agent.slug === this.current;
     const choose = () => {
       this.popover.close({ focus: false });
@@ -122,7 +111,7 @@ export class AgentPicker {
       {
         href: chatAddress(this.page, { agent: agent.slug }),
         class: "agent-link",
-        title: agent.version ? say("Version {version}", { version: agent.version }) : null,
+        title: cardTitle(agent),
         "aria-current": current ? "true" : null,
         "data-first": current,
         on: { click: inThisPage(choose) },
@@ -133,16 +122,9 @@ export class AgentPicker {
         agentMark(agent.mark),
         agent.name,
         current && icon("check", 14),
+        lackSentences(agent).length > 0 && icon("warn", 14),
       ),
-      agent.description && h("span", { class: "agent-about" }, agent.description),
-      (agent.tags ?? []).length > 0 &&
-        h(
-          "span",
-          { class: "tags" },
-          agent.tags.map((tag) => h("span", {}, tag)),
-        ),
-      noted && agent.provider?.note && h("span", { class: "agent-note" }, agent.provider.note),
-      cardLines(agent, agent.provider?.tools === false),
+      agent.description && h("span", { class: "agent-about cut" }, agent.description),
     );
   }
 
@@ -177,7 +159,9 @@ function searchField(box) {
   input.addEventListener("input", () => {
     const wanted = input.value.trim().toLowerCase();
     for (const one of box.querySelectorAll("li"))
-      one.hidden = !(one.textContent ?? "").toLowerCase().includes(wanted);
+      one.hidden = !`${one.textContent} ${one.querySelector("a")?.title}`
+        .toLowerCase()
+        .includes(wanted);
   });
   return input;
 }

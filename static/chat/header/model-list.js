@@ -2,7 +2,7 @@
 
 import { h } from "../elements/dom.js";
 import { icon } from "../elements/icons.js";
-import { describeModel } from "../state/model-facts.js";
+import { briefModel, describeModel } from "../state/model-facts.js";
 import { say } from "../words/say.js";
 
 /**
@@ -36,11 +36,7 @@ export function modelList({ locked, groups }, taking) {
     count > MANY && search(list),
     list,
     !locked &&
-      h(
-        "p",
-        { class: "pop-note models-foot" },
-        say("Applies from your next message. Earlier answers stay."),
-      ),
+      h("p", { class: "pop-note models-foot" }, say("Prices: in / out, per million tokens.")),
   ];
 }
 
@@ -91,9 +87,9 @@ function row(model, { now, take, done }) {
     { class: barred ? "choice off" : "choice" },
     h(
       "label",
-      {},
+      { title: describeModel(model) },
       radio,
-      h("span", {}, h("b", {}, label), h("small", {}, barred || describeModel(model))),
+      h("span", {}, h("b", {}, label), h("small", {}, barred || briefModel(model))),
     ),
   );
 }

@@ -103,6 +103,7 @@ export class PolicyChip {
     const first = usable.filter((one) => one.first !== false || one.in_force);
     const more = shut ? [] : usable.filter((one) => !first.includes(one));
     this.notes = h("div", { class: "pop-notes", role: "status" });
+    this.about = h("p", { class: "pop-scope" });
     this.wrong = "";
     this.picked = null;
     this.back = this.#footButton(say("Reset to the agent's default"), () => this.choice.reset());
@@ -116,7 +117,6 @@ export class PolicyChip {
     setChildren(
       box,
       h("h2", { class: "pop-title" }, say("What the model sees in this chat")),
-      !shut && h("p", { class: "pop-scope" }, say("Kept with this chat alone.")),
       shut && [closedNote(decision, closed), this.notes],
       h(
         "fieldset",
@@ -125,6 +125,7 @@ export class PolicyChip {
         first.map((choice) => this.#choice(choice, decision, shut)),
         more.length > 0 && this.#more(more.map((choice) => this.#choice(choice, decision, shut))),
       ),
+      this.about,
       this.#budget(decision, shut),
       !shut && this.notes,
       this.foot,
@@ -139,7 +140,7 @@ export class PolicyChip {
    */
   #choice(choice, decision, shut) {
     const { key, title, about } = choice;
-    const radio = h("input", { type: "radio", name: "policy", value: key });
+    const radio = h("input", { type: "radio", name: "policy", value: key, title: about });
     radio.checked = choice.in_force;
     radio.addEventListener("change", () => {
       this.choose(choice.changes);
@@ -148,7 +149,7 @@ export class PolicyChip {
     return h(
       "div",
       { class: "choice" },
-      h("label", {}, radio, h("span", {}, h("b", {}, title), h("small", {}, about))),
+      h("label", { title: about }, radio, h("b", {}, title)),
       choice.length && this.#stepper(choice, decision, shut),
     );
   }
@@ -272,7 +273,9 @@ export class PolicyChip {
       const radio = /** @type {HTMLInputElement|null} */ (
         this.popover.box.querySelector(`input[value="${CSS.escape(choice.key)}"]`)
       );
-      if (radio) radio.checked = picked ? choice.key === picked : choice.in_force;
+      if (!radio) continue;
+      radio.checked = picked ? choice.key === picked : choice.in_force;
+      if (radio.checked && this.about) setText(this.about, choice.about);
     }
     for (const [id, value] of [
       ["policy-length", decision.settings.length.value],

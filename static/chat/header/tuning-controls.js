@@ -17,6 +17,7 @@ export function showTuning(tuning, place) {
   const slider = byId("tuning-temperature", HTMLInputElement);
   const tokens = byId("tuning-length", HTMLInputElement);
   const { temperature, max_tokens: length } = tuning.now;
+  byId("tuning", HTMLDetailsElement).open = Object.keys(tuning.now).length > 0;
   own.checked = temperature === undefined;
   slider.value = String(temperature ?? 1);
   tokens.value = String(length ?? "");

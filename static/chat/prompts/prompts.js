@@ -2,6 +2,7 @@
 
 import { closeButton, fillDialog } from "../elements/dialog.js";
 import { byId, h, setChildren, setText, textButton } from "../elements/dom.js";
+import { emptyState } from "../elements/empty.js";
 import { showError } from "../elements/toast.js";
 import { getJson, sendChange } from "../net/http.js";
 import { blanksOf } from "../state/blanks.js";
@@ -26,6 +27,7 @@ export class Prompts {
     this.use = use;
     /** @type {Prompt[]} */
     this.all = [];
+    this.known = false;
     this.dialog = h("dialog", {
       class: "box prompts-box",
       id: "prompts",
@@ -48,6 +50,7 @@ export class Prompts {
   async load() {
     try {
       this.all = (await getJson(this.address)).prompts;
+      this.known = true;
     } catch (error) {
       showError(error);
     }
@@ -74,12 +77,17 @@ export class Prompts {
   /** @param {import("../elements/dom.js").Child[]} told */
   #list(...told) {
     const add = textButton(say("New prompt"), () => this.#edit({ name: "", text: "" }));
-    setChildren(this.note, told.length ? told : say("Call one with a slash and its name."));
+    const none = this.known && !this.all.length;
+    setChildren(
+      this.note,
+      told.length ? told : !none && say("Call one with a slash and its name."),
+    );
     fillDialog(
       this.dialog,
       say("Your prompts"),
       [
         this.note,
+        none && emptyState("prompts", say("No prompts yet."), add),
         h(
           "ul",
           { class: "prompts-list" },
@@ -104,7 +112,7 @@ export class Prompts {
           ),
         ),
       ],
-      [add, closeButton()],
+      [!none && add, closeButton()],
     );
     (this.note.querySelector("button") ?? add).focus();
   }

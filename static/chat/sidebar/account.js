@@ -60,20 +60,19 @@ export class Account {
     /**
      * @param {string} words
      * @param {() => void} act
+     * @param {{title?: string}} [props]
      */
-    const entry = (words, act) => pressable({}, () => (this.popover.close(), act()), words);
+    const entry = (words, act, props = {}) =>
+      pressable(props, () => (this.popover.close(), act()), words);
     setChildren(
       box,
       this.#themes(),
       this.#languages(),
       "Notification" in window && this.#noticeSwitch(),
       entry(say("Your instructions"), () => this.actions.instructions()),
-      entry(say("Import chats"), () => this.file.click()),
-      h(
-        "p",
-        { class: "me-note" },
-        say("Also from ChatGPT, Claude, Open WebUI, LibreChat and SillyTavern."),
-      ),
+      entry(say("Import chats"), () => this.file.click(), {
+        title: say("Also from ChatGPT, Claude, Open WebUI, LibreChat and SillyTavern."),
+      }),
       h(
         "a",
         { href: urls.account },
@@ -114,7 +113,7 @@ export class Account {
     return h(
       "div",
       { class: "me-notices" },
-      h("label", {}, box, h("span", {}, say("Notify me when a long answer is done"))),
+      h("label", {}, box, h("span", {}, say("Notify me of long answers"))),
       refused,
     );
   }

@@ -5,6 +5,7 @@ import { h, pressable, setChildren } from "../elements/dom.js";
 import { dismissToasts, showError, toast } from "../elements/toast.js";
 import { sendChange } from "../net/http.js";
 import { copyChat } from "../shell/copy-chat.js";
+import { shorten } from "../state/format.js";
 import { say, sayCount } from "../words/say.js";
 
 /**
@@ -37,7 +38,10 @@ export class Arranging {
       set.deleted && ids.includes(current) && conversations.find(({ id }) => id === current);
     const gone = leaves ? ids : null;
     const reopen = () => open && actions.open(open);
-    const done = await this.#send({ ids, set }, gone, tell(set, ids.length), reopen);
+    const [only] = ids.length > 1 ? [] : conversations.filter(({ id }) => id === ids[0]);
+    const name = shorten(only?.title ?? "", 40);
+    const words = set.deleted && name ? say("Deleted “{name}”.", { name }) : tell(set, ids.length);
+    const done = await this.#send({ ids, set }, gone, words, reopen);
     if (done && open) actions.onDeleted(current);
   }
 
@@ -89,8 +93,7 @@ export class Arranging {
       !archived && entry(pinned ? say("Unpin") : say("Pin"), change({ pinned: !pinned })),
       !archived && leads(say("Move to folder"), () => this.fillMove(box, menu, [id])),
       entry(archived ? say("Unarchive") : say("Archive"), change({ archived: !archived })),
-      entry(say("Share…"), () => this.sidebar.actions.share(id)),
-      leads(say("Export…"), () => this.#fillExports(box, menu, id)),
+      leads(say("Share or export…"), () => this.#fillExports(box, menu, id)),
       entry(say("Clear"), () => void this.#clear(conversation)),
       entry(say("Delete"), change({ deleted: true })),
     ]);
@@ -139,6 +142,7 @@ export class Arranging {
     const file = (form, words) =>
       h("a", { href: `${path}/export${form}`, download: true, on }, words);
     show(box, [
+      entries(menu)(say("Share…"), () => this.sidebar.actions.share(id)),
       h("p", { class: "pop-title" }, say("Export")),
       file("", say("Chatsite file, to import again")),
       file("?format=markdown", say("Markdown file")),

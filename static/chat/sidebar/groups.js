@@ -1,6 +1,7 @@
 /** The list as it is drawn: the pinned conversations, folders, dates, and the row of each conversation. */
 
 import { byId, h, inThisPage, pressable, textButton } from "../elements/dom.js";
+import { emptyState } from "../elements/empty.js";
 import { icon } from "../elements/icons.js";
 import { walkMenu } from "../elements/menu-keys.js";
 import { Popover } from "../elements/popover.js";
@@ -49,18 +50,14 @@ export class Groups {
     ];
   }
 
-  /** One line, and what to do. */
   #empty() {
     const { sidebar } = this;
     const { pinned, folders } = sidebar.groups;
     if (sidebar.archive)
-      return note(say("Nothing is archived."), say("Back to the list"), () =>
-        sidebar.showArchive(false),
-      );
+      return emptyState("archive", say("Nothing is archived."), sidebar.wayBack());
     if (pinned.length + folders.length) return false;
-    return note(say("Your conversations will be listed here."), say("Write a message"), () =>
-      byId("draft").focus(),
-    );
+    const write = textButton(say("Write a message"), () => byId("draft").focus());
+    return emptyState("chats", say("No chats yet."), write);
   }
 
   #pinned() {
@@ -75,7 +72,9 @@ export class Groups {
     const pages = sidebar.folder(name);
     const more = () => sidebar.loadMore(pages);
     const rows = [
-      count ? this.#rows(pages.loaded) : note(say("Its chats are pinned.")),
+      count
+        ? this.#rows(pages.loaded)
+        : h("p", { class: "convs-note" }, say("Its chats are pinned.")),
       pages.more && textButton(say("Show more"), more, { class: "convs-more link" }),
     ];
     return this.#group(`/${name}`, name, count, rows, (box, menu) =>
@@ -170,9 +169,6 @@ export class Groups {
 
 const heading = (/** @type {string} */ words, kind = "") =>
   h("h2", { class: `group ${kind}` }, words);
-
-const note = (/** @type {string} */ words, label = "", act = () => {}) =>
-  h("p", { class: "convs-note" }, words, " ", label && textButton(label, act));
 
 /**
  * @param {HTMLElement} row of a conversation or a folder

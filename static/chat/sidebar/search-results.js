@@ -151,16 +151,19 @@ export class SearchResults {
     return this.page.agents.find((one) => one.slug === slug.toLowerCase())?.name ?? slug;
   }
 
+  /** Why there is nothing, where no more can come. */
+  get nothing() {
+    if (this.hits.length || this.waiting || this.more !== null) return "";
+    return this.bookmarks
+      ? say("No bookmarks yet. Each message's menu sets one.")
+      : say("Nothing found in titles or messages.");
+  }
+
   get #note() {
-    if (this.bookmarks)
-      return this.hits.length
-        ? ""
-        : say("No message is bookmarked yet. The menu under each message does it.");
+    if (this.bookmarks) return "";
     if (this.waiting) return say("Older messages are still being made searchable.");
-    if (!this.hits.length)
-      return this.more === null
-        ? say("Nothing found in titles or messages.")
-        : say("Nothing found yet. Older messages are looked at.");
+    if (this.more !== null && !this.hits.length)
+      return say("Nothing found yet. Older messages are looked at.");
     // Filters alone list all that they leave over.
     return this.newestFirst && this.filters.length === 0
       ? say("Many messages have these words. The newest come first.")

@@ -1,6 +1,7 @@
 /** The conversations: pinned, in folders, by date, archived, found; and the bookmarks. */
 
 import { byId, h, setChildren, textButton } from "../elements/dom.js";
+import { emptyState } from "../elements/empty.js";
 import { icon } from "../elements/icons.js";
 import { Late } from "../elements/late.js";
 import { closeNewest } from "../elements/popover.js";
@@ -175,6 +176,9 @@ export class Sidebar {
     return [...this.groups.pinned, ...filed, ...this.pages.loaded];
   }
 
+  /** From the archive, the bookmarks or a search. */
+  wayBack = () => textButton(say("Back to the list"), () => this.showArchive(false));
+
   /** @param {boolean} on */
   showArchive(on) {
     const { conversations } = this.page.urls;
@@ -223,15 +227,14 @@ export class Sidebar {
   }
 
   #drawResults() {
-    const { more } = this.results;
+    const { more, nothing, bookmarks } = this.results;
     setChildren(
       this.list,
       this.failed ? NOT_LOADED() : this.results.head(),
-      h(
-        "ul",
-        { "aria-label": this.results.bookmarks ? say("Bookmarks") : say("Found") },
-        this.results.rows(),
-      ),
+      nothing &&
+        !this.failed &&
+        emptyState(bookmarks ? "bookmarks" : "search", nothing, this.wayBack()),
+      h("ul", { "aria-label": bookmarks ? say("Bookmarks") : say("Found") }, this.results.rows()),
       more !== null && this.#moreButton(),
     );
   }

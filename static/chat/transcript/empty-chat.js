@@ -49,7 +49,7 @@ export function drawEmptyChat(intro, prompts, state, { suggest, sample, betterMo
         " ",
         provider.demonstration && textButton(say("Use a better model"), betterModel),
       ),
-    cardLines(agent, provider?.tools === false),
+    cardLines(agent),
   );
   setChildren(
     prompts,
