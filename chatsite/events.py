@@ -19,8 +19,7 @@ Json = Mapping[str, Any]
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Snapshot(Record):
     """All that a page needs to show a conversation. `messages` are the newest of the path;
-    `earlier` says that there are more above, of them `greetings` of the agent, which are never
-    sent. `conversation` is None for a chat not yet begun.
+    `earlier` says that there are more above. `conversation` is None for a chat not yet begun.
     From the sequence number `forget_above` on things are remembered; 0 forgets nothing. `room` is
     the name of the Talk room that the conversation is held in, "" elsewhere: it is written there,
     and the page shows it.
@@ -37,7 +36,6 @@ class Snapshot(Record):
     engine: Json
     forget_above: int = 0
     summary: SummaryView = SummaryView()
-    greetings: int = 0
     room: str = ""
 
 

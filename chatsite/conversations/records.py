@@ -159,8 +159,7 @@ class WrittenSoFar:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenConversation:
     """Holds a conversation as a page first shows it, by default a new chat; `running` is the id of
-    its running turn. Of the `earlier` messages, which it doesn't show, `greetings` are the
-    agent's."""
+    its running turn; `earlier`: there are messages above these."""
 
     conversation: ConversationView | None = None
     messages: tuple[MessageView, ...] = ()
@@ -170,7 +169,6 @@ class OpenConversation:
     receipt: Mapping[str, Any] | None = None
     forget_above: int = 0
     summary: SummaryView = SummaryView()
-    greetings: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -85,7 +85,7 @@ SENTENCES: Mapping[str, str] = {
     "followed": later("a background task wrote it directly before this message"),
     "gave_way": later("made room: results of tools and texts of files give way before talk"),
     "unloaded": later("unloaded by a cleanup, until you bring it back"),
-    "unanswered": later("its answer failed, so it isn't sent again with later messages"),
+    "unanswered": later("its answer failed"),
     "not_read": later("not read from storage"),
     "over_talk_limit": later("further back than the room's messages are read"),
     "too_long": later("an answer with more characters than may be sent again"),

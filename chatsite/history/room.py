@@ -229,9 +229,8 @@ class RequestRoom:
         bound, part, advice = self._bound(), say(_NAMES[largest.name]), say(_ADVICE[largest.name])
         return PromptTooLarge(
             say(
-                "This message can't be sent: {fixed:,} tokens are needed and {allowed:,} are "
-                "allowed ({bound}). The largest part is {part}, with {tokens:,} tokens. "
-                "Nothing was sent and your text is kept. {advice}",
+                "This message needs {fixed:,} tokens, and {allowed:,} are allowed ({bound}). Most "
+                "is {part}, with {tokens:,} tokens. Your text is kept. {advice}",
                 fixed=self.fixed,
                 allowed=max(0, self.limit),
                 bound=bound,
@@ -239,13 +238,7 @@ class RequestRoom:
                 tokens=largest.tokens,
                 advice=advice,
             ),
-            beforehand=say(
-                "This is too long to be sent: the limit is {bound}, and most of it is taken by "
-                "{part}. {advice}",
-                bound=bound,
-                part=part,
-                advice=advice,
-            ),
+            beforehand=say("Too long: most is {part}. {advice}", part=part, advice=advice),
         )
 
     def parts(
@@ -304,5 +297,5 @@ _ADVICE: dict[RequestPartName, str] = {
     "prefilled": later("Shorten the agent's example turns or choose a model with a larger window."),
     "tools": later("Give the agent fewer tools or choose a model with a larger window."),
     "instructions": later("End some of them in the panel or at their messages."),
-    "current": later("Shorten the message and what is attached to it, or send it in parts."),
+    "current": later("Shorten it or what is attached, or send it in parts."),
 }

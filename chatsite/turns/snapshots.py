@@ -96,7 +96,6 @@ class Snapshots:
             engine=self.engine(found, model, staff=request.staff).to_dict(),
             forget_above=opened.forget_above,
             summary=opened.summary,
-            greetings=opened.greetings,
             room=request.room.name if request.room else "",
         )
 

@@ -102,7 +102,8 @@ def test_the_window_says_when_the_server_was_started_with_a_better_model(
     watch.allow(OFFLINE)
     with Server(tmp_path) as server:
         chat = visit(base_url=server.url).open().turns("What is the capital of Australia?")
-        chat.page.locator("#better-open").click()
+        chat.page.locator("#model-open").click()
+        chat.popover.get_by_role("button", name="Use a better model").click()
         window = chat.page.get_by_role("dialog")
         expect(window).to_contain_text("Stop the server (Ctrl+C in its terminal)")
         server.stop()
@@ -112,7 +113,7 @@ def test_the_window_says_when_the_server_was_started_with_a_better_model(
         expect(window).not_to_contain_text("OPENAI_API_KEY")
         assert violations(chat.page) == []
         window.get_by_role("button", name="Close").click()
-        expect(chat.page.locator("#better-open")).to_be_hidden()
+        expect(chat.page.locator("#model")).to_have_text("gpt-6-luna")
         chat.answers.last.get_by_role("button", name="Try again").click()
         expect(chat.answers.last.locator(".versions-all")).to_have_text("2 / 2")
 

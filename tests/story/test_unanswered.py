@@ -36,7 +36,7 @@ async def test_a_failed_message_is_left_out_until_it_is_included(
         assert why["fixes"] == ["include", "pin", "ask"]
         assert why["sentences"][0] == (
             "It dropped out of the context at turn 2, 1 exchange later, when you sent “Are you "
-            "there?”: its answer failed, so it isn't sent again with later messages."
+            "there?”: its answer failed."
         )
         told = await ada.ask("PATCH", f"/messages/{failed}", {"unanswered": False})
         assert told["state"] == "complete"

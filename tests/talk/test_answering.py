@@ -197,7 +197,7 @@ async def test_a_question_that_can_not_begin_is_told_why_and_still_read(
 ) -> None:
     talk.say(TOKEN, "ada", "@assistant: " + "word " * 200_000)
     (said,) = await rooms.answered()
-    assert said.startswith("This message can't be sent: 200,006 tokens are needed")
+    assert said.startswith("This message needs 200,006 tokens")
     assert not world.provider.requests
     ((role, speaker, text),) = await rooms.path()
     assert (role, speaker, text[:9]) == ("user", "Ada", "word word")

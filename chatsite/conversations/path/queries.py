@@ -120,7 +120,6 @@ def open_conversation(*, owner: Owner, conversation: str) -> OpenConversation:
         receipt=row.last_turn.whole_receipt if row.last_turn else None,
         forget_above=row.forget_above,
         summary=summary_state_of(row).view,
-        greetings=messages_on_path(row).filter(turn_seq=0).count() if earlier else 0,
     )
 
 

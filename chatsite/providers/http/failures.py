@@ -21,7 +21,7 @@ from chatsite.wording import later, say
 
 _TRY_AGAIN = later("Try again.")
 _KEEPS = later("What you wrote is kept.")
-_SAID = later("The part received is kept. Continue it, or try again.")
+_SAID = later("The part received is kept.")
 _SOON = later("Try again in a moment.")
 # Google states the wait only in the body: {"@type": ".../RetryInfo", "retryDelay": "34s"}; in a
 # stream nobody has a header for it.

@@ -21,9 +21,7 @@ import { ReplyBar } from "./reply.js";
  */
 
 const TALLEST = 240;
-const TOO_LONG = say(
-  "This text is longer than one message can be (64 KiB). Shorten it, or send it as a file; it stays here.",
-);
+const TOO_LONG = say("This is longer than one message can be (64 KiB). It stays here.");
 const WAITS = say("It will be sent when the uploads finish.");
 // Below this no text can be too long, whatever it is made of.
 const SHORT = 8_000;

@@ -48,7 +48,6 @@ export class ModelPicker {
     /** @type {typeof import("./better-model.js")|null} once its window was opened */
     this.better = null;
     byId("model-open").append(icon("down", 12));
-    byId("better-open").addEventListener("click", () => this.openBetter());
     this.popover = new Popover(byId("model-open"), {
       label: say("Which model answers"),
       class: "models-pop",
@@ -95,7 +94,6 @@ export class ModelPicker {
       this.#tellNew(label);
     this.told = provider ? state.agentSlug : "";
     this.demonstration = small;
-    byId("better-open").hidden = !this.demonstration;
     const button = byId("model-open");
     setText(byId("model"), label);
     button.hidden = !label;

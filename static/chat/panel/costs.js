@@ -109,7 +109,7 @@ export class CostsSection {
         "h3",
         {},
         dollars ? say("The answers: about {cost}", { cost }) : say("The answers: {cost}", { cost }),
-        h("small", {}, dollars ? say("estimated from list prices") : say("no price is known")),
+        !dollars && h("small", {}, say("no price is known")),
       ),
       list,
       h(

@@ -201,7 +201,7 @@ export class Panel {
     this.#section("notes", decision && notesSection(decision));
     this.#section("since", decision && !next && sinceSection(decision));
     this.#section("costs", this.costs.section(state, next ? "" : (decision?.turn ?? "")));
-    this.#section("facts", decision && factsSection(decision, state));
+    this.#section("facts", decision && factsSection(decision));
     this.#section("settings", decision && settingsSection(decision, this.page.policies.settings));
     this.#section(
       "parts",

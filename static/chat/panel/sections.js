@@ -3,7 +3,7 @@
 import { h } from "../elements/dom.js";
 import { describeTooMany, formatDollars, formatDuration, formatNumber } from "../state/format.js";
 import { describeWhole } from "../state/price.js";
-import { countGreetings, tokensTooMany } from "../state/state.js";
+import { tokensTooMany } from "../state/state.js";
 import { say, sayCount } from "../words/say.js";
 import { SOURCES } from "./settings.js";
 import { term } from "./terms.js";
@@ -34,19 +34,17 @@ const PARTS = {
 
 /**
  * @param {Decision} decision
- * @param {State} state
  * @returns {Section}
  */
-export function factsSection(decision, state) {
+export function factsSection(decision) {
   const { facts, locked, lock_reason: reason } = decision;
   const current = decision.verdicts.find((one) => one.reason === "current")?.first ?? 0;
   const tooMany = tokensTooMany(decision);
-  const greetings = facts.stored > 0 ? countGreetings(decision, state) : 0;
   const quotes = decision.verdicts.filter((one) => one.quoted);
   const quoted = sumMessages(quotes);
   const stay = sumMessages(quotes.filter(({ before }) => before && before < current));
   return {
-    data: [facts, locked, reason, quoted, stay, greetings, tooMany > 0],
+    data: [facts, locked, reason, quoted, stay, tooMany > 0],
     draw: () => [
       h(
         "dl",
@@ -71,16 +69,6 @@ export function factsSection(decision, state) {
           quoted > 0 && describeQuoted(quoted, stay),
         ),
       ),
-      greetings > 0 &&
-        h(
-          "p",
-          { class: "quiet" },
-          sayCount(
-            "{count} of them is the agent's greeting, which is never sent.",
-            "{count} of them are the agent's greetings, which are never sent.",
-            greetings,
-          ),
-        ),
       locked && reason && h("p", { class: "reason" }, reason),
     ],
   };
@@ -235,10 +223,7 @@ export function partsSection(decision, { next, before, here }) {
           one ? (BASES[one] ?? "") : "",
           budget
             ? say("The limit is the token budget, {budget}.", { budget: formatNumber(budget) })
-            : say(
-                "The model's window is {size} tokens; {reply} of them are reserved for the reply.",
-                { size: formatNumber(size), reply: formatNumber(reply) },
-              ),
+            : say("The model's window is {size} tokens.", { size: formatNumber(size) }),
         ]
           .filter(Boolean)
           .join(" "),

@@ -34,16 +34,7 @@ export function verdictsSection(decision, messages, next, { toMessage, keepWhole
   return {
     data: [rows, messages.length, last, next, over, decision.gave_way],
     draw: () => [
-      h(
-        "h3",
-        {},
-        term("verdicts", say("Each message")),
-        h(
-          "small",
-          {},
-          next ? say("as it would be sent, oldest first") : say("as it was sent, oldest first"),
-        ),
-      ),
+      h("h3", {}, term("verdicts", say("Each message"))),
       next && madeRoom(decision, keepWhole),
       h(
         "ul",

@@ -130,7 +130,6 @@ function snapshot(state, event) {
     agentSlug: event.agent?.slug ?? state.agentSlug,
     messages: [...older, ...event.messages],
     earlier: older.length ? state.earlier : event.earlier,
-    greetings: event.greetings ?? 0,
     room: event.room ?? "",
     turn: event.turn && runningTurn(event.turn),
     receipt: event.receipt ?? (joins ? state.receipt : null),

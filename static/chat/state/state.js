@@ -23,7 +23,6 @@ export function initialState(conversationId, agentSlug, agent) {
     conversation: null,
     messages: [],
     earlier: false,
-    greetings: 0,
     room: "",
     turn: null,
     receipt: null,
@@ -167,25 +166,6 @@ export function findVerdict(decision, seq) {
     (one) => one.first > 0 && one.first <= seq && seq <= one.last,
   );
   return around.sort((a, b) => a.last - a.first - (b.last - b.first))[0] ?? null;
-}
-
-/**
- * How many of the stored messages are the agent's greetings: those of the beginning of the chat where the page has it,
- * those that the snapshot counted where it hasn't; of another request those that it judged.
- * @param {Decision} decision
- * @param {Pick<State, "messages"|"earlier"|"greetings">} [state]
- */
-export function countGreetings({ verdicts }, state) {
-  const judged = verdicts.filter(({ reason, first }) => reason === "greeting" && first > 0);
-  const known = !state
-    ? 0
-    : state.earlier
-      ? state.greetings
-      : state.messages.findIndex(({ role }) => role === "user");
-  return Math.max(
-    known,
-    judged.reduce((sum, { messages }) => sum + messages, 0),
-  );
 }
 
 /**

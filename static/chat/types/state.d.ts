@@ -82,8 +82,6 @@ export interface State {
     messages: Message[];
     /** There are older messages that aren't loaded. */
     earlier: boolean;
-    /** Of the messages that aren't loaded. */
-    greetings: number;
     /** The name of the Talk room whose conversation it is: it can be read here, and is written there. "" elsewhere. */
     room: string;
     turn: RunningTurn | null;

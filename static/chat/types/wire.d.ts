@@ -495,8 +495,6 @@ export interface SnapshotEvent {
     engine: Engine;
     forget_above: number;
     summary: Summary;
-    /** Of the messages above those that are here. */
-    greetings: number;
     /** The name of the Talk room that it is held in, and written in; "" elsewhere. */
     room: string;
 }

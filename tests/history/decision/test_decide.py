@@ -309,7 +309,7 @@ def test_a_request_that_can_never_fit_is_refused_naming_its_largest_part(
     with pytest.raises(PromptTooLarge) as refusal:
         decision_on([user(1, tokens)], tokens=5)
     assert words in refusal.value.message
-    assert "your text is kept" in refusal.value.message
+    assert "Your text is kept" in refusal.value.message
 
 
 def test_a_reserve_larger_than_the_window_is_refused_too() -> None:
