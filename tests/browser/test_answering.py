@@ -33,7 +33,7 @@ def test_a_person_picks_an_agent_and_gets_an_answer(visit: Visit, fake: FakeOpen
 
 
 def test_a_suggestion_is_put_into_the_box_for_the_person_to_send(chat: Chat) -> None:
-    words = "The secret word is lantern. How many messages until you forget it?"
+    words = "Which city is the capital of Japan?"
     chat.page.get_by_role("button", name=words).click()
     expect(chat.draft).to_have_value(words)
     expect(chat.draft).to_be_focused()

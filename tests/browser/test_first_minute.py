@@ -47,7 +47,7 @@ def test_the_drawing_moves_and_stands_still_for_who_wants_no_motion(visit: Visit
 
 
 def test_the_greeting_of_a_chat_isnt_marked(chat: Chat) -> None:
-    chat.page.get_by_role("button", name="My boat is called Heron").click()
+    chat.page.get_by_role("button", name="Which city is the capital").click()
     chat.say(chat.draft.input_value())
     greeting = chat.page.locator("article.m.assistant").first
     expect(greeting).to_contain_text("Hello!")
