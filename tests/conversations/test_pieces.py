@@ -15,7 +15,6 @@ from django.utils import timezone
 
 from chatsite import storage
 from chatsite.conversations import lifecycle as maintenance
-from chatsite.conversations.files.export import ImportedPart
 from chatsite.conversations.imports.imports import add_imported, begin_import, finish_import
 from chatsite.conversations.lifecycle import (
     clear_conversation,
@@ -33,7 +32,7 @@ from chatsite.history import Everything
 from chatsite.messages import Message as Said
 from chatsite.messages import TokenCount
 from tests.conversations.builders import ADA, begin, end, new_id, retry
-from tests.imported import import_conversation
+from tests.imported import import_conversation, unmarked
 
 pytestmark = pytest.mark.django_db(transaction=True)
 MESSAGES = 10_000
@@ -101,7 +100,7 @@ def test_no_unit_changes_more_rows_at_once_than_a_piece_has() -> None:
 
 def test_an_import_is_found_by_nobody_before_it_is_complete() -> None:
     id = begin_import.here(owner=ADA, agent="demo", title="Half")
-    add_imported.here(conversation=id, part=ImportedPart(messages=said(3)))
+    add_imported.here(conversation=id, part=unmarked(said(3)))
     assert list_conversations.here(owner=ADA) == ([], False)
     for unit in (open_conversation, whole_path, undelete_conversation):
         with pytest.raises(NotFound):
@@ -114,13 +113,13 @@ def test_an_import_is_found_by_nobody_before_it_is_complete() -> None:
 
 def test_what_a_killed_server_left_of_an_import_is_removed() -> None:
     id = begin_import.here(owner=ADA, agent="demo", title="Half")
-    add_imported.here(conversation=id, part=ImportedPart(messages=said(3)))
+    add_imported.here(conversation=id, part=unmarked(said(3)))
     kept = imported(2)
     assert maintenance.remove_imports.here() == 1
     assert [str(row.id) for row in Conversation.objects.all()] == [kept]
     assert Message.objects.count() == 2
     with pytest.raises(NotFound):
-        add_imported.here(conversation=id, part=ImportedPart(messages=said(1)))
+        add_imported.here(conversation=id, part=unmarked(said(1)))
 
 
 def test_a_message_sent_while_a_conversation_is_cleared_stays() -> None:

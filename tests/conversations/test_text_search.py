@@ -17,7 +17,6 @@ from hypothesis.extra.django import TestCase
 
 from chatsite.conversations import lifecycle as maintenance
 from chatsite.conversations.database.columns import execute_many, fetch
-from chatsite.conversations.files.export import ImportedPart
 from chatsite.conversations.imports.imports import add_imported, begin_import
 from chatsite.conversations.lifecycle import (
     clear_conversation,
@@ -272,9 +271,7 @@ class TestWhatLeaves:
 
     def test_an_import_that_is_given_up(self) -> None:
         id = begin_import.here(owner=ADA, agent="demo", title="Otters")
-        add_imported.here(
-            conversation=id, part=ImportedPart(messages=[user_message("Otters swim.")])
-        )
+        add_imported.here(conversation=id, part=[(user_message("Otters swim."), {})])
         assert search("otters").hits == () and indexed("otters") == 2
         remove_imports.here(conversation=id)
         assert indexed("otters") == 0

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from chatsite.conversations.files.export_format import (
@@ -33,30 +32,13 @@ from chatsite.messages import Attachment, Message, ToolCall
 from chatsite.wording import say
 
 ATTACHMENT_FIELDS = tuple(name for name in Attachment.__slots__ if name != "id")
+MARKS = ("pinned", "excluded", "bookmarked")
 # Not a provider's name, since it has a blank in it.
 ELSEWHERE = "from a file"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ImportedPart:
-    """Holds some of the messages of an imported conversation, with their marks.
-
-    No message is in the cache; unloaded ones stay unloaded. `pinned`, `excluded` (disjoint),
-    `bookmarked`, `kept_whole` and `unanswered` (questions whose answer failed) are ids. `quoted`
-    holds, by the id of a message, the places in the file, from 0, of those that were quoted before
-    its question; `in_force` its instructions in force, as far as its text has them; `anchors` the
-    exact values of a result.
-    """
-
-    messages: Sequence[Message]
-    pinned: Collection[str] = ()
-    excluded: Collection[str] = ()
-    bookmarked: Collection[str] = ()
-    kept_whole: Collection[str] = ()
-    unanswered: Collection[str] = ()
-    quoted: Mapping[str, Sequence[int]] = field(default_factory=dict)
-    in_force: Mapping[str, str] = field(default_factory=dict)
-    anchors: Mapping[str, str] = field(default_factory=dict)
+# A message of a file under a new id, and the columns of its row that hold its marks.
+Imported = tuple[Message, dict[str, Any]]
 
 
 def write_export(whole: WholePath, *, cleanup: str = "") -> bytes:
@@ -156,36 +138,26 @@ def title_of(saved: SavedConversation) -> str:
     return saved.title.strip() or "Restored chat"
 
 
-def import_part(saved: Sequence[SavedMessage]) -> ImportedPart:
-    """Give some messages of a checked file new ids, so that a file can be imported repeatedly."""
-    messages = tuple(_message(item) for item in saved)
-    pairs = list(zip(messages, saved, strict=True))
-    return ImportedPart(
-        messages=messages,
-        pinned=frozenset(message.id for message, item in pairs if item.pinned),
-        excluded=frozenset(message.id for message, item in pairs if item.excluded),
-        bookmarked=frozenset(message.id for message, item in pairs if item.bookmarked),
-        kept_whole=frozenset(message.id for message, item in pairs if item.kept_whole),
-        unanswered=frozenset(message.id for message, item in pairs if item.unanswered),
-        quoted={message.id: item.quoted for message, item in pairs if item.quoted},
-        in_force={
-            message.id: kept
-            for message, item in pairs
-            if item.role == "user" and (kept := still_said(item.in_force, item.content or ""))
-        },
-        anchors=_anchors(messages),
-    )
-
-
-def _anchors(messages: Iterable[Message]) -> dict[str, str]:
-    """Of each result, for what was asked before it."""
-    asked, found = "", dict[str, str]()
-    for message in messages:
-        if message.role == "user":
-            asked = message.content or ""
-        elif message.role == "tool":
-            found[message.id] = telling_values(message.content or "", asked)
-    return found
+def import_part(saved: Sequence[SavedMessage]) -> list[Imported]:
+    """Give some messages of a checked file new ids, so that a file can be imported repeatedly. None
+    is in the cache; unloaded ones stay unloaded."""
+    part: list[Imported] = []
+    asked = ""
+    for item in saved:
+        text = item.content or ""
+        marks: dict[str, Any] = {name: getattr(item, name) for name in MARKS}
+        marks["kept_whole"] = item.kept_whole or None
+        # The first message has seq 1, and none is left out.
+        marks["quoted"] = [place + 1 for place in item.quoted]
+        if item.unanswered:
+            marks["state"] = "failed"
+        if item.role == "user":
+            asked = text
+            marks["in_force"] = still_said(item.in_force, text) or None
+        elif item.role == "tool":
+            marks["anchors"] = telling_values(text, asked)
+        part.append((_message(item), marks))
+    return part
 
 
 def _message(item: SavedMessage) -> Message:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from types import MappingProxyType
 from typing import Any
@@ -13,10 +13,10 @@ from django.utils import timezone
 from chatsite.conversations.database.locks import hold
 from chatsite.conversations.database.rows import conversation_view
 from chatsite.conversations.database.statements import CONVERSATION_TOTALS, MESSAGES
-from chatsite.conversations.files.export import ImportedPart
+from chatsite.conversations.files.export import Imported
 from chatsite.conversations.files.export_format import not_imported
 from chatsite.conversations.files.uploads import characters_of, require_words
-from chatsite.conversations.models import UNANSWERED, Conversation, Import, Server
+from chatsite.conversations.models import Conversation, Import, Server
 from chatsite.conversations.owners import Owner
 from chatsite.conversations.path.active_path import place_at_end, with_token_count
 from chatsite.conversations.titles import free_title
@@ -129,22 +129,17 @@ def begin_import(
 
 
 @writing
-def add_imported(*, conversation: str, part: ImportedPart) -> None:
+def add_imported(*, conversation: str, part: Sequence[Imported]) -> None:
     """Store the next messages of the file, some `ROWS` at most. Raises NotFound where the import
     was given up."""
     hold(conversation=conversation)
     row = unfinished_conversation(conversation, gone=GIVEN_UP)
-    rows = place_at_end(row, [with_token_count(one) for one in part.messages], now=row.created)
-    for one in rows:
-        id = str(one.id)
-        one.pinned, one.excluded = id in part.pinned, id in part.excluded
-        one.bookmarked, one.in_force = id in part.bookmarked, part.in_force.get(id)
-        one.kept_whole, one.anchors = id in part.kept_whole or None, part.anchors.get(id)
-        one.state = UNANSWERED[0] if id in part.unanswered else one.state
-        # The first message has seq 1, and none is left out.
-        one.quoted = [place + 1 for place in part.quoted.get(id, ())]
+    rows = place_at_end(row, [with_token_count(one) for one, _ in part], now=row.created)
+    for one, (message, marks) in zip(rows, part, strict=True):
+        for name, value in marks.items():
+            setattr(one, name, value)
+        row.characters += characters_of(message)
     row.marked += sum(one.is_marked for one in rows)
-    row.characters += sum(map(characters_of, part.messages))
     MESSAGES.insert(rows)
     CONVERSATION_TOTALS.update(row)
 
