@@ -8,35 +8,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from datetime import datetime
-from functools import cached_property
 
 from chatsite.agents.template import BrokenTemplate, Template
-from chatsite.agents.template_file import parse_template
 from chatsite.conversations.owners import Owner
-from chatsite.errors import BadFile
-from chatsite.own_agents.queries import AgentRow, changed_since
+from chatsite.own_agents.queries import KnownAgent, changed_since
 
 LOOK_EVERY = 1.0  # Seconds.
-
-
-@dataclass(frozen=True)
-class KnownAgent:
-    """A row, and its template once somebody asked for it."""
-
-    row: AgentRow
-
-    @cached_property
-    def template(self) -> Template | BrokenTemplate:
-        slug = self.row.slug
-        try:
-            return parse_template(slug, self.row.template)
-        except BadFile as error:
-            return BrokenTemplate(slug=slug, file="", key=error.key, reason=error.message)
-
-    def is_for(self, owner: Owner) -> bool:
-        return not self.row.deleted and (self.row.shared or self.row.owner == owner.key)
 
 
 class OwnAgents:
@@ -60,10 +38,9 @@ class OwnAgents:
             self._looked = at
         changed = await changed_since(self._since)
         self._looked, self._since = at, changed.until
-        for row in changed.agents:
-            known = self._agents.get(row.slug)
-            if known is None or known.row != row:
-                self._agents[row.slug] = KnownAgent(row)
+        for agent in changed.agents:
+            if self._agents.get(agent.slug) != agent:  # one that is the same keeps its template
+                self._agents[agent.slug] = agent
         self.instructions.update(changed.instructions)
 
     def expire(self) -> None:
@@ -73,7 +50,7 @@ class OwnAgents:
     def find(self, slug: str) -> Template | BrokenTemplate | None:
         """The template of whoever's; `may_use` says who may ask for it."""
         known = self._agents.get(slug)
-        return None if known is None or known.row.deleted else known.template
+        return None if known is None or known.deleted else known.template
 
     def is_own(self, slug: str) -> bool:
         return slug in self._agents
@@ -92,4 +69,4 @@ class OwnAgents:
         known = self._agents.get(slug)
         if known is None:
             return None
-        return {"mine": known.row.owner == owner.key, "shared": known.row.shared}
+        return {"mine": known.owner == owner.key, "shared": known.shared}

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import functools
 from typing import Any
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse, JsonResponse
-from django.http.response import HttpResponseBase
 
 from chatsite.agents.template_file import parse_template
-from chatsite.errors import BadCommand, BadFile
+from chatsite.errors import BadCommand
 from chatsite.history.settings.offers import SettingSources, offers
 from chatsite.history.settings.resolve import may_use_url
 from chatsite.own_agents.parsing import own_document
@@ -24,25 +22,10 @@ from chatsite.own_agents.queries import (
     save_instructions,
     use_version,
 )
-from chatsite.web.api.requests import View, json_fields, storable, takes
+from chatsite.web.api.requests import json_fields, storable, takes
 from chatsite.web.people import is_staff, request_owner, site_of
 from chatsite.wiring.site import Site
 from chatsite.wording import say
-
-
-def names_place(view: View) -> View:
-    """Decorates a view that reads a template: what is wrong in it is answered with its place, so
-    that the form shows it there."""
-
-    @functools.wraps(view)
-    async def wrapped(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
-        try:
-            return await view(request, *args, **kwargs)
-        except BadFile as error:
-            wrong = {"code": "bad_template", "message": error.message, "place": error.key}
-            return JsonResponse(wrong, status=400)
-
-    return wrapped
 
 
 def _given(site: Site, fields: dict[str, Any]) -> tuple[dict[str, Any], bool]:
@@ -62,7 +45,6 @@ async def _listed(request: HttpRequest, slug: str = "") -> HttpResponse:
 
 
 @takes("GET", "POST")
-@names_place
 async def agents(request: HttpRequest) -> HttpResponse:
     """GET lists the agents; POST `{template, shared}` makes one."""
     if request.method == "GET":
@@ -78,7 +60,6 @@ async def agents(request: HttpRequest) -> HttpResponse:
 
 
 @takes("PUT", "DELETE")
-@names_place
 async def agent(request: HttpRequest, slug: str) -> HttpResponse:
     """PUT `{template, shared}` stores a new version; DELETE can be undone for an hour."""
     owner, staff = await request_owner(request), await is_staff(request)
@@ -148,7 +129,6 @@ def _memory(template: dict[str, Any], *, staff: bool) -> dict[str, Any]:
 
 
 @takes("POST")
-@names_place
 async def check(request: HttpRequest) -> HttpResponse:
     """Reads a `{template}` from a file: as it would be kept, and what of it has no effect here."""
     site, given = site_of(request), json_fields(request).get("template")

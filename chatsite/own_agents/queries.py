@@ -5,17 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import cached_property
 from typing import Any
 
 from django.db.models import F, Max
 from django.db.models.functions import Now
 from django.utils import timezone
 
+from chatsite.agents.template import BrokenTemplate, Template
+from chatsite.agents.template_file import parse_template
 from chatsite.conversations.database.locks import hold
 from chatsite.conversations.owners import Owner
 from chatsite.conversations.ownership import owner_now
 from chatsite.conversations.versions.deletions import DELETED_AFTER
-from chatsite.errors import BadCommand, NotFound, Refused
+from chatsite.errors import BadCommand, BadFile, NotFound, Refused
 from chatsite.own_agents.models import OwnAgent, OwnAgentVersion, OwnInstructions
 from chatsite.storage import at_once, reading, takes_long, tidying, writing
 from chatsite.wording import later, say
@@ -29,16 +32,27 @@ NO_AGENT = later("There is no agent of that name here.")
 STAFF_ONLY = later("Only staff may change an agent that is for everyone. Nothing was changed.")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AgentRow:
-    """An agent as every server knows it: `owner` is the owner's key."""
+@dataclass(frozen=True, kw_only=True)
+class KnownAgent:
+    """An agent as every server knows it: `owner` is the owner's key, `document` what its template
+    is made of once somebody asks for it."""
 
     slug: str
     owner: str
     shared: bool
     deleted: bool
     number: int
-    template: Any
+    document: Any
+
+    @cached_property
+    def template(self) -> Template | BrokenTemplate:
+        try:
+            return parse_template(self.slug, self.document)
+        except BadFile as error:
+            return BrokenTemplate(slug=self.slug, file="", key=error.key, reason=error.message)
+
+    def is_for(self, owner: Owner) -> bool:
+        return not self.deleted and (self.shared or self.owner == owner.key)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,7 +60,7 @@ class Changed:
     """What was changed since: agents, instructions that are sent by their owner's key ("" for
     none), and until when."""
 
-    agents: tuple[AgentRow, ...]
+    agents: tuple[KnownAgent, ...]
     instructions: Mapping[str, str]
     until: datetime | None
 
@@ -66,7 +80,16 @@ def changed_since(since: datetime | None) -> Changed:
     for version in versions:
         agent = version.agent
         times.append(agent.changed)
-        agents.append(_row(agent, version.template))
+        agents.append(
+            KnownAgent(
+                slug=agent.slug,
+                owner=_owner_of(agent).key,
+                shared=agent.shared,
+                deleted=agent.deleted is not None,
+                number=agent.number,
+                document=version.template,
+            )
+        )
     for row in told:
         times.append(row.changed)
         instructions[_owner_of(row).key] = row.text if row.on else ""
@@ -76,17 +99,6 @@ def changed_since(since: datetime | None) -> Changed:
 
 def _owner_of(row: OwnAgent | OwnInstructions) -> Owner:
     return Owner(user=row.user_id, guest=row.guest)
-
-
-def _row(agent: OwnAgent, template: object) -> AgentRow:
-    return AgentRow(
-        slug=agent.slug,
-        owner=_owner_of(agent).key,
-        shared=agent.shared,
-        deleted=agent.deleted is not None,
-        number=agent.number,
-        template=template,
-    )
 
 
 # ---- agents ----------------------------------------------------------------------------------

@@ -15,6 +15,7 @@ from django.views.decorators.http import require_http_methods
 
 from chatsite.errors import (
     BadCommand,
+    BadFile,
     BadRestore,
     ChatsiteError,
     NotFound,
@@ -55,6 +56,9 @@ def _answer_errors(view: View) -> View:
             return await view(request, *args, **kwargs)
         except TooMany as error:
             return too_many(request, error)
+        except BadFile as error:  # a template from a form, which shows it at its place
+            wrong = {"code": "bad_template", "message": error.message, "place": error.key}
+            return JsonResponse(wrong, status=400)
         except ChatsiteError as error:
             status = next(status for kind, status in STATUS if isinstance(error, kind))
             return JsonResponse({"code": error.code, "message": error.message}, status=status)
