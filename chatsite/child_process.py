@@ -6,7 +6,7 @@ import asyncio
 import sys
 from asyncio.subprocess import DEVNULL, PIPE, Process
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import IO
 
@@ -38,3 +38,13 @@ async def child_process(
         if process.returncode is None:
             process.kill()
         await process.wait()
+
+
+async def run_child(module: str, stdin: IO[bytes], stdout: IO[bytes], *, seconds: float) -> None:
+    """Let `module` write one file on the disk from another one. Of a child whose time is up, what
+    it writes lacks its end."""
+    stdin.seek(0)
+    async with child_process(module, stdin=stdin, stdout=stdout) as process:
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await process.wait()

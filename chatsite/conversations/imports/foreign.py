@@ -10,10 +10,10 @@ import tempfile
 import time
 import uuid
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from typing import IO, Any
 
-from chatsite.child_process import child_process
+from chatsite.child_process import run_child
 from chatsite.conversations.database.columns import new_row
 from chatsite.conversations.database.rows import message_columns
 from chatsite.conversations.files.export import ELSEWHERE
@@ -63,13 +63,9 @@ def is_foreign(content: IO[bytes]) -> bool:
 @asynccontextmanager
 async def converted(content: IO[bytes]) -> AsyncIterator[tuple[Outcome, IO[bytes]]]:
     """Give what a file holds, and the lines of its chats. Raises BadRestore."""
-    content.seek(0)
     with tempfile.TemporaryFile() as lines:
         module = "chatsite.conversations.imports.conversion"
-        async with child_process(module, stdin=content, stdout=lines) as process:
-            with suppress(TimeoutError):
-                async with asyncio.timeout(MOST_SECONDS):
-                    await process.wait()
+        await run_child(module, content, lines, seconds=MOST_SECONDS)
         outcome = await asyncio.to_thread(_outcome, lines)
         if outcome.refused:
             raise not_imported(say(REFUSED[outcome.refused]))

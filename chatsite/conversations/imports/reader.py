@@ -16,12 +16,12 @@ import os
 import sys
 import tempfile
 from collections.abc import AsyncIterator, Iterator, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from typing import IO
 
 from pydantic import BaseModel
 
-from chatsite.child_process import child_process
+from chatsite.child_process import run_child
 from chatsite.conversations.files.export import check_export, title_of
 from chatsite.conversations.files.export_format import SavedMessage, SavedSettings, not_imported
 from chatsite.errors import BadRestore
@@ -97,7 +97,7 @@ async def read_checked(content: IO[bytes]) -> AsyncIterator[tuple[ImportHeader, 
         if os.fstat(content.fileno()).st_size <= SMALL_BYTES:
             await asyncio.to_thread(_check_here, content, lines)
         else:
-            await _check_in_child(content, lines)
+            await run_child(__name__, content, lines, seconds=CHECK_SECONDS)
         lines.seek(0)
         yield _header(lines.readline()), _pieces(lines)
 
@@ -105,16 +105,6 @@ async def read_checked(content: IO[bytes]) -> AsyncIterator[tuple[ImportHeader, 
 def _check_here(content: IO[bytes], lines: IO[bytes]) -> None:
     content.seek(0)
     lines.writelines(f"{line}\n".encode() for line in lines_of(content.read()))
-
-
-async def _check_in_child(content: IO[bytes], lines: IO[bytes]) -> None:
-    content.seek(0)
-    module = "chatsite.conversations.imports.reader"
-    async with child_process(module, stdin=content, stdout=lines) as process:
-        # What a child writes whose time is up lacks its end, and isn't taken.
-        with suppress(TimeoutError):
-            async with asyncio.timeout(CHECK_SECONDS):
-                await process.wait()
 
 
 def _header(line: bytes) -> ImportHeader:
