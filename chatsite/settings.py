@@ -265,10 +265,10 @@ INSTALLED_APPS = [
     "chatsite.conversations.apps.ConversationsConfig",
     "chatsite.accounts.apps.AccountsConfig",
     "chatsite.kv_cache.apps.KvCacheConfig",
-    "chatsite.mail.apps.MailConfig",
+    "chatsite.mail",
     "chatsite.shares",
     "chatsite.own_agents.apps.OwnAgentsConfig",
-    "chatsite.talk.apps.TalkConfig",
+    "chatsite.talk",
     "chatsite.temporary.apps.TemporaryConfig",
     "chatsite.prompts.apps.PromptsConfig",
 ]

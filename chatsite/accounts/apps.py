@@ -5,7 +5,6 @@ from django.db.models.signals import post_delete, post_save, pre_save
 
 class AccountsConfig(AppConfig):
     name = "chatsite.accounts"
-    label = "accounts"
 
     def ready(self) -> None:
         from django.contrib.admin.models import LogEntry

@@ -5,7 +5,6 @@ from django.db.models.signals import post_delete, post_migrate
 
 class ConversationsConfig(AppConfig):
     name = "chatsite.conversations"
-    label = "conversations"
 
     def ready(self) -> None:
         # Models can't be imported before the apps are ready.

@@ -3,7 +3,6 @@ from django.apps import AppConfig
 
 class KvCacheConfig(AppConfig):
     name = "chatsite.kv_cache"
-    label = "kv_cache"
 
     def ready(self) -> None:
         from chatsite.conversations.signals import text_changed

@@ -3,7 +3,6 @@ from django.apps import AppConfig
 
 class OwnAgentsConfig(AppConfig):
     name = "chatsite.own_agents"
-    label = "own_agents"
 
     def ready(self) -> None:
         from chatsite.conversations.signals import owner_leaves

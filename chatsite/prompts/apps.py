@@ -3,7 +3,6 @@ from django.apps import AppConfig
 
 class PromptsConfig(AppConfig):
     name = "chatsite.prompts"
-    label = "prompts"
 
     def ready(self) -> None:
         from chatsite.conversations.signals import owner_leaves

@@ -12,7 +12,6 @@ def started_by_django() -> bool:
 
 class WebConfig(AppConfig):
     name = "chatsite.web"
-    label = "web"
 
     def ready(self) -> None:
         from chatsite.checks import register_checks

@@ -1,6 +1,0 @@
-from django.apps import AppConfig
-
-
-class MailConfig(AppConfig):
-    name = "chatsite.mail"
-    label = "mail"
