@@ -13,6 +13,7 @@ import logging
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any
 
 from django.contrib.auth.models import User
@@ -92,21 +93,17 @@ CHECK_SECONDS = 3.0
 RECENT_SECONDS = 5.0
 
 
+@dataclass(kw_only=True, eq=False)
 class AccountWatch:
     """Closes what accounts have open; made inside the running loop. `rights_of` finds the rights of
     active accounts, `answering` the accounts for which answers are being written; `stop_answers`
     stops those of one."""
 
-    def __init__(
-        self,
-        *,
-        rights_of: Callable[[Collection[int]], Awaitable[Mapping[int, Rights]]],
-        answering: Callable[[], Collection[int]],
-        stop_answers: Callable[[int], None],
-    ) -> None:
-        self._rights_of = rights_of
-        self._answering = answering
-        self._stop_answers = stop_answers
+    rights_of: Callable[[Collection[int]], Awaitable[Mapping[int, Rights]]]
+    answering: Callable[[], Collection[int]]
+    stop_answers: Callable[[int], None]
+
+    def __post_init__(self) -> None:
         self._loop = asyncio.get_running_loop()
         self._open: defaultdict[int, dict[Close, Rights]] = defaultdict(dict)
         self._changed = asyncio.Event()
@@ -139,12 +136,12 @@ class AccountWatch:
         """Look at all accounts that have something open, with one query."""
         self._changed.clear()
         asked = self._loop.time()
-        users = {*self._open, *self._answering()}
-        current = await self._rights_of(users) if users else {}
+        users = {*self._open, *self.answering()}
+        current = await self.rights_of(users) if users else {}
         self._checked = asked
         for user in users:
             if user not in current:
-                self._stop_answers(user)
+                self.stop_answers(user)
             for close, rights in list(self._open.get(user, {}).items()):
                 if current.get(user) != rights:
                     self._open[user].pop(close)

@@ -50,22 +50,18 @@ class _CachedFolder:
     strategy: StrategyFile | None = None
 
 
+@dataclass(eq=False)
 class Catalogue:
     """The agents of one folder. May be used from any thread.
 
     `clock` gives seconds that only grow. `others` finds agents that are in no folder, by slug.
     """
 
-    def __init__(
-        self,
-        folder: Path,
-        *,
-        clock: Callable[[], float] = time.monotonic,
-        others: Callable[[str], Template | BrokenTemplate | None] = lambda slug: None,
-    ) -> None:
-        self._folder = folder
-        self._others = others
-        self._clock = clock
+    folder: Path
+    clock: Callable[[], float] = time.monotonic
+    others: Callable[[str], Template | BrokenTemplate | None] = lambda slug: None
+
+    def __post_init__(self) -> None:
         self._lock = Lock()
         self._looked: float | None = None
         self._known: dict[str, _CachedFolder] = {}
@@ -88,7 +84,7 @@ class Catalogue:
     def find(self, slug: str) -> Template | BrokenTemplate | None:
         """The agent, broken or not; None where there is none."""
         known = self._look().get(slug)
-        return known.agent if known is not None else self._others(slug)
+        return known.agent if known is not None else self.others(slug)
 
     def strategy(self, slug: str) -> StrategyFile | None:
         """The agent's strategy file, None where it has none. A broken file breaks no agent."""
@@ -107,7 +103,7 @@ class Catalogue:
     def _look(self) -> dict[str, _CachedFolder]:
         """The folders by slug, at most `LOOK_EVERY` seconds old."""
         with self._lock:
-            now = self._clock()
+            now = self.clock()
             if self._looked is None or now - self._looked >= LOOK_EVERY:
                 self._known = dict(self._folders())
                 self._looked = now
@@ -115,13 +111,13 @@ class Catalogue:
 
     def _folders(self) -> Iterator[tuple[str, _CachedFolder]]:
         try:
-            with os.scandir(self._folder) as entries:
+            with os.scandir(self.folder) as entries:
                 names = [entry.name for entry in entries if _is_candidate(entry)]
         except OSError as error:
             reason = f"the folder of agents can't be read: {system_reason(error)}"
             yield "", _CachedFolder(None, BrokenTemplate(slug="", file=".", key="", reason=reason))
             return
-        root = os.path.realpath(self._folder)
+        root = os.path.realpath(self.folder)
         for name in names:
             shown = name if _SLUG.fullmatch(name) else on_one_line(name)
             known = self._known.get(shown)

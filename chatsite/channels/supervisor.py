@@ -41,27 +41,19 @@ class _Lane:
     task: asyncio.Task[None] | None = None
 
 
+@dataclass(eq=False)
 class Channels:
     """All channels of the server; built once by `wiring`."""
 
-    def __init__(
-        self,
-        channels: Sequence[Channel[Any]],
-        desk: Desk,
-        *,
-        presence: Presence,
-        first_wait: float = FIRST_WAIT,
-        drain_seconds: float = DRAIN_SECONDS,
-    ) -> None:
-        self.channels = channels
-        self.desk = desk
-        self.presence = presence
-        self._first_wait = first_wait
-        self._drain_seconds = drain_seconds
-        self._leading: asyncio.Task[None] | None = None
-        self._receiving: list[asyncio.Task[None]] = []
-        self._lanes: dict[tuple[str, str], _Lane] = {}
-        self._taken: set[tuple[str, str]] = set()
+    channels: Sequence[Channel[Any]]
+    desk: Desk
+    presence: Presence
+    first_wait: float = FIRST_WAIT
+    drain_seconds: float = DRAIN_SECONDS
+    _leading: asyncio.Task[None] | None = field(default=None, init=False)
+    _receiving: list[asyncio.Task[None]] = field(default_factory=list, init=False)
+    _lanes: dict[tuple[str, str], _Lane] = field(default_factory=dict, init=False)
+    _taken: set[tuple[str, str]] = field(default_factory=set, init=False)
 
     def start(self) -> None:
         self._leading = asyncio.create_task(self._lead())
@@ -87,7 +79,7 @@ class Channels:
     async def drain(self) -> None:
         """Lets the answers that are ready be carried back, then ends."""
         self.stop_receiving()
-        await self._end_lanes(self._drain_seconds)
+        await self._end_lanes(self.drain_seconds)
         if self._leading is not None:
             await asyncio.wait([self._leading, *self._receiving])
         for channel in self.channels:
@@ -108,12 +100,12 @@ class Channels:
 
     # ---- receiving ---------------------------------------------------------------------------
     async def _receive(self, channel: Channel[Any]) -> None:
-        backoff, last_trouble = Backoff(self._first_wait), ""
+        backoff, last_trouble = Backoff(self.first_wait), ""
         while True:
             seconds = 0.0
             try:
                 async for arrival in channel.receive():
-                    backoff, last_trouble = Backoff(self._first_wait), ""
+                    backoff, last_trouble = Backoff(self.first_wait), ""
                     self._take(channel, arrival)
             except Trouble as trouble:
                 if trouble.message != last_trouble:
@@ -148,7 +140,7 @@ class Channels:
     async def _handle(self, channel: Channel[Any], arrival: Any) -> None:
         """Works until the arrival is finished. What fails for another reason than Trouble is left
         for the next start, so that one arrival doesn't keep those behind it waiting."""
-        backoff = Backoff(self._first_wait)
+        backoff = Backoff(self.first_wait)
         while True:
             try:
                 await self._answer(channel, arrival)

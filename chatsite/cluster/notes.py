@@ -16,6 +16,7 @@ import secrets
 import socket
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from django.conf import settings
@@ -40,26 +41,21 @@ def _proof(nonce: str, sender: str, receiver: str) -> str:
     return salted_hmac("chatsite.cluster", f"{nonce} {sender} {receiver}").hexdigest()
 
 
+@dataclass(eq=False)
 class Notes:
     """`take` gets each note; `linked` is called where a server hears this one from now on, `missed`
     with a server of whose notes some are missing."""
 
-    def __init__(
-        self,
-        presence: Presence,
-        *,
-        take: Callable[[str, Note], None],
-        linked: Callable[[str], None],
-        missed: Callable[[str], None],
-    ) -> None:
-        self.presence = presence
+    presence: Presence
+    take: Callable[[str, Note], None]
+    linked: Callable[[str], None]
+    missed: Callable[[str], None]
+
+    def __post_init__(self) -> None:
         # The servers that this one hears now.
         self.heard: set[str] = set()
         # The servers that haven't heard everything.
         self._behind: set[str] = set()
-        self._take_note = take
-        self._linked = linked
-        self._missed = missed
         self._waiting: defaultdict[str, list[Note]] = defaultdict(list)
         self._sending: dict[str, asyncio.Task[None]] = {}
         self._addresses: dict[str, str] = {}
@@ -132,7 +128,7 @@ class Notes:
             wake = self._wakes[server]
             # From here on some may be on their way when it breaks.
             self._behind.add(server)
-            self._linked(server)
+            self.linked(server)
             while True:
                 # Without news an empty batch, every second.
                 with contextlib.suppress(TimeoutError):
@@ -183,7 +179,7 @@ class Notes:
                 async with asyncio.timeout(HANDSHAKE_SECONDS):
                     sender, behind = await self._introduced(reader, writer)
                 if behind:
-                    self._missed(sender)
+                    self.missed(sender)
                 await self._hear(sender, reader)
         except (OSError, ValueError, TypeError, LookupError, EOFError, TimeoutError, RuntimeError):
             pass  # it comes again
@@ -217,6 +213,6 @@ class Notes:
                         raise ValueError("too long")
                     notes = json.loads(await reader.readexactly(length))
                 for note in notes:
-                    self._take_note(sender, note)
+                    self.take(sender, note)
         finally:
             self.heard.discard(sender)

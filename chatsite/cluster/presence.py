@@ -14,6 +14,7 @@ import logging
 import time
 import uuid
 from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from django.conf import settings
@@ -32,6 +33,7 @@ FREE_SECONDS = 2.0
 SETTLED_SECONDS = 5.0
 
 
+@dataclass(kw_only=True, eq=False)
 class Presence:
     """This server's number and its watch over the others.
 
@@ -39,17 +41,13 @@ class Presence:
     `interrupted` gets the conversations whose answers this one ended for a dead server.
     """
 
-    def __init__(
-        self,
-        *,
-        fenced: Callable[[], None] = lambda: None,
-        interrupted: Callable[[str], None] = lambda conversation: None,
-    ) -> None:
+    fenced: Callable[[], None] = lambda: None
+    interrupted: Callable[[str], None] = lambda conversation: None
+
+    def __post_init__(self) -> None:
         self.id = str(uuid.uuid4())
         self.is_alone = not settings.ON_POSTGRESQL
         self.address = ""
-        self.fenced = fenced
-        self.interrupted = interrupted
         # Called with the id, and the address, of another server that came or is gone.
         self.came: Callable[[str, str], None] = lambda server, address: None
         self.went: Callable[[str], None] = lambda server: None

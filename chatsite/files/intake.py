@@ -68,24 +68,19 @@ class _Owner:
         self.look = asyncio.Lock()
 
 
+@dataclass(eq=False)
 class Intake:
     """Receives files; lives as long as the server. `silence` and `look` are in seconds, `rate` in
     bytes a second, `kept_free` in bytes."""
 
-    def __init__(
-        self,
-        root: Path,
-        *,
-        silence: float = SILENCE_SECONDS,
-        look: float = LOOK_SECONDS,
-        rate: int = LEAST_RATE,
-        kept_free: int = KEPT_FREE,
-    ) -> None:
-        self._folder = Folder(root)
-        self._silence = silence
-        self._look = look
-        self._rate = rate
-        self._kept_free = kept_free
+    root: Path
+    silence: float = SILENCE_SECONDS
+    look: float = LOOK_SECONDS
+    rate: int = LEAST_RATE
+    kept_free: int = KEPT_FREE
+
+    def __post_init__(self) -> None:
+        self._folder = Folder(self.root)
         self._owners: WeakValueDictionary[str, _Owner] = WeakValueDictionary()
         self._looks = asyncio.Semaphore(LOOKS_AT_ONCE)
         self._guests_looks = asyncio.Semaphore(GUESTS_LOOKS)
@@ -109,7 +104,7 @@ class Intake:
                     size = await self._written(path, blocks)
                     share = self._guests_looks if guest else nullcontext()
                     async with mine.look, share, self._looks:
-                        found = await _looked_into(path, seconds=self._look)
+                        found = await _looked_into(path, seconds=self.look)
                     yield _taken(path, size, found)
             finally:
                 discard(path)
@@ -144,14 +139,14 @@ class Intake:
         with opened(path) as file:
             while True:
                 try:
-                    async with asyncio.timeout(self._silence):
+                    async with asyncio.timeout(self.silence):
                         block = await anext(blocks, b"")
                 except TimeoutError:
                     raise Refused(
                         say(
                             "Nothing of the file came for {seconds:g} seconds. Nothing was kept; "
                             "attach it again.",
-                            seconds=self._silence,
+                            seconds=self.silence,
                         ),
                         code="too_slow",
                     ) from None
@@ -159,12 +154,12 @@ class Intake:
                 if size > MAX_ATTACHMENT_BYTES:
                     raise BadCommand(too_large(), code="too_large")
                 seconds = time.monotonic() - began
-                if block and seconds > self._silence and size < seconds * self._rate:
+                if block and seconds > self.silence and size < seconds * self.rate:
                     raise Refused(
                         say(
                             "The file came too slowly, by less than {rate:,} bytes a second. "
                             "Nothing was kept; attach it again.",
-                            rate=self._rate,
+                            rate=self.rate,
                         ),
                         code="too_slow",
                     )
@@ -181,7 +176,7 @@ class Intake:
     def _append(self, file: IO[bytes], data: bytes) -> None:
         """Raises Refused where too little of the disk would be left."""
         free = shutil.disk_usage(self._folder.root).free
-        if free - len(data) < self._kept_free:
+        if free - len(data) < self.kept_free:
             logger.error("no files are taken: %d MB of the disk are free", free // 1024**2)
             raise Refused(
                 say(

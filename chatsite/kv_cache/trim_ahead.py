@@ -11,6 +11,7 @@ import asyncio
 import logging
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from chatsite.errors import ChatsiteError
@@ -36,23 +37,16 @@ class TrimmableCache(Protocol):
         ...
 
 
+@dataclass(kw_only=True, eq=False)
 class TrimAhead:
     """Trims after answers. `running` says whether an answer is being written somewhere."""
 
-    def __init__(
-        self,
-        *,
-        drafts: Drafts,
-        cache: TrimmableCache,
-        running: Callable[[str], bool],
-        quiet: float = QUIET_SECONDS,
-    ) -> None:
-        self.drafts = drafts
-        self.cache = cache
-        self.running = running
-        self.quiet = quiet
-        self._last: OrderedDict[str, TurnContext] = OrderedDict()
-        self._trimming: dict[str, asyncio.Task[None]] = {}
+    drafts: Drafts
+    cache: TrimmableCache
+    running: Callable[[str], bool]
+    quiet: float = QUIET_SECONDS
+    _last: OrderedDict[str, TurnContext] = field(default_factory=OrderedDict, init=False)
+    _trimming: dict[str, asyncio.Task[None]] = field(default_factory=dict, init=False)
 
     def after_turn(self, context: TurnContext) -> None:
         conversation = context.conversation

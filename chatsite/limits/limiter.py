@@ -6,6 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from ipaddress import ip_address, ip_network
 from typing import Any
 
@@ -51,6 +52,7 @@ Key = tuple[str, str]
 Shared = Callable[[Mapping[Key, float], float], Awaitable[tuple[bool, Sequence[float]]]]
 
 
+@dataclass(kw_only=True, eq=False)
 class Limiter:
     """`now` is a clock in seconds that never goes back. Persons and addresses are texts; "" isn't
     counted. `factor` widens every row of the table. `shared` counts the rates that several servers
@@ -61,18 +63,12 @@ class Limiter:
     without a task that refills it).
     """
 
-    def __init__(
-        self,
-        *,
-        now: Callable[[], float],
-        people_per_address: int = 10,
-        factor: int = 1,
-        shared: Shared | None = None,
-    ) -> None:
-        self._now = now
-        self._people = people_per_address
-        self._factor = factor
-        self.shared = shared
+    now: Callable[[], float]
+    people_per_address: int = 10
+    factor: int = 1
+    shared: Shared | None = None
+
+    def __post_init__(self) -> None:
         # Of a shared rate, as it was seen last.
         self._earned: dict[Key, float] = {}
         self._there: Counter[Key] = Counter()
@@ -83,7 +79,7 @@ class Limiter:
         """Take `amount`. 0.0, or the seconds until that much is free; nothing is taken then."""
         if self.shared is None or not rate.shared:
             return self.wait_here(rate, person=person, address=address, amount=amount)
-        now = self._now()
+        now = self.now()
         over, asked = self._asked(rate, person, address, amount, now)
         # What was seen of it last can only have grown, so a flood asks no more often than it may.
         if over:
@@ -97,7 +93,7 @@ class Limiter:
         self, rate: Rate, *, person: str = "", address: str = "", amount: float = 1
     ) -> float:
         """The same for a rate that isn't shared."""
-        over, asked = self._asked(rate, person, address, amount, self._now())
+        over, asked = self._asked(rate, person, address, amount, self.now())
         if not over:
             self._keep(asked)
         return over
@@ -106,7 +102,7 @@ class Limiter:
         self, rate: Rate, *, person: str = "", address: str = "", amount: float = 1
     ) -> None:
         """What was taken doesn't count after all; `math.inf` is everything."""
-        amount = min(amount, rate.burst * self._factor * self._people)
+        amount = min(amount, rate.burst * self.factor * self.people_per_address)
         await self.wait(rate, person=person, address=address, amount=-amount)
 
     def _asked(
@@ -116,11 +112,11 @@ class Limiter:
         costs, and when they will have earned it."""
         over = LEAST
         asked = []
-        each = 60 / (rate.a_minute * self._factor)
+        each = 60 / (rate.a_minute * self.factor)
         room = 60 * rate.burst / rate.a_minute
         whom = [(person, 1)] if person else []
         if address:
-            whom.append((f"at {address}", self._people))
+            whom.append((f"at {address}", self.people_per_address))
         for who, people in whom:
             key = (rate.what, who)
             cost = amount * each / people
@@ -161,9 +157,9 @@ class Limiter:
         """Takes a place until the end of the `with` block. Raises TooMany."""
         wanted = {("", most.what): most.in_all}
         if person:
-            wanted[(person, most.what)] = most.most * self._factor
+            wanted[(person, most.what)] = most.most * self.factor
         if address:
-            wanted[(f"at {address}", most.what)] = most.most * self._factor * self._people
+            wanted[(f"at {address}", most.what)] = most.most * self.factor * self.people_per_address
         for (who, _), limit in wanted.items():
             if self._there[(who, most.what)] >= limit:
                 raise TooMany(_full(most, who, limit), seconds=PLACE_SECONDS)

@@ -6,6 +6,7 @@ import asyncio
 import logging
 from collections import Counter
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 
 from chatsite.channels.supervisor import Backoff
 from chatsite.talk.api import PAGE, TalkApi
@@ -79,30 +80,26 @@ AT_ONCE = 50
 Announce = Callable[[RoomArrival], None]
 
 
+@dataclass(eq=False)
 class RoomReader:
     """Follows one room, as long as it runs."""
 
-    def __init__(
-        self,
-        room: EnteredRoom,
-        *,
-        api: TalkApi,
-        around: Surroundings,
-        health: Health,
-        announce: Announce,
-    ) -> None:
-        self.room = room
-        self._api, self._around, self._health = api, around, health
-        self._announce = announce
-        self._known = room.row.last_known
+    room: EnteredRoom
+    api: TalkApi
+    around: Surroundings
+    health: Health
+    announce: Announce
+
+    def __post_init__(self) -> None:
+        self._known = self.room.row.last_known
         self._limit, self._passed = PAGE, False
-        self._seconds = around.pace.poll
+        self._seconds = self.around.pace.poll
 
     # ---- as long as the server runs ------------------------------------------------------------
     async def follow(self) -> None:
         """Reads up to the newest message, then announces what storage holds unfinished, and from
         then on what comes. Trouble is logged once; only a cancellation ends this."""
-        backoff, begun = Backoff(self._around.pace.first), False
+        backoff, begun = Backoff(self.around.pace.first), False
         now = asyncio.get_running_loop().time
         while True:
             began = now()
@@ -110,10 +107,10 @@ class RoomReader:
                 if not begun:
                     await self._begin()
                     begun = True
-                before = self._health.times()
+                before = self.health.times()
                 came = await self.read_up(self._seconds)
                 self._well(before)
-                backoff = Backoff(self._around.pace.first)
+                backoff = Backoff(self.around.pace.first)
                 if not came and now() - began < min(SHORTEST_POLL, self._seconds):
                     await asyncio.sleep(SHORTEST_POLL)
             except TalkTrouble as trouble:
@@ -127,17 +124,17 @@ class RoomReader:
                 await asyncio.sleep(backoff.next())
 
     async def _begin(self) -> None:
-        said = await self._api.described(self.room.entry.token)
+        said = await self.api.described(self.room.entry.token)
         self.room.one_to_one = number(said.get("type")) == ONE_TO_ONE
         if self._known is None:
             seen = number(within(said, "lastMessage", "id"))
-            newest = max(await self._api.newest(self.room.entry.token), seen)
+            newest = max(await self.api.newest(self.room.entry.token), seen)
             begun = await begin_room(room=self.room.row.pk, newest=newest)
             self._known = begun.last_known or 0
         await self._read(0, [])
         # In their order: what was being answered comes before what was said since.
         for arrival in await unfinished(room=self.room.row.pk):
-            self._announce(arrival)
+            self.announce(arrival)
 
     async def read_up(self, seconds: int) -> bool:
         """Takes all that came, waiting so long for the first message, and tells whether any came.
@@ -147,14 +144,14 @@ class RoomReader:
             return await self._read(seconds, found)
         finally:
             for arrival in found:
-                self._announce(arrival)
+                self.announce(arrival)
 
     async def _read(self, seconds: int, found: list[RoomArrival]) -> bool:
         """Does the same, and adds what is to be done to `found`, whatever goes wrong then."""
         came = False
         while True:
             before = self._known or 0
-            page = await self._api.poll(
+            page = await self.api.poll(
                 self.room.entry.token,
                 after=before,
                 seconds=0 if came else seconds,
@@ -175,7 +172,7 @@ class RoomReader:
 
     # ---- one page ------------------------------------------------------------------------------
     async def _take(self, page: Page, before: int) -> tuple[RoomArrival, ...]:
-        bot, entry = self._api.user, self.room.entry
+        bot, entry = self.api.user, self.room.entry
         read = [read_message(raw, bot=bot) for raw in page.messages]
         messages = [
             judge(one, entry, bot=bot, one_to_one=self.room.one_to_one)
@@ -191,18 +188,18 @@ class RoomReader:
             messages=messages,
             changes=[one for one in changes if one is not None],
             last_known=known,
-            keep=self._around.keep,
+            keep=self.around.keep,
         )
         self._known = max(self._known or 0, known)
         return found
 
     async def take_own(self, raw: object) -> None:
         """Takes a post of the bot, as the server answered it."""
-        own = read_message(raw, bot=self._api.user)
+        own = read_message(raw, bot=self.api.user)
         if own is None:
             self.room.unsure = True
             return
-        await take_messages(room=self.room.row.pk, messages=[own], keep=self._around.keep)
+        await take_messages(room=self.room.row.pk, messages=[own], keep=self.around.keep)
 
     async def _stop(self, page: Page, messages: list[RoomMessage], before: int) -> None:
         """Stops an answer at once; the answers of the room wait for nothing else."""
@@ -211,18 +208,18 @@ class RoomReader:
         signs = [one for one in reactions if one is not None and one.id > before]
         if not said and not any(self._is_meant(one) for one in signs):
             return
-        if not await self._around.stop(self.room.owner, self.room.conversation):
+        if not await self.around.stop(self.room.owner, self.room.conversation):
             self.room.stopped = self.room.asking  # its files are still being fetched
 
     def _is_meant(self, reaction: RoomReaction) -> bool:
         """Tells whether a sign is at the question that is being answered, or at what the bot posted
         about it."""
-        if not is_stop_sign(reaction, self.room.entry, bot=self._api.user):
+        if not is_stop_sign(reaction, self.room.entry, bot=self.api.user):
             return False
         reference = read_reference(reaction.reference)
         about = reference.about if reference is not None else ""
         asking, token = self.room.asking, self.room.entry.token
-        own = (self.room.turn, stored_id(self._api.server, token, asking))
+        own = (self.room.turn, stored_id(self.api.server, token, asking))
         return bool(asking) and (reaction.message == asking or (bool(about) and about in own))
 
     # ---- what doesn't work ---------------------------------------------------------------------
@@ -245,13 +242,13 @@ class RoomReader:
 
     def _wrong(self, trouble: TalkTrouble, backoff: Backoff) -> float:
         """Logs the trouble, and tells how long to wait."""
-        pace = self._around.pace
+        pace = self.around.pace
         if trouble.concern == "account":
-            self._health.refused(trouble.message)
+            self.health.refused(trouble.message)
         elif trouble.concern == "server":
-            self._health.wrong(SERVER, trouble.message)
+            self.health.wrong(SERVER, trouble.message)
         else:
-            self._health.wrong(self._key, f"the room {self._name}: {trouble.message}")
+            self.health.wrong(self._key, f"the room {self._name}: {trouble.message}")
         if trouble.concern not in ("server", "busy"):
             return max(pace.refused, trouble.seconds)
         return max(min(backoff.next(), pace.longest), trouble.seconds)
@@ -262,4 +259,4 @@ class RoomReader:
             (SERVER, "the server answers again"),
             (self._key, f"the room {self._name} can be read again"),
         ):
-            self._health.well(key, sentence, before=before)
+            self.health.well(key, sentence, before=before)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from chatsite.cluster.presence import Presence
@@ -31,29 +32,19 @@ class Describe(Protocol):
     def __call__(self, slug: str, *, staff: bool) -> dict[str, Any] | None: ...
 
 
+@dataclass(kw_only=True, eq=False)
 class Snapshots:
     """Opens conversations for pages. `describe` gives an agent as the page shows it."""
 
-    def __init__(
-        self,
-        *,
-        feeds: ConversationFeeds,
-        running: RunningTurns,
-        presence: Presence,
-        others: OtherServers | None,
-        contexts: Contexts,
-        describe: Describe,
-        clock: Callable[[], float],
-    ) -> None:
-        self.feeds = feeds
-        self.running = running
-        self.presence = presence
-        self.others = others
-        self.contexts = contexts
-        self.describe = describe
-        self.clock = clock
-        self._engines: dict[tuple[str, str, bool], EngineStatus] = {}
-        self._asked_at = -FRESH_SECONDS
+    feeds: ConversationFeeds
+    running: RunningTurns
+    presence: Presence
+    others: OtherServers | None
+    contexts: Contexts
+    describe: Describe
+    clock: Callable[[], float]
+    _engines: dict[tuple[str, str, bool], EngineStatus] = field(default_factory=dict, init=False)
+    _asked_at: float = field(default=-FRESH_SECONDS, init=False)
 
     async def open(self, request: PageRequest) -> tuple[Snapshot, FeedReader]:
         """Return a snapshot and a reader of all that follows; close the reader when done.

@@ -60,47 +60,43 @@ class Written:
 IN_THE_PAGE = Written()
 
 
+@dataclass(kw_only=True, eq=False)
 class Turns:
     """Begins and stops turns, by conversation; built once by `wiring`."""
 
-    def __init__(
-        self,
-        *,
-        contexts: Contexts,
-        decider: Decider,
-        describe: Describe,
-        limits: TurnLimits,
-        feeds: ConversationFeeds,
-        presence: Presence,
-        others: OtherServers | None = None,
-        hooks: TurnHooks = NO_HOOKS,
-        tool_seconds: float = 30.0,
-        cache_facts: CacheFacts = nothing_known,
-        clock: Callable[[], float] = time.monotonic,
-    ) -> None:
-        self.contexts = contexts
-        self.feeds = feeds
-        self.presence = presence
-        self.others = others
-        self.hooks = hooks
-        self.running = RunningTurns(limits)
-        self.drafts = Drafts(contexts=contexts, decider=decider, cache_facts=cache_facts)
+    contexts: Contexts
+    decider: Decider
+    describe: Describe
+    limits: TurnLimits
+    feeds: ConversationFeeds
+    presence: Presence
+    others: OtherServers | None = None
+    hooks: TurnHooks = NO_HOOKS
+    tool_seconds: float = 30.0
+    cache_facts: CacheFacts = nothing_known
+    clock: Callable[[], float] = time.monotonic
+
+    def __post_init__(self) -> None:
+        self.running = RunningTurns(self.limits)
+        self.drafts = Drafts(
+            contexts=self.contexts, decider=self.decider, cache_facts=self.cache_facts
+        )
         self.services = TurnServices(
-            decider=decider,
+            decider=self.decider,
             checkpoints=CheckpointSaver(),
-            breaker=CircuitBreaker(clock),
-            clock=clock,
-            tool_seconds=tool_seconds,
-            end_seconds=END_SECONDS if others is None else END_SECONDS_IN_A_CLUSTER,
+            breaker=CircuitBreaker(self.clock),
+            clock=self.clock,
+            tool_seconds=self.tool_seconds,
+            end_seconds=END_SECONDS if self.others is None else END_SECONDS_IN_A_CLUSTER,
         )
         self.snapshots = Snapshots(
-            feeds=feeds,
+            feeds=self.feeds,
             running=self.running,
-            presence=presence,
-            others=others,
-            contexts=contexts,
-            describe=describe,
-            clock=clock,
+            presence=self.presence,
+            others=self.others,
+            contexts=self.contexts,
+            describe=self.describe,
+            clock=self.clock,
         )
 
     def is_running(self, conversation: str) -> bool:

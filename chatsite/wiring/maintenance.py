@@ -11,7 +11,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Awaitable, Callable, Iterator
-from dataclasses import astuple, replace
+from dataclasses import astuple, dataclass, field, replace
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -109,23 +109,19 @@ INDEX_SECONDS = 5.0
 STRAYS_SECONDS = 5.0
 
 
+@dataclass(eq=False)
 class Maintenance:
     """The tasks of the server that leads, and `sweep` on each: it removes what is left over of the
     engine's cache, which is each machine's own. `erased` is told when something was removed for
     good."""
 
-    def __init__(
-        self,
-        sweep: Callable[[], Awaitable[None]],
-        presence: Presence,
-        *,
-        erased: Callable[[], None],
-    ) -> None:
-        self.sweep = sweep
-        self.erased = erased
-        self.presence = presence
-        self._tasks: list[asyncio.Task[None]] = []
-        self._ahead = self._look_at = 0.0  # of the clock before the process's own time
+    sweep: Callable[[], Awaitable[None]]
+    presence: Presence
+    erased: Callable[[], None]
+    _tasks: list[asyncio.Task[None]] = field(default_factory=list, init=False)
+    # Of the clock before the process's own time.
+    _ahead: float = field(default=0.0, init=False)
+    _look_at: float = field(default=0.0, init=False)
 
     def start(self) -> None:
         self._tasks = [

@@ -7,6 +7,7 @@ for its own lost connections that many servers use for errors of their tools.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from types import TracebackType
 from typing import Any
 
@@ -25,6 +26,7 @@ _STRICTEST = "2025-11-25"
 _OF_PACKAGE = ("SSE stream ", "server answered a request with 202")
 
 
+@dataclass(frozen=True, slots=True)
 class Incoming:
     """A stream of messages. `unfit` collects the tools that were left out of listings, with the
     reason; `ended` is called at the stream's end: the package tells only waiting calls.
@@ -32,37 +34,29 @@ class Incoming:
     `over_http`: some errors in the stream are the package's own.
     """
 
-    def __init__(
-        self,
-        stream: Any,
-        *,
-        unfit: dict[str, str],
-        ended: Callable[[], None],
-        over_http: bool,
-    ) -> None:
-        self._stream = stream
-        self._unfit = unfit
-        self._ended = ended
-        self._over_http = over_http
+    stream: Any
+    unfit: dict[str, str]
+    ended: Callable[[], None]
+    over_http: bool
 
     async def receive(self) -> Any:
-        return self._made_fit(await self._stream.receive())
+        return self._made_fit(await self.stream.receive())
 
     async def aclose(self) -> None:
-        await self._stream.aclose()
+        await self.stream.aclose()
 
     def __aiter__(self) -> Incoming:
         return self
 
     async def __anext__(self) -> Any:
         try:
-            return self._made_fit(await self._stream.__anext__())
+            return self._made_fit(await self.stream.__anext__())
         except StopAsyncIteration:
-            self._ended()
+            self.ended()
             raise
 
     async def __aenter__(self) -> Incoming:
-        await self._stream.__aenter__()
+        await self.stream.__aenter__()
         return self
 
     async def __aexit__(
@@ -71,19 +65,19 @@ class Incoming:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> bool | None:
-        ended: bool | None = await self._stream.__aexit__(kind, error, trace)
+        ended: bool | None = await self.stream.__aexit__(kind, error, trace)
         return ended
 
     def __getattr__(self, name: str) -> Any:
         """What else the package looks for in its own streams, such as a message's context."""
-        return getattr(self._stream, name)
+        return getattr(self.stream, name)
 
     def _made_fit(self, item: Any) -> Any:
         message = getattr(item, "message", None)
         if isinstance(message, JSONRPCResponse) and isinstance(message.result.get("tools"), list):
             message.result["tools"] = self._sound(message.result["tools"])
         elif isinstance(message, JSONRPCError) and message.error.code == CONNECTION_CLOSED:
-            own = self._over_http and message.error.message.startswith(_OF_PACKAGE)
+            own = self.over_http and message.error.message.startswith(_OF_PACKAGE)
             if not own:
                 message.error.code = INTERNAL_ERROR
         return item
@@ -95,7 +89,7 @@ class Incoming:
             name, reason = described.get("name"), fault_of(described)
             if reason:
                 named = isinstance(name, str) and name.strip() and not UNSOUND.search(name)
-                self._unfit[str(name)[:200] if named else f"(tool {number})"] = reason
+                self.unfit[str(name)[:200] if named else f"(tool {number})"] = reason
             else:
                 sound.append(_with_sound_parts(described))
         return sound

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -91,45 +92,38 @@ LISTEN_AGAIN = 5.0
 _SESSION_GONE = "Session terminated"
 
 
+@dataclass(frozen=True, slots=True)
 class Link:
     """An open connection. Its methods may be called from any task."""
 
-    def __init__(
-        self,
-        client: Client,
-        server: ToolServer,
-        *,
-        lost: Callable[[], None],
-        unfit: dict[str, str],
-    ) -> None:
-        self._client = client
-        self._server = server
-        self._lost = lost
-        self._unfit = unfit
+    client: Client
+    server: ToolServer
+    lost: Callable[[], None]
+    unfit: dict[str, str]
 
     async def listed(self) -> tuple[list[Tool], dict[str, str]]:
         """Return the tools, and those that were left out, each with the reason."""
-        self._unfit.clear()
+        self.unfit.clear()
         found: list[Tool] = []
         cursor = None
         for _ in range(MOST_PAGES):
-            page = await self._client.list_tools(cursor=cursor)
+            page = await self.client.list_tools(cursor=cursor)
             found += page.tools
             cursor = page.next_cursor
             if cursor is None or len(found) >= MOST_TOOLS:
                 break
-        return found[:MOST_TOOLS], dict(self._unfit)
+        return found[:MOST_TOOLS], dict(self.unfit)
 
     async def follow(self, changed: Callable[[], None]) -> None:
         """Call `changed` after each change of the listing, for servers that report changes only to
         subscribers; older servers send them unasked."""
-        tools = self._client.server_capabilities.tools
-        asked = self._client.protocol_version in MODERN_PROTOCOL_VERSIONS
+        tools = self.client.server_capabilities.tools
+        asked = self.client.protocol_version in MODERN_PROTOCOL_VERSIONS
         if not (asked and tools and tools.list_changed):
             return
         while True:
             try:
-                async with self._client.listen(tools_list_changed=True) as events:
+                async with self.client.listen(tools_list_changed=True) as events:
                     async for _ in events:
                         changed()
             except SubscriptionLost:
@@ -142,15 +136,15 @@ class Link:
     async def call(self, name: str, arguments: Mapping[str, object]) -> object:
         """Return the result as a value that JSON holds. Raises ToolError."""
         try:
-            result = await self._client.call_tool(name, dict(arguments))
+            result = await self.client.call_tool(name, dict(arguments))
         except MCPError as error:
             # The server's own errors have another code (`incoming`): a tool's error costs no
             # connection.
-            gone = self._server.url and error.message == _SESSION_GONE
+            gone = self.server.url and error.message == _SESSION_GONE
             if error.code == CONNECTION_CLOSED or gone:
-                self._lost()
+                self.lost()
                 raise ToolError(
-                    f"The connection to the tool server {self._server.name} was lost. The call "
+                    f"The connection to the tool server {self.server.name} was lost. The call "
                     "may have done what was asked all the same.",
                     name="Unreachable",
                 ) from None

@@ -116,22 +116,18 @@ class TurnContext:
         return replace(self, agent=agent)
 
 
+@dataclass(kw_only=True, eq=False)
 class Contexts:
     """Makes the context of every turn and preview; built once. `environment` are the variables
     that decide history settings; `recall` is the tool that agents get by a setting. `may_use` is
     asked for every turn and preview."""
 
-    def __init__(
-        self,
-        *,
-        environment: Mapping[str, str],
-        resolve_agent: AgentResolver,
-        recall: Tool | None = None,
-        may_use: MayUse = lambda owner, slug: True,
-    ) -> None:
-        self.may_use = may_use
-        self._environment, self._recall = environment, recall
-        self.resolve_agent = resolve_agent
+    environment: Mapping[str, str]
+    resolve_agent: AgentResolver
+    recall: Tool | None = None
+    may_use: MayUse = lambda owner, slug: True
+
+    def __post_init__(self) -> None:
         self._settings: Callable[[_Page], Settings]
         self._settings = lru_cache(CACHED)(lambda page: self._sources_for(page).resolve())
         self._offers: Callable[[_Page], dict[str, Any]]
@@ -156,8 +152,8 @@ class Contexts:
         """For an agent that was resolved already."""
         settings = self._settings(_page(request, agent))
         looks_back = settings.recall_tool.value and not settings.active_policy.only_current
-        if self._recall and looks_back:
-            agent = agent.with_tool(self._recall)
+        if self.recall and looks_back:
+            agent = agent.with_tool(self.recall)
         return TurnContext(
             owner=request.owner,
             conversation=request.conversation,
@@ -180,7 +176,7 @@ class Contexts:
 
     def _sources_for(self, page: _Page) -> SettingSources:
         return SettingSources(
-            environment=self._environment,
+            environment=self.environment,
             url=first_values(page.query),
             template=page.template.chat_settings,
             conversation=dict(page.history),

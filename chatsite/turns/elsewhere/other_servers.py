@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Iterable, Mapping
+from dataclasses import dataclass
 
 from chatsite.cluster.notes import Note, Notes
 from chatsite.cluster.presence import LOOK_SECONDS, Presence
@@ -25,6 +26,7 @@ CHECK_SECONDS = 5.0
 PIECE = 500
 
 
+@dataclass(eq=False)
 class OtherServers:
     """What pages on other servers are told, and what pages here get from them.
 
@@ -33,27 +35,21 @@ class OtherServers:
     writes an answer there; `look` is called every few seconds, for what nobody is told of.
     """
 
-    def __init__(
-        self,
-        feeds: ConversationFeeds,
-        presence: Presence,
-        *,
-        do: Mapping[str, Callable[[str], object]],
-        changed: Callable[[str], None],
-        writes: Callable[[str], bool],
-        look: Callable[[], Awaitable[None]],
-    ) -> None:
-        self.feeds = feeds
-        self.presence = presence
+    feeds: ConversationFeeds
+    presence: Presence
+    do: Mapping[str, Callable[[str], object]]
+    changed: Callable[[str], None]
+    writes: Callable[[str], bool]
+    look: Callable[[], Awaitable[None]]
+
+    def __post_init__(self) -> None:
         self.notes = Notes(
-            presence,
+            self.presence,
             take=self._take,
             linked=lambda server: self._say_open([server], self._here),
             missed=self._missed,
         )
-        self.forwarding = Forwarding(feeds, self.notes)
-        self._do = do
-        self._changed, self._writes, self._look = changed, writes, look
+        self.forwarding = Forwarding(self.feeds, self.notes)
         self._here: set[str] = set()
         # By conversation: the turn of another server that pages here show.
         self._shown: dict[str, str] = {}
@@ -122,15 +118,15 @@ class OtherServers:
                     self.forwarding.opened(one, sender)
             case {"type": "closed", "conversation": conversation}:
                 self.forwarding.closed(conversation, sender)
-            case {"type": "do", "what": what, "about": about} if what in self._do:
-                self._do[what](about)
+            case {"type": "do", "what": what, "about": about} if what in self.do:
+                self.do[what](about)
             case {"type": "reopen", "conversation": conversation}:
                 self._shown.pop(conversation, None)
                 self.feeds.reopen(conversation)
 
     def _relay(self, conversation: str, event: Relayed) -> None:
         if event.type in ("path_changed", "messages_changed", "cleared", "deleted"):
-            self._changed(conversation)
+            self.changed(conversation)
         if event.type == "turn_started":
             self.shows(conversation, event.wire["turn"])
         elif event.type == "turn_ended":
@@ -162,7 +158,7 @@ class OtherServers:
             try:
                 await self._check_own()
                 await self._check_shown()
-                await self._look()
+                await self.look()
             except Exception:
                 logger.exception("what other servers do couldn't be looked up")
 
@@ -171,9 +167,9 @@ class OtherServers:
         no other server may end it."""
         own = self.presence.id
         for conversation, turn, stop in await turns_of(server=own):
-            if self._writes(conversation):
+            if self.writes(conversation):
                 if stop:
-                    self._do["stop"](conversation)
+                    self.do["stop"](conversation)
             elif await end_interrupted(turn=turn, own=own):
                 self.reopen(conversation)
 
