@@ -384,9 +384,6 @@ class Summary(models.Model):
             models.UniqueConstraint(fields=["conversation", "version"], name="summary_version")
         ]
 
-    def __str__(self) -> str:
-        return f"summary {self.version} up to {self.last_seq}"
-
 
 class SearchIndexPart(models.Model):
     """Stores some words of a conversation for the selector `lexical`, as `lexical.stored` makes
@@ -410,9 +407,6 @@ class SearchIndexPart(models.Model):
         constraints = [
             models.UniqueConstraint(fields=["conversation", "first"], name="index_part_once")
         ]
-
-    def __str__(self) -> str:
-        return f"passages {self.first} to {self.end}"
 
 
 class Upload(models.Model):
@@ -447,10 +441,6 @@ class Upload(models.Model):
             )
         ]
 
-    def __str__(self) -> str:
-        """Leave the name out, which a person chose."""
-        return f"{self.modality} {self.id}"
-
 
 class FileReference(models.Model):
     """Stores the id of an uploaded file at the provider account `at`."""
@@ -464,6 +454,3 @@ class FileReference(models.Model):
         constraints = [
             models.UniqueConstraint(fields=["upload", "at"], name="one_reference_an_account")
         ]
-
-    def __str__(self) -> str:
-        return f"{self.upload_id} at {self.at}"

@@ -49,10 +49,6 @@ class MailAddress(models.Model):
             ),
         ]
 
-    def __str__(self) -> str:
-        """Without the address, which is a person's."""
-        return f"mail address {self.pk}"
-
 
 class Mail(models.Model):
     """A mail that came in, once, and what became of it. Its message has the same id.

@@ -32,10 +32,6 @@ class Owned(models.Model):
     class Meta:
         abstract = True
 
-    def __str__(self) -> str:
-        """Leave the text out: a person wrote it, and the admin's pages show this."""
-        return f"{self._meta.model_name} {self.pk}"
-
 
 ONE_OWNER = Q(user__isnull=False, guest="") | Q(user__isnull=True) & ~Q(guest="")
 
@@ -67,9 +63,6 @@ class OwnAgentVersion(models.Model):
         constraints = [
             models.UniqueConstraint(fields=["agent", "number"], name="own_agent_version_once"),
         ]
-
-    def __str__(self) -> str:
-        return f"{self.agent_id}/{self.number}"
 
 
 class OwnInstructions(Owned):

@@ -32,7 +32,3 @@ class Prompt(models.Model):
                 fields=["guest", "name"], name="prompt_of_guest", condition=Q(user=None)
             ),
         ]
-
-    def __str__(self) -> str:
-        """Leave name and text out: a person wrote them, and the admin's pages show this text."""
-        return f"prompt {self.id}"
