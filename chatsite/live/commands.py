@@ -79,63 +79,59 @@ class Open(PageCommand):
     agent: Slug
 
 
-class Send(PageCommand):
+class Asking(PageCommand):
+    """Who answers: `model` is "" for the agent's own."""
+
+    agent: Slug
+    model: ModelName = ""
+    tuning: Tuning | None = None
+
+
+class Send(Asking):
     """`history`: what was chosen in the page before the chat began; later what is kept counts.
     `once`: this choice holds for the answer alone. `confirmed`: whatever it costs. `temporary`: the
     chat that it begins is erased when it is closed."""
 
     type: Literal["send"]
-    agent: Slug
     client_id: UUID
     text: Words
     reply_to: UUID | None = None
     attachments: Attached = ()
-    model: ModelName = ""
     history: HistoryChoice = Field(default_factory=dict)
     once: HistoryChoice | None = None
     confirmed: bool = False
     temporary: bool = False
-    tuning: Tuning | None = None
 
 
-class Edit(PageCommand):
+class Edit(Asking):
     """Ask the user message `message` otherwise: `text` and the files that it keeps begin a new
     branch, and the former message stays as a version."""
 
     type: Literal["edit"]
-    agent: Slug
     client_id: UUID
     message: UUID
     text: Words
     attachments: Attached = ()
-    model: ModelName = ""
-    tuning: Tuning | None = None
 
 
-class Again(PageCommand):
+class Again(Asking):
     """Answer the same message once more; `message` is the answer, or the unanswered message.
     `once`: the model is for this answer, and the conversation keeps its own; `history`: so is this
     choice of a policy and its settings."""
 
     type: Literal["again"]
-    agent: Slug
     client_id: UUID
     message: UUID
-    model: ModelName = ""
     once: bool = False
     history: HistoryChoice | None = None
-    tuning: Tuning | None = None
 
 
-class GoOn(PageCommand):
+class GoOn(Asking):
     """Write the answer `message`, the last one, further."""
 
     type: Literal["continue"]
-    agent: Slug
     client_id: UUID
     message: UUID
-    model: ModelName = ""
-    tuning: Tuning | None = None
 
 
 class Choose(PageCommand):
@@ -149,15 +145,12 @@ class Stop(PageCommand):
     type: Literal["stop"]
 
 
-class AskPreview(PageCommand):
+class AskPreview(Asking):
     type: Literal["preview"]
-    agent: Slug
     draft: Words
     reply_to: UUID | None = None
     attachments: Attached = ()
-    model: ModelName = ""
     history: HistoryChoice = Field(default_factory=dict)
-    tuning: Tuning | None = None
 
 
 AnyCommand = Open | Send | Edit | Again | GoOn | Choose | Stop | AskPreview
