@@ -84,7 +84,7 @@ def test_a_name_that_begins_a_sentence_of_the_draft_is_not_lost() -> None:
     ],
 )
 def test_ordinary_words_are_no_values(text: str) -> None:
-    assert find_anchors(text) == ()
+    assert find_anchors(text) == {}
 
 
 def test_values_in_data_logs_and_code_are_found() -> None:

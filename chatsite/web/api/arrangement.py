@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from typing import Any, get_args
 from uuid import UUID
 
@@ -20,7 +19,7 @@ from chatsite.conversations.arrangement import (
 from chatsite.conversations.owners import Owner
 from chatsite.errors import BadCommand
 from chatsite.events import Deleted
-from chatsite.web.api.requests import json_fields, storable, takes
+from chatsite.web.api.requests import json_fields, storable, takes, time_in_utc
 from chatsite.web.people import request_owner, site_of
 from chatsite.wiring.site import Site
 from chatsite.wording import later, say
@@ -116,10 +115,4 @@ def _places(value: Any) -> list[Place]:
 
 
 def _time(value: Any) -> str | None:
-    if value is None:
-        return None
-    when = datetime.fromisoformat(value)
-    if when.tzinfo is None:
-        raise ValueError
-    # As the database asks for it: a time at the edge of the calendar has none in UTC.
-    return when.astimezone(UTC).isoformat()
+    return None if value is None else time_in_utc(value).isoformat()

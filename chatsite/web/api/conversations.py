@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from datetime import UTC, datetime
+from datetime import datetime
 from uuid import UUID
 
 from django.http import HttpRequest, HttpResponse, JsonResponse
@@ -42,7 +42,7 @@ from chatsite.turns.answer.sent_requests import rebuild_request
 from chatsite.turns.context.file_forms import StoredFiles
 from chatsite.web.api.arrangement import folder_name, forget_deleted
 from chatsite.web.api.history import cleanup_strategy
-from chatsite.web.api.requests import json_fields, storable, takes
+from chatsite.web.api.requests import json_fields, storable, takes, time_in_utc
 from chatsite.web.people import is_staff, read_for, reading_owner, request_owner, site_of
 from chatsite.wording import later, say
 
@@ -117,11 +117,7 @@ def _place(after: str) -> tuple[datetime, UUID] | None:
         return None
     updated, _, id = after.partition(",")
     try:
-        when = datetime.fromisoformat(updated)
-        if when.tzinfo is None:
-            raise ValueError
-        # As the database asks for it: a time at the edge of the calendar has none in UTC.
-        return when.astimezone(UTC), UUID(id)
+        return time_in_utc(updated), UUID(id)
     except (ValueError, OverflowError):
         raise BadCommand(say("after is the time and the id of a conversation.")) from None
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import json
 from collections.abc import Callable, Coroutine
+from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
@@ -88,6 +89,15 @@ def storable(text: str) -> str:
     if UNSOUND.search(text):
         raise BadCommand(say("This text holds characters that can't be stored."))
     return text
+
+
+def time_in_utc(text: str) -> datetime:
+    """Reads a time with its offset. Raises ValueError, and OverflowError: one at the edge of the
+    calendar has none in UTC, in which the database asks for it."""
+    when = datetime.fromisoformat(text)
+    if when.tzinfo is None:
+        raise ValueError
+    return when.astimezone(UTC)
 
 
 def model_name(value: Any) -> str:
