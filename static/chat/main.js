@@ -48,7 +48,7 @@ import { Transcript } from "./transcript/transcript.js";
 import { say, sayCount } from "./words/say.js";
 
 /**
- * @import { MarkName, Quote, Role, Version, VersionText } from "./types/wire.js"
+ * @import { MarkName, Quote, Role, SearchHit, Version, VersionText } from "./types/wire.js"
  * @import { State } from "./types/state.js"
  * @import { Item } from "./state/items.js"
  */
@@ -69,8 +69,8 @@ const MARKED = {
   unanswered: [say("Sent with your later messages."), say("No longer sent.")],
 };
 const page = readPage();
-/** @type {number|null} the message to be shown */
-let wanted = namedMessage();
+/** The message to be shown. @type {Pick<SearchHit, "seq"|"parts">} */
+let wanted = { seq: namedMessage(), parts: [] };
 claimTab(page.owner);
 setFormatting(page.static);
 if (page.conversation) void loadFormatter();
@@ -239,7 +239,7 @@ const me = new Account(page, {
 });
 const sidebar = new Sidebar(page, {
   open: ({ id, agent }) => open({ conversation: id, agent }),
-  openMessage: ({ conversation, agent, seq }) => openAt({ conversation, agent }, seq),
+  openMessage: openAt,
   onDeleted: (id) =>
     id === session.state.conversationId && open({ agent: session.state.agentSlug }),
   onCounted: (count, more) => me.showCount(count, more),
@@ -431,14 +431,14 @@ function open(target) {
 }
 
 /**
- * Opens a conversation at one of its messages.
- * @param {{conversation: string, agent: string}} target
- * @param {number|null} seq null: at its end
+ * Opens a conversation at one of its messages, or at its end.
+ * @param {SearchHit} hit
  */
-function openAt(target, seq) {
-  if (target.conversation !== session.state.conversationId) open(target);
+function openAt(hit) {
+  const { conversation, agent } = hit;
+  if (conversation !== session.state.conversationId) open({ conversation, agent });
   else frame.closeDrawer();
-  wanted = seq;
+  wanted = hit;
   showWanted();
 }
 
@@ -452,10 +452,10 @@ async function sample() {
 
 /** Goes to the message that a search or the address names, as soon as the conversation is there. */
 function showWanted() {
-  if (wanted === null || !session.state.messages.length) return;
-  const seq = wanted;
-  wanted = null;
-  void transcript.scrollToMessage(seq).then((there) => {
+  const { seq, parts } = wanted;
+  if (seq === null || !session.state.messages.length) return;
+  wanted = { seq: null, parts };
+  void transcript.scrollToMessage(seq, parts).then((there) => {
     if (!there) toast(say("This message isn't in the conversation as it is now."));
   });
 }
@@ -701,7 +701,7 @@ function title(state) {
 }
 
 addEventListener("hashchange", () => {
-  wanted = namedMessage();
+  wanted = { seq: namedMessage(), parts: [] };
   showWanted();
 });
 void session.start();

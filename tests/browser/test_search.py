@@ -55,30 +55,80 @@ def restored(chat: Chat, messages: int) -> str:
     return str(answer.json()["conversation"]["id"])
 
 
-# A message is pointed out for two seconds, which a busy machine may spend before it is asked.
-NOTE_POINTED_OUT = """() => {
-  window.pointedOut = new Set();
-  new MutationObserver(() => {
-    for (const one of document.querySelectorAll(".pointed-out")) pointedOut.add(one.dataset.seq);
-  }).observe(document.body, { subtree: true, childList: true, attributeFilter: ["class"] });
-}"""
+def marked(chat: Chat) -> list[str]:
+    """The words that are marked where the hit stands."""
+    found = "() => [...(CSS.highlights.get('found') ?? [])].map(String)"
+    return list(chat.page.evaluate(found))
+
+
+def in_the_middle(chat: Chat) -> bool:
+    """Whether the first marked words stand in the middle half of the column."""
+    return bool(
+        chat.page.evaluate(
+            """() => {
+              const [words] = CSS.highlights.get("found") ?? [];
+              const place = words?.getBoundingClientRect();
+              const { top, height } = document.querySelector("#log").getBoundingClientRect();
+              return place?.top > top + height / 4 && place.bottom < top + (height * 3) / 4;
+            }"""
+        )
+    )
+
+
+def until_marked(chat: Chat, *words: str) -> None:
+    chat.page.wait_for_function("() => CSS.highlights.get('found')?.size")
+    assert marked(chat) == [*words]
 
 
 def test_a_click_opens_the_conversation_at_the_message_however_far_up_it_is(chat: Chat) -> None:
     restored(chat, 240)
     look_for(chat, "otters")
-    chat.page.evaluate(NOTE_POINTED_OUT)
     chat.page.locator(".hit").click()
     expect(chat.page.locator('article[data-seq="7"]')).to_be_in_viewport()
     expect(chat.page.locator('article[data-seq="7"]')).to_be_focused()
-    chat.page.wait_for_function("() => pointedOut.size")
-    assert chat.page.evaluate("() => [...pointedOut]") == ["7"]
-    expect(chat.page.locator("article.pointed-out")).to_have_count(0)
+    until_marked(chat, "otters")
     # In the same conversation again, from its end.
     chat.page.locator("#newest").click()
+    assert marked(chat) == []
     expect(chat.page.locator('article[data-seq="240"]')).to_be_in_viewport()
     chat.page.locator(".hit").click()
     expect(chat.page.locator('article[data-seq="7"]')).to_be_in_viewport()
+
+
+@pytest.mark.parametrize("way", ["sidebar", "palette"])
+def test_a_hit_opens_at_the_words_and_marks_them_until_the_next_click(chat: Chat, way: str) -> None:
+    filler = [f"Paragraph {number}. " + "Of other things. " * 40 for number in range(15)]
+    told = [*filler, "The café at the **north quay** opens `at_dawn`.", *filler]
+    chat.restored(
+        {
+            "format": "chatsite.conversation",
+            "version": 3,
+            "agent": "demo",
+            "title": "A long answer",
+            "messages": [
+                {"role": "user", "content": "Tell me all."},
+                {"role": "assistant", "content": "\n\n".join(told)},
+            ],
+        }
+    )
+    chat.open("/chat")
+    if way == "sidebar":
+        look_for(chat, "CAFE quay opens")
+        chat.page.locator(".hit").click()
+    else:
+        chat.page.keyboard.press("Control+KeyK")
+        chat.page.keyboard.type("CAFE quay opens")
+        expect(chat.page.get_by_role("option").filter(has_text="north quay")).to_be_visible()
+        chat.page.keyboard.press("Enter")
+    until_marked(chat, "café", "quay", "opens")
+    chat.page.wait_for_function("() => !document.querySelector('.unparsed')")
+    assert in_the_middle(chat)
+    expect(chat.page.locator("article.assistant")).to_be_focused()
+    expect(chat.page.locator("article.pointed-out")).to_have_count(0)
+    chat.page.keyboard.press("Tab")
+    assert marked(chat), "still while somebody reads"
+    chat.page.locator("#draft").click()
+    assert marked(chat) == []
 
 
 def test_a_hit_shows_no_signs_that_format_a_text(chat: Chat) -> None:

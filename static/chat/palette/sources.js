@@ -8,7 +8,7 @@ import { say } from "../words/say.js";
  * @import { Command } from "../state/keys.js"
  * @import { Choices } from "../shell/commands.js"
  * @import { Page } from "../types/page.js"
- * @import { Conversation } from "../types/wire.js"
+ * @import { Conversation, SearchHit } from "../types/wire.js"
  * @import { Entry, Sources } from "./palette.js"
  */
 
@@ -20,7 +20,7 @@ const MESSAGES = 10;
 /**
  * @param {{page: Page, commands: () => Command[], choices: Choices,
  *   open: (target: {conversation?: string, agent: string}) => void,
- *   openAt: (target: {conversation: string, agent: string}, seq: number|null) => void}} about
+ *   openAt: (hit: SearchHit) => void}} about
  * @returns {Sources}
  */
 export function paletteSources({ page, commands, choices, open, openAt }) {
@@ -60,7 +60,7 @@ async function newest(page, signal, open) {
  * @param {Page} page
  * @param {string} text
  * @param {AbortSignal} signal
- * @param {(target: {conversation: string, agent: string}, seq: number|null) => void} openAt
+ * @param {(hit: SearchHit) => void} openAt
  * @returns {Promise<Entry[]>}
  */
 async function search(page, text, signal, openAt) {
@@ -68,11 +68,11 @@ async function search(page, text, signal, openAt) {
   return [
     ...hits.filter(({ seq }) => seq === null).slice(0, CHATS),
     ...hits.filter(({ seq }) => seq !== null).slice(0, MESSAGES),
-  ].map(({ conversation, agent, title, parts, seq, archived }) => ({
-    group: seq === null ? say("Chats") : say("Messages"),
-    words: title || say("Untitled"),
-    parts,
-    more: seq === null ? (archived ? say("archived") : "") : title || say("Untitled"),
-    act: () => openAt({ conversation, agent }, seq),
+  ].map((hit) => ({
+    group: hit.seq === null ? say("Chats") : say("Messages"),
+    words: hit.title || say("Untitled"),
+    parts: hit.parts,
+    more: hit.seq === null ? (hit.archived ? say("archived") : "") : hit.title || say("Untitled"),
+    act: () => openAt(hit),
   }));
 }

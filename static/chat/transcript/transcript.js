@@ -21,7 +21,7 @@ import { say } from "../words/say.js";
  * @import { ItemGroup } from "../state/items.js"
  * @import { Page } from "../types/page.js"
  * @import { State } from "../types/state.js"
- * @import { Decision } from "../types/wire.js"
+ * @import { Decision, SearchHit } from "../types/wire.js"
  */
 
 const NEAR = 48;
@@ -155,20 +155,23 @@ export class Transcript {
   /**
    * Shows a stored message, loading older ones if needed.
    * @param {number} seq
+   * @param {SearchHit["parts"]} [parts] its text around the words that were looked for
    * @returns {Promise<boolean>} false where it isn't there
    */
-  async scrollToMessage(seq) {
+  async scrollToMessage(seq, parts = []) {
     const found = () => this.elementOf(seq);
     for (let pages = 0; pages < FURTHEST; pages += 1) {
       if (found() || !this.state?.earlier || (this.state.messages[0]?.seq ?? 0) < seq) break;
       await this.showEarlier(seq);
     }
     const element = found();
-    if (element) {
-      this.scrollTo(element);
-      pointOut(element);
-    }
-    return element !== null;
+    if (!element) return false;
+    const words = parts.some(([, marked]) => marked)
+      ? await (await import("./found-words.js")).markFound(element, parts)
+      : null;
+    this.scrollTo(element, words ?? element);
+    if (!words) pointOut(element);
+    return true;
   }
 
   /**
@@ -204,17 +207,22 @@ export class Transcript {
     if (!cover && this.wasAtBottom) this.scrollToNewest();
   }
 
-  /** @param {HTMLElement} element */
-  scrollTo(element) {
+  /** @param {HTMLElement} element @param {Range|HTMLElement} place the part of it that is shown in the middle */
+  scrollTo(element, place = element) {
     this.atBottom = false;
-    const { top, bottom } = element.getBoundingClientRect();
+    const { top, bottom } = place.getBoundingClientRect();
     // Far away lie rows whose height isn't known yet: a way that is drawn would end elsewhere.
-    const far = bottom < -innerHeight || top > 2 * innerHeight;
-    element.scrollIntoView({
-      block: "center",
+    const far = bottom < -innerHeight || top > 2 * innerHeight || place !== element;
+    const middle = this.log.getBoundingClientRect().top + this.log.clientHeight / 2;
+    this.log.scrollBy({
+      // Of what is higher than the window, the beginning.
+      top: Math.min((top + bottom) / 2 - middle, top - middle + this.log.clientHeight / 2 - 24),
       behavior: far || reducedMotion() ? "instant" : "smooth",
     });
-    if (far) this.place.keep(element);
+    if (far)
+      this.place.keep(
+        place instanceof Range ? (place.startContainer.parentElement ?? element) : place,
+      );
     element.focus({ preventScroll: true });
   }
 
