@@ -108,6 +108,26 @@ async def test_the_same_file_makes_no_doubles_but_a_deleted_chat_comes_back(
         assert (await ask(bob, "GET", f"/conversations/{first['id']}/export")).status == 404
 
 
+async def test_what_a_guest_brought_is_there_for_the_account_too(tmp_path: Path) -> None:
+    file = json.dumps([tides("one", "One"), tides("two", "Two")]).encode()
+    with Server(tmp_path, LIMITS_FACTOR="1", SIGNUP="true") as server:
+        async with Person(server.url) as ada, Person(server.url) as bob:
+            assert (await report_of(ada, file))["chats"] == 2
+            await sign_up(ada)
+            again = await report_of(ada, file)
+            assert again["chats"] == 0
+            assert [one["count"] for one in again["left_out"] if one["kind"] == "here"] == [2]
+            # Somebody else's doubles are known as well, while the first ones are there and later.
+            assert [(await report_of(bob, file))["chats"] for _ in range(2)] == [2, 0]
+            for one in (await ada.ask("GET", "/conversations"))["conversations"]:
+                await ask_from_page(ada, "DELETE", f"/conversations/{one['id']}")
+            await sign_up(bob)
+            assert sorted(await titles(bob)) == ["One", "Two"]
+            assert (await report_of(ada, file))["chats"] == 2
+            assert (await report_of(ada, file))["chats"] == 0
+        server.kill()
+
+
 async def test_the_report_stays_until_it_is_closed_and_is_nobody_elses(server: Server) -> None:
     async with Person(server.url) as ada, Person(server.url) as bob:
         await report_of(ada, tides_zip())

@@ -37,28 +37,32 @@ def begin_chat(*, owner: Owner, agent: str, facts: ChatFacts, made: Collection[s
     """Store a new conversation that nobody finds yet, and return its id; None where this owner has
     the chat already, or the same import has `made` it. A deleted one comes back under another id.
     Raises Refused where a quota is exceeded."""
-    hold(owner)
-    for attempt in count():
-        id = _chat_id(owner, facts, attempt)
+    # The first id has no owner in it: a guest's chats become an account's. Where it is somebody
+    # else's, those with the owner follow; they count also after its chat was erased.
+    free = ""
+    for place in count():
+        id = _chat_id(owner.key if place else "", facts, max(place - 1, 0))
+        hold(owner, conversation=id)
         found = find_conversation(id)
         if id in made or (found and owns(owner, found) and found.deleted is None):
             return None
         if found is None:
-            break
-    hold(owner, conversation=id)
+            free = free or id
+            if place:
+                break
     title = facts.title or say("New chat")
-    begin_import.here(owner=owner, agent=agent, title=title, characters=facts.characters, id=id)
-    Conversation.objects.filter(id=id).update(
+    begin_import.here(owner=owner, agent=agent, title=title, characters=facts.characters, id=free)
+    Conversation.objects.filter(id=free).update(
         created=at(facts.created),
         updated=at(facts.updated),
         titled="person" if facts.titled else None,
     )
-    return id
+    return free
 
 
-def _chat_id(owner: Owner, facts: ChatFacts, attempt: int) -> str:
+def _chat_id(owner: str, facts: ChatFacts, attempt: int) -> str:
     """The same for the same chat, so that a file that is imported again makes no doubles."""
-    told = "\0".join((owner.key, facts.program, facts.id, str(attempt)))
+    told = "\0".join((owner, facts.program, facts.id, str(attempt)))
     digest = salted_hmac("chatsite.import", told, algorithm="sha256").digest()
     return str(uuid.UUID(bytes=digest[:16], version=5))
 
