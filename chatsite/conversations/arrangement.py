@@ -116,11 +116,11 @@ def mark_conversations(
 def move_conversations(
     *, owner: Owner, ids: Sequence[uuid.UUID], folder: str | None
 ) -> list[Place]:
-    """Put several into a folder, or with None into the list, and take their pins off; return where
-    each stood before. Raises NotFound, and changes nothing, unless all are this owner's."""
+    """Put several into a folder, or with None into none; return where each stood before. Those that
+    are pinned stay it. Raises NotFound, and changes nothing, unless all are this owner's."""
     hold(owner, conversation=ids)
     rows = _rows(owner, ids, deleted=None)
-    Conversation.objects.filter(id__in=ids).update(folder=folder, pinned=None)
+    Conversation.objects.filter(id__in=ids).update(folder=folder)
     return [_place(row) for row in rows]
 
 

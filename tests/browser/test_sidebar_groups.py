@@ -80,6 +80,35 @@ def test_a_chat_is_dragged_onto_a_folder_and_onto_the_pinned_ones(chat: Chat) ->
     undo(chat)
     expect(rows(group(chat, "Harbour"))).to_have_text(["Quays", "Tides"])
     expect(rows(group(chat, "Pinned"))).to_have_text(["Anchors"])
+    # A pin and a folder don't know of each other; only from the pinned ones to the list unpins.
+    chat.row("Anchors").locator("a").drag_to(
+        fold(chat, "Harbour"), target_position={"x": 20, "y": 10}
+    )
+    expect(chat.toasts).to_contain_text("Moved to “Harbour”.")
+    expect(rows(group(chat, "Pinned"))).to_have_text(["Anchors"])
+    chat.row("Anchors").locator("a").drag_to(chat.row("Bollards"))
+    expect(group(chat, "Pinned")).to_be_hidden()
+    expect(rows(group(chat, "Harbour"))).to_have_text(["Anchors", "Quays", "Tides"])
+
+
+def test_the_open_chat_stays_in_sight_in_whatever_folder_it_goes_to(chat: Chat) -> None:
+    with_chats(chat, "Tides", "Quays")
+    menu = chat.menu("Quays")
+    menu.get_by_role("button", name="Move to folder").click()
+    menu.get_by_role("button", name="New folder…").click()
+    menu.get_by_label("New folder").fill("Harbour")
+    menu.get_by_role("button", name="Save").click()
+    current = group(chat, "Harbour").locator("a[aria-current]")
+    expect(current).to_have_text("Quays")
+    fold(chat, "Harbour").click()
+    expect(current).to_be_hidden()
+    chat.reload()
+    expect(current).to_have_text("Quays")
+    chat.menu("Quays").get_by_role("button", name="Pin").click()
+    expect(group(chat, "Pinned").locator("a[aria-current]")).to_have_text("Quays")
+    fold(chat, "Harbour").click()
+    chat.menu("Quays").get_by_role("button", name="Unpin").click()
+    expect(current).to_have_text("Quays")
 
 
 def test_by_keys_alone_a_chat_is_pinned_moved_archived_and_brought_back(chat: Chat) -> None:
@@ -101,8 +130,13 @@ def test_by_keys_alone_a_chat_is_pinned_moved_archived_and_brought_back(chat: Ch
     keys.press("Enter")
     keys.type("Harbour")
     keys.press("Enter")
-    expect(fold(chat, "Harbour")).to_have_text("Harbour1")
+    expect(fold(chat, "Harbour")).to_have_text("Harbour0")
+    expect(rows(group(chat, "Pinned"))).to_have_text(["Quays"])
+    focus_row(chat, "Quays")
+    keys.press("Shift+F10")
+    chat.popover.get_by_role("button", name="Unpin").press("Enter")
     expect(group(chat, "Pinned")).to_be_hidden()
+    expect(fold(chat, "Harbour")).to_have_text("Harbour1")
     fold(chat, "Harbour").press("Enter")
     expect(rows(group(chat, "Harbour"))).to_have_text(["Quays"])
     keys.press("ArrowDown")

@@ -78,11 +78,18 @@ class TestPlaces:
         assert (listed(), listed("everything", "Taxes")) == ([first], [fourth])
         assert listed("everything") == [first, second, third, fourth]
 
-    def test_moving_a_pinned_one_into_a_folder_unpins_it(self) -> None:
+    def test_a_pinned_one_keeps_its_pin_in_any_folder_and_stands_there_once_unpinned(self) -> None:
         (only,) = chats(1)
         pin(only)
         move(only, to="Taxes")
-        assert (listed("pinned"), listed(folder="Taxes", shelf="everything")) == ([], [only])
+        assert (listed("pinned"), listed("everything", "Taxes")) == ([only], [])
+        pin(only, on=False)
+        assert (listed("pinned"), listed("everything", "Taxes")) == ([], [only])
+        pin(only)
+        move(only, to=None)
+        assert (listed("pinned"), sidebar_groups.here(owner=ADA).folders) == ([only], ())
+        pin(only, on=False)
+        assert listed() == [only]
 
     def test_an_archived_one_returns_to_where_it_was(self) -> None:
         pinned, filed = chats(2)
@@ -203,6 +210,11 @@ def test_any_changes_and_their_undos_leave_the_list_as_it_was(changes: Any) -> N
     for kind, which, on, folder in changes:
         undos.append(apply(kind, [ids[number] for number in sorted(which)], on, folder))
         states.append(everything())
+        before, after = states[-2:]
+        if kind not in ("pinned", "deleted"):
+            assert column(after, 1) == column(before, 1), "a pin stays"
+        if kind in ("pinned", "archived"):
+            assert column(after, 3) == column(before, 3), "a folder stays"
         groups = sidebar_groups.here(owner=ADA)
         names = [name for name, _ in groups.folders]
         places = [*listed(), *listed("pinned"), *listed("archive")]
@@ -220,6 +232,10 @@ def everything() -> list[tuple[Any, ...]]:
     names = ("id", "pinned", "archived", "folder", "updated")
     here = Conversation.objects.filter(deleted=None)
     return list(here.order_by("id").values_list(*names))
+
+
+def column(state: list[tuple[Any, ...]], place: int) -> list[Any]:
+    return [one[place] for one in state]
 
 
 @pytest.mark.sqlite

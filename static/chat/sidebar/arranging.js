@@ -34,15 +34,16 @@ export class Arranging {
   async change(ids, set) {
     const { conversations, current, actions } = this.sidebar;
     const leaves = set.deleted || set.pinned || set.archived || set.folder;
-    const open =
-      set.deleted && ids.includes(current) && conversations.find(({ id }) => id === current);
+    const open = ids.includes(current) && conversations.find(({ id }) => id === current);
     const gone = leaves ? ids : null;
-    const reopen = () => open && actions.open(open);
+    const reopen = () => set.deleted && open && actions.open(open);
     const [only] = ids.length > 1 ? [] : conversations.filter(({ id }) => id === ids[0]);
     const name = shorten(only?.title ?? "", 40);
     const words = set.deleted && name ? say("Deleted “{name}”.", { name }) : tell(set, ids.length);
     const done = await this.#send({ ids, set }, gone, words, reopen);
-    if (done && open) actions.onDeleted(current);
+    if (!done || !open) return;
+    if (set.deleted) actions.onDeleted(current);
+    else this.sidebar.view.unfold({ ...open, ...set });
   }
 
   /**
@@ -107,7 +108,7 @@ export class Arranging {
     show(box, [
       h("p", { class: "pop-title" }, say("Move to folder")),
       this.sidebar.groups.folders
-        .filter(([name]) => some.some(({ folder, pinned }) => pinned || folder !== name))
+        .filter(([name]) => some.some(({ folder }) => folder !== name))
         .map(([name]) => entries(menu)(name, () => move(name))),
       some.some(({ folder }) => folder) && entries(menu)(say("No folder"), () => move(null)),
       leads(say("New folder…"), () => nameForm(box, menu, say("New folder"), "", move)),

@@ -39,7 +39,7 @@ export function dragRows(list, side, along, drop) {
   side.addEventListener("drop", (event) => {
     if (!over) return;
     event.preventDefault();
-    drop(ids, changeOf(over.dataset.drop ?? ""));
+    drop(ids, changeOf(over.dataset.drop ?? "", from?.dataset.drop));
   });
   document.addEventListener("dragend", () => {
     ids = [];
@@ -50,10 +50,12 @@ export function dragRows(list, side, along, drop) {
 
 /**
  * @param {string} place a folder's begins with a slash
+ * @param {string} [from]
  * @returns {Change}
  */
-function changeOf(place) {
+function changeOf(place, from) {
   if (place === "pinned") return { pinned: true };
   if (place === "archive") return { archived: true };
+  if (place === "list" && from === "pinned") return { pinned: false };
   return { folder: place === "list" ? null : place.slice(1) };
 }

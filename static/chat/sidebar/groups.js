@@ -112,6 +112,14 @@ export class Groups {
     if (name.startsWith("/") && this.isOpen(name)) void this.sidebar.refresh();
   }
 
+  /**
+   * Opens the folder in which the open conversation stands.
+   * @param {{pinned?: unknown, archived?: unknown, folder?: string|null}} conversation
+   */
+  unfold({ pinned, archived, folder }) {
+    if (folder && !pinned && !archived && !this.isOpen(`/${folder}`)) this.#turn(`/${folder}`);
+  }
+
   /** The Talk rooms that can be read here; they are written there. */
   #rooms() {
     const { rooms } = this.sidebar.page;

@@ -93,6 +93,8 @@ export class Sidebar {
       this.current = state.conversationId;
       this.draw();
     }
+    const { conversation } = state;
+    if (conversation && conversation.id !== before.conversation?.id) this.view.unfold(conversation);
     if (named || ended || state.deleted !== before.deleted) void this.refresh();
   }
 
