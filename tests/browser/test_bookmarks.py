@@ -20,7 +20,7 @@ def test_a_bookmarked_message_is_listed_and_found_again_from_another_chat(chat: 
     expect(chat.users.last.locator(".m-label")).to_have_text("bookmarked")
     hits = chat.page.locator(".hit")
     expect(hits.locator(".hit-text")).to_have_text(["About the berth at pier nine"])
-    expect(hits.locator(".hit-title")).to_have_text(["About whales"])
+    expect(chat.page.locator(".hit-title")).to_have_text(["About whales"])
     chat.page.locator("#new").click()
     expect(chat.users).to_have_count(0)
     hits.click()

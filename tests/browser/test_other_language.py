@@ -23,8 +23,8 @@ pytestmark = [
 # What people, agents and models wrote, names, codes and values of settings are the same in every
 # language; Django's own words of forms are in Django's catalogues.
 CONTENT = (
-    ".intro-about, .prompt, .agent-about, .agent-name, .tags, .hit, .md, .m.user .body, .inside li,"
-    ".why-quote, .conv, .version-text, .sources td, .reasons code, pre, code, time, kbd, noscript,"
+    ".intro-about, .prompt, .agent-about, .agent-name, .tags, .hit, .hit-title, .md, .inside li,"
+    ".m.user .body, .why-quote, .conv, .version-text, .sources td, .reasons code, pre, code, time, kbd, noscript,"
     ".field > label, .field-help, .picture-name, #title, .queue-text"
 )
 SPOKEN = ("aria-label", "title", "placeholder", "alt")

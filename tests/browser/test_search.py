@@ -9,6 +9,8 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.chat import Chat
+from tests.browser.test_sidebar import many
+from tests.running import Server
 
 pytestmark = pytest.mark.browser
 
@@ -23,7 +25,7 @@ def test_each_hit_shows_its_chat_its_author_and_the_words_found(chat: Chat) -> N
     chat.turns("About birds", "The albatross sleeps while it flies.")
     look_for(chat, "albatross flies")
     first = chat.page.locator(".hit").first
-    expect(first.locator(".hit-title")).to_have_text("About birds")
+    expect(chat.page.locator("h3.hit-title")).to_have_text("About birds")
     expect(first.locator(".hit-place")).to_contain_text(re.compile(r"^(You|Memo) · \d\d:\d\d$"))
     expect(first.locator("mark")).to_have_text(["albatross", "flies"])
     look_for(chat, "whales")
@@ -129,6 +131,38 @@ def test_a_hit_opens_at_the_words_and_marks_them_until_the_next_click(chat: Chat
     assert marked(chat), "still while somebody reads"
     chat.page.locator("#draft").click()
     assert marked(chat) == []
+
+
+def test_hits_stand_below_the_title_of_their_chat_which_is_read_whole(chat: Chat) -> None:
+    chat.turns("About the whales of the northern sea", "More about whales")
+    look_for(chat, "whales")
+    hits = chat.page.locator(".hit")
+    expect(hits).to_have_count(3)
+    expect(chat.page.locator(".hit-chat")).to_have_count(1)
+    title = "About the whales of the northern sea"
+    expect(hits.locator(".hit-title")).to_have_text(title)
+    below = chat.page.get_by_role("list", name=title, exact=True)
+    expect(below.locator(".hit .hit-place")).to_have_text([re.compile(r"^You · \d\d:\d\d$")] * 2)
+
+
+def test_the_list_comes_back_at_the_open_chat_and_counts_what_came_meanwhile(
+    chat: Chat, server: Server
+) -> None:
+    chat.say("About whales")
+    many(server, 90, like=chat.id)
+    chat.reload()
+    chat.page.get_by_role("link", name="chat 0", exact=True).click()
+    current = chat.page.locator("#convs a[aria-current]")
+    expect(current).to_have_text("chat 0")
+    look_for(chat, "whales")
+    expect(chat.page.locator(".hit").first).to_be_visible()
+    many(server, 2, like=chat.id, folder="Harbour")
+    chat.page.evaluate("dispatchEvent(new Event('focus'))")
+    expect(chat.page.locator("#me-open")).to_contain_text("93 conversations")
+    expect(chat.page.locator(".hit").first).to_be_visible()
+    chat.page.locator("#find").press("Escape")
+    expect(current).to_be_in_viewport()
+    expect(chat.page.locator("#find")).to_be_focused()
 
 
 def test_a_hit_shows_no_signs_that_format_a_text(chat: Chat) -> None:

@@ -129,6 +129,13 @@ class TestWhatIsFound:
             role="user",
         )
 
+    def test_a_pasted_sentence_is_shown_where_its_words_stand_together(self) -> None:
+        stray = "The weather of the day lies behind us. " * 60
+        said(f"{stray}There the boat's berth lies behind the quay. {stray}")
+        [hit] = search("the boat\N{RIGHT SINGLE QUOTATION MARK}s berth lies behind the quay").hits
+        shown = "".join(part for part, _ in hit.parts)
+        assert "There the boat's berth lies behind the quay." in shown
+
     def test_a_long_text_is_shown_around_the_word(self) -> None:
         said("word " * 500 + "Otters " + "swim " * 500)
         [hit] = search("otters").hits

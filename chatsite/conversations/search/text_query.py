@@ -96,32 +96,43 @@ class TextQuery:
         looked for stands in it."""
         text, start = unicodedata.normalize("NFC", text), 0
         if len(text) > WINDOW:
-            start = max(min(self._found(text).values(), default=0) - WINDOW // 4, 0)
+            start = max(self._densest(self._spans(_fold(text))) - WINDOW // 4, 0)
             text = text[start : start + WINDOW]
         shown = plain_text(text)
-        if shown != text and self._found(shown).keys() != self._found(text).keys():
+        if shown != text and self._found(shown) != self._found(text):
             shown = text
         return self.snippet(shown, begun=start > 0)
 
-    def _found(self, text: str) -> dict[re.Pattern[str], int]:
-        """Return where each phrase that is in the text is first."""
-        folded = _fold(text)
-        matches = {pattern: pattern.search(folded) for pattern in self._patterns}
-        return {pattern: match.start() for pattern, match in matches.items() if match}
+    def _found(self, text: str) -> set[int]:
+        """Return which of the phrases are in the text."""
+        return {number for _, _, number in self._spans(_fold(text))}
+
+    def _spans(self, folded: str) -> list[tuple[int, int, int]]:
+        """Return where each phrase begins and ends, in the order of the text, and its number."""
+        patterns = enumerate(self._patterns)
+        return sorted((*one.span(), at) for at, each in patterns for one in each.finditer(folded))
+
+    def _densest(self, spans: Sequence[tuple[int, int, int]]) -> int:
+        """Return where as many of the phrases as possible stand in one excerpt, 0 for nowhere."""
+        last: dict[int, int] = {}
+        most = place = 0
+        for begin, _, number in spans:
+            last[number] = begin
+            near = [at for at in last.values() if begin - at <= AFTER]
+            if len(near) > most:
+                most, place = len(near), min(near)
+        return place
 
     def snippet(self, text: str, *, begun: bool = False) -> Snippet:
         """Return the place where the words are, in parts: a text, and whether it was looked for.
         `begun`: there is more before."""
         text = unicodedata.normalize("NFC", " ".join(text.split()))
-        folded = _fold(text)
-        spans = sorted(
-            match.span() for pattern in self._patterns for match in pattern.finditer(folded)
-        )
-        first = spans[0][0] if spans else 0
+        spans = self._spans(_fold(text))
+        first = self._densest(spans)
         start, end = _cut(text, first - BEFORE), _cut(text, first + AFTER)
         parts = [("…", False)] if start or begun else []
         at = start
-        for begin, stop in spans:
+        for begin, stop, _ in spans:
             if begin >= at and stop <= end:
                 parts += [(text[at:begin], False), (text[begin:stop], True)]
                 at = stop

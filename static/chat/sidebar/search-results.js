@@ -170,41 +170,51 @@ export class SearchResults {
       : "";
   }
 
-  /** @returns {HTMLElement[]} one row for each */
+  /** @returns {HTMLElement[]} the hits of each chat below its title */
   rows() {
-    return this.hits.map((hit) => this.#row(hit));
+    /** @type {SearchHit[][]} */
+    const groups = [];
+    for (const hit of this.hits) {
+      // What comes with a further page of the newest moves nothing above.
+      const near = this.newestFirst ? groups.slice(-1) : groups;
+      const same = near.find(([one]) => one.conversation === hit.conversation);
+      if (same) same.push(hit);
+      else groups.push([hit]);
+    }
+    return groups.map(([first, ...more]) => {
+      const title = first.title || say("Untitled");
+      const rows = first.seq === null ? more : [first, ...more];
+      return h(
+        "li",
+        { class: "hit-chat" },
+        first.seq === null ? this.#row(first, "div") : h("h3", { class: "hit-title cut" }, title),
+        rows.length > 0 && h("ul", { "aria-label": title }, ...rows.map((hit) => this.#row(hit))),
+      );
+    });
   }
 
-  /** @param {SearchHit} hit */
-  #row(hit) {
-    const { conversation, title, seq, at, parts, archived } = hit;
-    const name = title || say("Untitled");
-    const found = parts.map(([text, marked]) => (marked ? h("mark", {}, text) : text));
-    const when = archived ? joinParts([formatTime(at), say("archived")]) : formatTime(at);
-    const place =
-      seq === null
-        ? [
-            h("span", { class: "hit-title cut found" }, found),
-            h("span", { class: "hit-place" }, when),
-          ]
-        : [
-            h("span", { class: "hit-title cut" }, name),
-            h("span", { class: "hit-place" }, joinParts([this.#author(hit), when])),
-            h("span", { class: "hit-text", dir: "auto" }, found),
-          ];
+  /** @param {SearchHit} hit @param {"li"|"div"} kind */
+  #row(hit, kind = "li") {
+    const { conversation, seq, at, parts, archived } = hit;
+    const named = seq === null;
+    const about = [!named && this.#author(hit), formatTime(at), archived && say("archived")];
     const link = h(
       "a",
       {
-        class: "conv cut hit",
-        href:
-          seq === null
-            ? chatAddress(this.page, { conversation })
-            : messageAddress(this.page, conversation, seq),
+        class: "conv hit",
+        href: named
+          ? chatAddress(this.page, { conversation })
+          : messageAddress(this.page, conversation, seq),
         on: { click: inThisPage(() => this.open(hit)) },
       },
-      place,
+      h(
+        "span",
+        { class: named ? "hit-title" : "hit-text", dir: "auto" },
+        parts.map(([text, marked]) => (marked ? h("mark", {}, text) : text)),
+      ),
+      h("span", { class: "hit-place" }, joinParts(about)),
     );
-    return h("li", { class: "conv-row", "data-id": `${conversation} ${seq ?? ""}` }, link);
+    return h(kind, { class: "conv-row", "data-id": `${conversation} ${seq ?? ""}` }, link);
   }
 
   /** @param {SearchHit} hit */

@@ -68,7 +68,7 @@ export class Sidebar {
     this.find.addEventListener("input", () => {
       clearTimeout(this.timer);
       this.#pressBookmarks(false);
-      this.timer = window.setTimeout(() => this.refresh(), PAUSE);
+      this.timer = window.setTimeout(() => this.refresh(!this.find.value.trim()), PAUSE);
     });
     this.find.addEventListener("keydown", (event) => {
       if (event.key === "Escape" && (this.find.value || this.showsBookmarks)) {
@@ -117,28 +117,37 @@ export class Sidebar {
     void this.refresh();
   }
 
-  /** Loads the list, the results or the bookmarks again. */
-  async refresh() {
+  /**
+   * Loads the results or the bookmarks again, and the list.
+   * @param {boolean} [all] false: not the list, which is behind the results
+   */
+  async refresh(all = true) {
     const text = this.find.value.trim();
+    const searched = this.results.shown;
+    const searches = Boolean(text) || this.showsBookmarks;
+    if (!searches) this.results.clear();
     try {
-      if (!(await (text || this.showsBookmarks ? this.results.refresh(text) : this.#list())))
-        return;
+      if (searches && !(await this.results.refresh(text))) return;
+      if (all && !(await this.#list())) return;
       this.failed = false;
     } catch {
       this.failed = true;
     }
+    // What was typed meanwhile is asked for.
+    if (!searches && (this.find.value.trim() || this.showsBookmarks)) return;
     this.draw();
+    if (searched && !searches)
+      this.list.querySelector("[aria-current]")?.scrollIntoView({ block: "center" });
   }
 
   async #list() {
-    this.results.clear();
     if (!(await this.pages.refresh())) return false;
     await Promise.all(this.#beside().map((one) => one.refresh()));
     const { pinned, folders } = this.groups;
     const filed = folders.reduce((sum, [, count]) => sum + count, pinned.length);
     this.actions.onCounted(this.pages.loaded.length + filed, this.pages.more);
     this.selection.keep(this.conversations.map(({ id }) => id));
-    return !this.find.value.trim() && !this.showsBookmarks;
+    return true;
   }
 
   /** The archive while it is shown, or the folders that are open. */
