@@ -67,9 +67,10 @@ def read_for_copy(*, owner: Owner, message: str) -> PathCopy:
     Share the bytes of its files: where no copy is made then, they are purged.
 
     Raises NotFound unless the message is on the path of a conversation of this owner, Refused while
-    it is being written.
+    it is being written, and where no chat is kept.
     """
     last = owned_message(owner, message, on_path=True, deleted=None)
+    uploads.require_kept_chats()
     source = owned_conversation(owner, str(last.conversation_id))
     if source.temporary:
         raise Refused(say("This chat is temporary. Keep it before you continue it in a new chat."))

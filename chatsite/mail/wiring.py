@@ -24,7 +24,7 @@ from chatsite.mail.incoming.contents_reader import ContentsReader
 from chatsite.mail.models import UNFINISHED, Mail
 from chatsite.mail.outgoing.sending import UNSAFE_PYTHON, folds_safely
 from chatsite.storage import tidying
-from chatsite.wiring.feature import Feature
+from chatsite.wiring.feature import Feature, require_kept_chats
 
 if TYPE_CHECKING:
     from chatsite.wiring.site import Site
@@ -73,6 +73,8 @@ class MailFeature(Feature):
     account_section = "accounts/mail_section.html" if settings.MAIL else ""
 
     def check_start(self) -> str:
+        if settings.MAIL:
+            require_kept_chats("MAIL_ADDRESS")
         return UNSAFE_PYTHON if settings.MAIL and not folds_safely() else ""
 
     def channels(self, site: Site) -> Iterator[Channel[Any]]:

@@ -18,7 +18,7 @@ from chatsite.talk.rooms_file import RoomsFile, read_rooms_file
 from chatsite.talk.surroundings import Surroundings
 from chatsite.talk.text.words import policy_words
 from chatsite.turns.context.turn_context import PageRequest
-from chatsite.wiring.feature import Feature
+from chatsite.wiring.feature import Feature, require_kept_chats
 
 if TYPE_CHECKING:
     from chatsite.wiring.site import Site
@@ -39,7 +39,8 @@ class TalkFeature(Feature):
     """The rooms of TALK_FILE; none without it."""
 
     def check_start(self) -> str:
-        rooms_file()
+        if rooms_file():
+            require_kept_chats("TALK_FILE")
         return ""
 
     def channels(self, site: Site) -> Iterator[TalkChannel]:

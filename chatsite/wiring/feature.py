@@ -5,12 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
+from django.conf import settings
 from django.db.models import QuerySet
 
 from chatsite.channels.channel import Channel
+from chatsite.errors import BadSetting
 
 if TYPE_CHECKING:
     from chatsite.wiring.site import Site
+
+
+def require_kept_chats(variable: str) -> None:
+    """Raise BadSetting where no chat may be kept: the conversations of `variable` have to be."""
+    if settings.TEMPORARY_CHATS == "always":
+        raise BadSetting(
+            f"{variable} and TEMPORARY_CHATS='always' exclude each other, since conversations "
+            f"there have to be kept. Unset {variable}, or set TEMPORARY_CHATS=allowed."
+        )
 
 
 class Feature:

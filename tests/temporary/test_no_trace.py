@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 from uuid import uuid4
 
 import pytest
 
 from tests.fakes.openai_server import FakeOpenAI
+from tests.mail.test_mail_account import WHOLE
 from tests.person import Page, Person
 from tests.running import Server
 from tests.story.conftest import provider_environment
+from tests.talk.test_rooms_file import document
 from tests.temporary.planted import Planted, found, talk, until_gone
 
 SQLITE = pytest.mark.sqlite
@@ -208,6 +212,43 @@ async def test_the_administrator_can_have_all_chats_be_temporary(
             path = f"/conversations/{page.conversation}/keep"
             refused = await ada.ask("POST", path, expect=409)
             assert refused["message"] == "The administrator has all chats here be temporary."
+            refused = await ada.ask("POST", "/conversations/import", {"any": "file"}, expect=409)
+            assert "none can be imported" in refused["message"]
+
+
+async def test_a_chat_from_before_they_all_were_temporary_stays_and_gets_no_copy(
+    fake: FakeOpenAI, tmp_path: Path
+) -> None:
+    server = Server(tmp_path / "var", **provider_environment(fake))
+    with server:
+        async with Person(server.url) as ada:
+            page = await ada.page()
+            await page.say("Hello")
+            message = (await ada.page(page.conversation)).snapshot["messages"][-1]["id"]
+            await page.close()
+            await asyncio.to_thread(server.stop)
+            server.environment = {**server.environment, "TEMPORARY_CHATS": "always"}
+            await asyncio.to_thread(server.start)
+            copy = {"conversation": str(uuid4())}
+            refused = await ada.ask("POST", f"/messages/{message}/copy", copy, expect=409)
+            assert "Nothing was stored." in refused["message"]
+            assert await listed(ada) == [page.conversation]
+
+
+@pytest.mark.parametrize("variable", ["MAIL_ADDRESS", "TALK_FILE"])
+def test_what_must_keep_conversations_does_not_start_where_none_may_be_kept(
+    variable: str, tmp_path: Path
+) -> None:
+    rooms = tmp_path / "rooms.json"
+    rooms.write_text(json.dumps(document()))
+    mail = {f"MAIL_{name.upper()}": value for name, value in WHOLE.items()}
+    needs = {"TALK_FILE": {"TALK_FILE": str(rooms)}, "MAIL_ADDRESS": mail}[variable]
+    more = {"SITE_URL": "https://chat.example", "TEMPORARY_CHATS": "always"}
+    environment: Any = {**needs, **more, "TALK_PASSWORD": "long enough"}
+    server = Server(tmp_path / "var", **environment)
+    with pytest.raises(AssertionError):
+        server.start()
+    assert f"{variable} and TEMPORARY_CHATS='always' exclude each other" in server.log
 
 
 async def test_where_they_are_off_nothing_that_was_meant_to_be_temporary_is_stored(

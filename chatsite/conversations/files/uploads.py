@@ -38,6 +38,10 @@ MILLION = 1_000_000
 # Anybody can make any number of guests.
 GUESTS_SHARE = 4
 DISK_SECONDS = 3
+NOT_KEPT = later(
+    "The administrator has all chats here be temporary, so none can be imported or copied. Attach "
+    "the file to a message, or write on in the chat that there is. Nothing was stored."
+)
 
 
 def characters_of(message: Message) -> int:
@@ -50,6 +54,12 @@ def characters_of_texts(message: Message | MessageRow) -> int:
     """Count the characters of its text, its reasoning and what its provider keeps with it."""
     texts = (message.content, message.reasoning, message.metadata)
     return sum(len(text) for text in texts if text)
+
+
+def require_kept_chats() -> None:
+    """Raise Refused where no new chat may be kept."""
+    if settings.TEMPORARY_CHATS == "always":
+        raise Refused(say(NOT_KEPT))
 
 
 def require_words(owner: Owner, characters: int) -> None:

@@ -13,6 +13,7 @@ from uuid import UUID
 
 from chatsite.conversations.files.export import import_part
 from chatsite.conversations.files.export_format import SavedMessage, not_imported
+from chatsite.conversations.files.uploads import require_kept_chats
 from chatsite.conversations.imports.foreign import ForeignImport, is_foreign
 from chatsite.conversations.imports.imports import (
     add_imported,
@@ -59,7 +60,9 @@ class Imports:
         return not self._tasks
 
     def require_place(self, owner: Owner) -> None:
-        """Raise TooMany while another import of this owner is under way, or too many of all."""
+        """Raise Refused where no chat is kept, TooMany while another import of this owner is under
+        way, or too many of all."""
+        require_kept_chats()
         with self._limiter.place(RESTORES, person=owner.key):
             pass
 

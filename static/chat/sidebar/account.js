@@ -56,6 +56,7 @@ export class Account {
   /** @param {HTMLElement} box */
   #fill(box) {
     const { user, urls, signup, guest_days } = this.page;
+    const keeps = this.page.temporary !== "always";
     const next = encodeURIComponent(location.pathname + location.search);
     /**
      * @param {string} words
@@ -70,9 +71,10 @@ export class Account {
       this.#languages(),
       "Notification" in window && this.#noticeSwitch(),
       entry(say("Your instructions"), () => this.actions.instructions()),
-      entry(say("Import chats"), () => this.file.click(), {
-        title: say("Also from ChatGPT, Claude, Open WebUI, LibreChat and SillyTavern."),
-      }),
+      keeps &&
+        entry(say("Import chats"), () => this.file.click(), {
+          title: say("Also from ChatGPT, Claude, Open WebUI, LibreChat and SillyTavern."),
+        }),
       h(
         "a",
         { href: urls.account },
