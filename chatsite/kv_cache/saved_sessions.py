@@ -10,11 +10,12 @@ from datetime import datetime
 from typing import Any
 
 from django.conf import settings
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from chatsite.conversations.database.locks import hold
 from chatsite.conversations.models import Conversation
+from chatsite.conversations.owners import Owner
 from chatsite.kv_cache.books import Book, Session, SessionFile, Span
 from chatsite.kv_cache.models import KvSession
 from chatsite.storage import reading, writing
@@ -97,6 +98,15 @@ def list_sessions() -> list[SessionFile]:
     """List key, size and last use of every slot that this machine saved, for `books.outdated`."""
     rows, own = _saved_here().values_list("key", "size", "used"), settings.KV_MACHINE
     return [SessionFile(key.removeprefix(own), size, used.timestamp()) for key, size, used in rows]
+
+
+@reading
+def keys_with(*, part: str, owner: Owner) -> list[str]:
+    """List the keys of what this machine saved with the message `part` in it: of the owner's
+    conversations, and of all heads, which belong to nobody."""
+    rows = _saved_here().filter(Q(conversation=None) | owner.filter("conversation__"))
+    found = [key for key, spans in rows.values_list("key", "spans") if part in dict(spans)]
+    return [key.removeprefix(settings.KV_MACHINE) for key in found]
 
 
 @reading

@@ -9,8 +9,10 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 
 from chatsite.agents.template_file import parse_template
 from chatsite.errors import BadCommand
+from chatsite.history.room import OWN_ID
 from chatsite.history.settings.offers import SettingSources, offers
 from chatsite.history.settings.resolve import may_use_url
+from chatsite.kv_cache.saved_sessions import keys_with
 from chatsite.own_agents.parsing import own_document
 from chatsite.own_agents.queries import (
     LONGEST_INSTRUCTIONS,
@@ -146,14 +148,16 @@ def _left_out(given: Any, document: dict[str, Any]) -> list[str]:
 
 @takes("GET", "PUT")
 async def instructions(request: HttpRequest) -> HttpResponse:
-    """GET gives the person's own instructions, PUT `{text, on}` keeps them."""
-    owner = await request_owner(request)
+    """GET gives the person's own instructions, PUT `{text, on}` keeps them, and removes what the
+    engine saved of those before."""
+    site, owner = site_of(request), await request_owner(request)
     if request.method == "PUT":
         fields = json_fields(request)
         text, on = fields.get("text"), fields.get("on")
         if not isinstance(text, str) or not isinstance(on, bool):
             raise BadCommand(say("Instructions are a text, and whether it is sent."))
         await save_instructions(owner=owner, text=storable(text).strip(), on=on)
-        await site_of(request).own_agents.look(now=True)
+        await site.own_agents.look(now=True)
+        await site.sessions.forget(await keys_with(part=OWN_ID, owner=owner))
     text, on = await own_instructions(owner=owner)
     return JsonResponse({"text": text, "on": on, "longest": LONGEST_INSTRUCTIONS})

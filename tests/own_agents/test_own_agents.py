@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import json
+import sqlite3
+from contextlib import closing
 from typing import Any
+from uuid import UUID, uuid4
 
 import pytest
 
@@ -239,6 +243,39 @@ async def test_own_instructions_follow_every_agents_and_have_a_part_of_the_recei
         assert off["head"]["hash"] == plain["head"]["hash"]
         long = {"text": "x" * 4_001, "on": True}
         await ada.ask("PUT", "/instructions", long, expect=400)
+
+
+@pytest.mark.sqlite
+async def test_changed_instructions_take_along_what_the_engine_saved_of_them(
+    server: Server,
+) -> None:
+    """A saved head is nobody's; a chat is its owner's."""
+    async with Person(server.url) as ada:
+        page = await ada.page()
+        await page.say("Ahoy.")
+        chat = UUID(page.conversation).hex
+        spans = {"with": "own-instructions", "without": "personality"}
+        rows: list[tuple[str, str | None, str]] = [
+            *((f"head:{name}", None, part) for name, part in spans.items()),
+            ("chat", chat, "own-instructions"),
+            ("other", None, "u1"),
+        ]
+        (folder := server.folder / "kv").mkdir(exist_ok=True)
+        with closing(sqlite3.connect(server.folder / "chatsite.sqlite3", timeout=20)) as database:
+            for key, conversation, part in rows:
+                file = f"{uuid4().hex}.bin"
+                (folder / file).write_text(key)
+                database.execute(
+                    "INSERT INTO conversations_kvsession (key, conversation_id, fingerprint, ids, "
+                    "spans, file, size, digest, used, created) VALUES (?, ?, 'f', ?, ?, ?, 4, 'd', "
+                    "'2026-01-01', '2026-01-01')",
+                    (key, conversation, b"\0\0\0\0", json.dumps([[part, 1]]), file),
+                )
+            database.commit()
+            await ada.ask("PUT", "/instructions", {"text": "Call me Captain.", "on": True})
+            left = database.execute("SELECT key, file FROM conversations_kvsession").fetchall()
+        assert {key for key, _ in left} == {"head:without", "other"}
+        assert {path.name for path in folder.glob("*.bin")} == {file for _, file in left}
 
 
 async def test_temperature_and_length_are_kept_with_the_chat(

@@ -74,7 +74,7 @@ class Harbour:
 
     @property
     def is_anywhere(self) -> bool:
-        owners = {held.owner for held in self.world.cache._contents}
+        owners = {held.owner for held in self.world.cache._contents if held.book}
         return self.talk.id in owners | self.world.rows.sessions.keys()
 
 

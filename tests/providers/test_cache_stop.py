@@ -7,8 +7,12 @@ import asyncio
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
+from chatsite.kv_cache.slots.cache import Cache
 from chatsite.messages import Message
 from chatsite.providers.embedded.engine import SLOTS
+from chatsite.providers.embedded.provider import EmbeddedProvider
 from tests.fakes.engine_completion import Pause
 from tests.providers.cache_talks import HEADS, Talk
 from tests.providers.cache_world import FakeWorld
@@ -56,3 +60,24 @@ async def test_a_model_that_cant_shift_its_cells_is_promised_nothing_twice(tmp_p
         assert answered.end is not None
     await world.close()
     assert world.cache.misses == 1
+
+
+@pytest.mark.parametrize("saves", [True, False])
+async def test_an_erased_conversation_leaves_no_token_in_its_slot(
+    saves: bool, tmp_path: Path
+) -> None:
+    world = FakeWorld(tmp_path, limit=10**9)
+    await world.open()
+    if not saves:
+        world.cache = Cache(world.engine)
+        world.provider = EmbeddedProvider(world.engine, world.cache)
+    changed, other = Talk(HEADS[1]), Talk(HEADS[1])
+    for talk in (changed, other):
+        await world.ask(talk.request(Message.user(LONG, id=talk.id), []))
+    await world.cache.drop(changed.id)  # words of it were deleted before
+    await world.cache.erase(changed.id)
+    assert sorted(len(slot.cells) for slot in world.fake.slots)[:3] == [0, 0, 1]
+    assert world.cache.view(other.id).used > 50 and not world.cache.view(changed.id).used
+    again = await world.ask(changed.request(Message.user(LONG, id="again"), []))
+    assert again.account is not None and again.account.agrees and again.account.reused <= 1
+    await world.close()

@@ -164,7 +164,7 @@ class Cache:
             lease.forgotten |= lease.conversation == conversation
         for contents in self._contents:
             if contents.owner == conversation:
-                contents.put("", None)
+                contents.put(conversation, None)  # for `erase` to find it
 
     async def drop(self, conversation: str) -> None:
         """Reuse nothing that the conversation read before, neither a slot nor a saved session."""
@@ -173,7 +173,7 @@ class Cache:
             await self._sessions.forget([conversation])
 
     async def erase(self, conversation: str) -> None:
-        """Drop it, and overwrite what the engine's memory holds of it."""
+        """Drop it, and have the engine forget what its slot holds of it."""
         await self._in_own_slot(conversation, Lease.erase)
         await self.drop(conversation)
 

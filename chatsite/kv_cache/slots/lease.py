@@ -138,16 +138,16 @@ class Lease:
         )
 
     async def erase(self) -> bool:
-        """Empty the slot, where the engine can; False, since no book is left to store."""
+        """Leave nothing in the slot but one token: the engine can erase a slot only where it may
+        save slots. False, since no book is left to store."""
         self.forgotten = True
-        if self.sessions is not None:
-            await self.running.client.erase(self.slot)
+        await self.running.client.prefill(self.slot, [0])
         return False
 
     def release(self) -> None:
         """Give the slot up; where its words were forgotten, the next request starts over."""
         if self.forgotten:
-            self.contents.put("", None)
+            self.contents.put(self.conversation, None)
 
     async def _start_over(self, first: Book) -> None:
         """Replace everything in the slot by the prompt's first token, which costs 20 ms. The engine

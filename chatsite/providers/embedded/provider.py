@@ -226,7 +226,7 @@ async def _answer_by_messages(request: Request, lease: Lease) -> AsyncGenerator[
     """Requested by messages, for templates that must see the whole conversation. What the slot
     holds afterwards isn't known."""
     await lease.save()
-    lease.contents.put("", None)
+    lease.contents.put(request.conversation, None)
     body = _body(request, lease.slot) | {
         "messages": spoken_messages(request.messages),
         "max_tokens": request.max_tokens,
