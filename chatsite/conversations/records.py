@@ -19,7 +19,7 @@ class LoadedPath:
 
     `agent` is the conversation's, "" for a new chat; `receipt` is that of the last answer, whose
     last request was sent at the time `sent`, in seconds. In a preview the draft has the sequence
-    number `next_seq`.
+    number `next_seq`; `forgets_all`: the marker "forget what is above" waits for it.
     """
 
     agent: str
@@ -27,6 +27,7 @@ class LoadedPath:
     next_seq: int
     receipt: Mapping[str, Any] | None
     sent: float = 0.0
+    forgets_all: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -190,3 +190,20 @@ async def test_all_above_the_newest_exchange_is_forgotten_until_it_is_remembered
         assert "above_marker" in {one["reason"] for one in verdicts}
         assert (await ada.page(page.conversation)).snapshot["forget_above"] == 4
         assert (await ada.ask("POST", path, {"on": False}))["forget_above"] == 0
+
+
+async def test_a_deleted_marked_message_leaves_its_marker_above_the_next_one(
+    server: Server,
+) -> None:
+    async with Person(server.url) as ada:
+        page = await ada.page()
+        await page.say("The code is 4711.")
+        await page.say("And now?")
+        asked = (await ada.page(page.conversation)).snapshot["messages"][3]["id"]
+        await ada.ask("PATCH", f"/messages/{asked}", {"forget_above": True})
+        await ada.ask("DELETE", f"/messages/{asked}")
+        for _ in range(2):  # also for what comes after the next one
+            preview = await page.preview("And?")
+            ended = await page.say("And?")
+            for decision in (preview["decision"], ended["receipt"]):
+                assert "above_marker" in {one["reason"] for one in decision["verdicts"]}

@@ -105,6 +105,7 @@ def load_stored_path(
         next_seq=row.next_seq,
         receipt=last.receipt if last else None,
         sent=sent_last(last) if last else 0.0,
+        forgets_all=row.forget_above == row.next_seq,
     )
 
 

@@ -165,5 +165,6 @@ class Drafts:
             new = [*context.greeting, user]  # the greetings will be stored with it
         places = enumerate(new, loaded.next_seq)
         entries = [Entry(message=message, seq=seq, draft=True) for seq, message in places]
+        entries[0] = replace(entries[0], forgets_above=loaded.forgets_all)
         transcript = replace(loaded.transcript, entries=(*loaded.transcript.entries, *entries))
         return replace(loaded, transcript=transcript)
