@@ -49,11 +49,13 @@ class TemporaryChats:
         feeds: ConversationFeeds,
         presence: Presence,
         forget: Callable[[str], Awaitable[None]],
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._turns = turns
         self._feeds = feeds
         self._presence = presence
         self._forget = forget
+        self._clock = clock
         self._loop = asyncio.get_running_loop()
         # By conversation: when this server saw a use of it, and its mark with when that was new.
         self._used: dict[str, float] = {}
@@ -83,7 +85,7 @@ class TemporaryChats:
 
     def use(self, conversation: str) -> None:
         """Note that somebody opened it, or wrote there."""
-        self._used[conversation] = time.monotonic()
+        self._used[conversation] = self._clock()
 
     def erased(self) -> None:
         """Have the traces removed of ordinary chats or messages that were deleted for good."""
@@ -127,7 +129,7 @@ class TemporaryChats:
 
     async def look(self) -> None:
         """Close what nobody has had open for so long."""
-        now, chats = time.monotonic(), await temporary_chats()
+        now, chats = self._clock(), await temporary_chats()
         opened = {chat.id for chat in chats if self._is_open(chat.id, now)}
         if opened and not self._presence.is_alone:
             await touch_chats(ids=opened)
