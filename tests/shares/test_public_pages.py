@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sqlite3
 from contextlib import closing
 from typing import Any
@@ -50,6 +51,16 @@ async def test_anybody_reads_the_chat_and_nothing_else_of_its_owner(server: Serv
         assert "Where do <strong>herons</strong> sleep?" in found.text
         for secret in ("My other plan", "ada", page.conversation, "<script", "What the model saw"):
             assert secret not in found.text, secret
+
+
+async def test_times_are_written_as_in_the_chat_and_say_that_they_are_utc(server: Server) -> None:
+    async with signed_in(server) as ada:
+        page = await ada.page()
+        await page.say("When?")
+        found = (await opened(server, (await share(ada, page))["path"])).text
+        time = r"\d{1,2} [A-Z][a-z]{2} \d{4}, \d\d:\d\d UTC"
+        for place in (r"<time [^>]*>\s*", r"Shared on ", r"The link ends on "):
+            assert re.search(place + time, found), place
 
 
 async def test_as_of_now_stays_and_following_goes_on(server: Server) -> None:
