@@ -14,20 +14,22 @@ from pathlib import Path
 from typing import NoReturn, TypeVar
 
 from chatsite.errors import BadFile, BadSetting
+from chatsite.wording import later
 
 LARGEST_FILE = 1024 * 1024  # Bytes; a file that people write has some kilobytes.
 DEEPEST = 64  # Levels; far above any template, far below the interpreter's own limit.
 LONGEST_NAME = 80  # Characters of a key or a folder's name in a message.
 _KINDS = {
-    bool: "true or false",
-    str: "text",
-    int: "a number",
-    float: "a number with a point",
-    list: "a list",
-    dict: "an object",
-    type(None): "null",
+    bool: later("true or false"),
+    str: later("text"),
+    int: later("a number"),
+    float: later("a number with a point"),
+    list: later("a list"),
+    dict: later("an object"),
+    type(None): later("null"),
 }
 
+TEXTS = later("texts")
 T = TypeVar("T")
 D = TypeVar("D")
 
@@ -119,15 +121,15 @@ class Node:
     value: object
     place: str = ""
 
-    def error(self, reason: str) -> BadFile:
-        return BadFile(reason, key=self.place)
+    def error(self, reason: str, **values: object) -> BadFile:
+        return BadFile(reason, key=self.place, **values)
 
     def mapping(self) -> dict[str, object]:
         """Empty where the key is absent; the document itself may not be."""
         if self.value is None and self.place:
             return {}
         if not isinstance(self.value, dict):
-            raise self.error(f"must be an object, not {self._kind}")
+            raise self.error(later("must be an object, not {kind}"), kind=self._kind)
         return self.value
 
     def __contains__(self, key: str) -> bool:
@@ -154,54 +156,54 @@ class Node:
     def list_of(self, what: str) -> list[Node]:
         """The items of a list; an error says what it must be a list of."""
         if not isinstance(self.value, list):
-            raise self.error(f"must be a list of {what}, not {self._kind}")
+            raise self.error(later("must be a list of {of}, not {kind}"), of=what, kind=self._kind)
         return [Node(item, join(self.place, index)) for index, item in enumerate(self.value)]
 
     def text(self, *, empty: bool = True, longest: int | None = None) -> str:
         if self.value is None:
-            raise self.error("is missing")
+            raise self.error(later("is missing"))
         if not isinstance(self.value, str):
-            raise self.error(f"must be text, not {self._kind}")
+            raise self.error(later("must be text, not {kind}"), kind=self._kind)
         if "\0" in self.value:
-            raise self.error("holds a NUL character, which can't be stored")
+            raise self.error(later("holds a NUL character, which can't be stored"))
         if not empty and not self.value.strip():
-            raise self.error("must be text that isn't empty")
+            raise self.error(later("must be text that isn't empty"))
         if longest is not None and len(self.value) > longest:
-            raise self.error(f"must be a text of at most {longest} characters")
+            raise self.error(later("must be a text of at most {most} characters"), most=longest)
         return self.value
 
     def texts(self) -> tuple[str, ...]:
         """A list of texts; empty where the key is absent."""
-        return () if self.value is None else tuple(item.text() for item in self.list_of("texts"))
+        return () if self.value is None else tuple(item.text() for item in self.list_of(TEXTS))
 
     def whole(self, lowest: int, highest: int) -> int:
         if isinstance(self.value, bool) or not isinstance(self.value, int):
-            raise self.error(f"must be a whole number, not {self._kind}")
+            raise self.error(later("must be a whole number, not {kind}"), kind=self._kind)
         return self._within(self.value, lowest, highest)
 
     def number(self, lowest: int, highest: int) -> float:
         if isinstance(self.value, bool) or not isinstance(self.value, int | float):
-            raise self.error(f"must be a number, not {self._kind}")
+            raise self.error(later("must be a number, not {kind}"), kind=self._kind)
         return float(self._within(self.value, lowest, highest))
 
     def flag(self) -> bool:
         if not isinstance(self.value, bool):
-            raise self.error(f"must be true or false, not {self._kind}")
+            raise self.error(later("must be true or false, not {kind}"), kind=self._kind)
         return self.value
 
     def one_of(self, allowed: Sequence[str]) -> str:
         if self.text() not in allowed:
-            raise self.error(f"must be one of: {', '.join(allowed)}")
+            raise self.error(later("must be one of: {allowed}"), allowed=", ".join(allowed))
         return self.text()
 
     def _within(self, value: T, lowest: int, highest: int) -> T:
         if not lowest <= value <= highest:  # type: ignore[operator]
-            raise self.error(f"must be from {lowest} to {highest}")
+            raise self.error(later("must be from {low} to {high}"), low=lowest, high=highest)
         return value
 
     @property
     def _kind(self) -> str:
-        return _KINDS.get(type(self.value), "something else")
+        return _KINDS.get(type(self.value), later("something else"))
 
 
 def storable(value: object, place: str = "", *, depth: int = 0) -> object:
@@ -211,7 +213,7 @@ def storable(value: object, place: str = "", *, depth: int = 0) -> object:
     form, and PostgreSQL stores no NUL. Raises it too for what isn't JSON data.
     """
     if depth > DEEPEST:
-        raise BadFile(f"is nested deeper than {DEEPEST} levels", key=place)
+        raise BadFile(later("is nested deeper than {levels} levels"), key=place, levels=DEEPEST)
     if value is None or isinstance(value, bool | int | float):
         return value
     if isinstance(value, str):
@@ -224,16 +226,16 @@ def storable(value: object, place: str = "", *, depth: int = 0) -> object:
             for key, item in value.items()
             if not _is_secret(key, item)
         }
-    raise BadFile("is not JSON data", key=place)
+    raise BadFile(later("is not JSON data"), key=place)
 
 
 def _storable_text(value: object, place: str) -> str:
     if not isinstance(value, str):
-        raise BadFile("has a key that is not text", key=place)
+        raise BadFile(later("has a key that is not text"), key=place)
     if "\0" in value:
-        raise BadFile("holds a NUL character, which can't be stored", key=place)
+        raise BadFile(later("holds a NUL character, which can't be stored"), key=place)
     if not value.isascii() and any("\ud800" <= character <= "\udfff" for character in value):
-        raise BadFile("holds half a surrogate pair (\\ud800 to \\udfff)", key=place)
+        raise BadFile(later("holds half a surrogate pair (\\ud800 to \\udfff)"), key=place)
     return value
 
 

@@ -19,6 +19,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from chatsite.wording import say
+
 
 class ChatsiteError(Exception):
     """An error with a stable `code` and a sentence for a person; never holds a secret."""
@@ -37,13 +39,22 @@ class BadSetting(ChatsiteError):
 
 
 class BadFile(ChatsiteError):
-    """`key` is the place in the file ("chatSettings.historyPolicy"), "" for the file itself."""
+    """`key` is the place in the file ("chatSettings.historyPolicy"), "" for the file itself.
+
+    The message is in English, for an administrator, and fills `text` with the `values`."""
 
     code = "bad_file"
 
-    def __init__(self, message: str, *, key: str = "") -> None:
-        super().__init__(message)
-        self.key = key
+    def __init__(self, text: str, *, key: str = "", **values: object) -> None:
+        super().__init__(text.format(**values) if values else text)
+        self.key, self.text, self.values = key, text, values
+
+    def said(self) -> str:
+        """The same in the reader's language, for a person whose own file it is."""
+        told = {
+            name: say(one) if isinstance(one, str) else one for name, one in self.values.items()
+        }
+        return say(self.text, **told)
 
 
 class BadCommand(ChatsiteError):

@@ -53,7 +53,6 @@ EXCEPTED = {
     "talk/placing.py": ADMIN,
     "talk/contents.py": ADMIN,
     "talk/rooms_file.py": ADMIN,
-    "checked_file.py": ADMIN,
     "checks.py": ADMIN,
     "storage.py": SQL,
     "conversations/database/": SQL,

@@ -161,7 +161,7 @@ def parse_template(slug: str, document: object) -> Template:
 def _name(node: Node) -> str:
     name = node.text().strip()
     if not name:
-        raise node.error("is empty; people pick an agent by its name")
+        raise node.error(later("is empty; people pick an agent by its name"))
     return name
 
 
@@ -174,7 +174,7 @@ def _personality(node: Node) -> str:
 def _nodes(node: Node) -> tuple[str, ...]:
     for item in node.list_of("texts") if node.value is not None else ():
         if not item.text().removeprefix(LLM).strip():
-            raise item.error("names nothing")
+            raise item.error(later("names nothing"))
     return node.texts()
 
 
@@ -224,11 +224,11 @@ def _read_prefilled(given: Node) -> tuple[str, tuple[Message, ...], tuple[Unused
     """The conversation that a template puts before every other (`chatSettings.history`): the
     instructions with which it begins, whole turns of a user message and its answer each, and what
     isn't sent of it. Raises BadFile for an entry that is no message."""
-    entries = given.list_of("messages with role and content") if given.value is not None else []
+    entries = given.list_of(later("messages")) if given.value is not None else []
     for entry in entries:
         entry["role"].one_of(_ROLES)
         if not entry["content"].text().strip():
-            raise entry["content"].error("is empty")
+            raise entry["content"].error(later("is empty"))
     first = len(list(takewhile(lambda entry: entry["role"].value == "system", entries)))
     turns = []
     for number, entry in enumerate(entries[first:]):

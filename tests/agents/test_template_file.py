@@ -309,6 +309,7 @@ def test_a_later_change_of_the_document_does_not_change_the_template() -> None:
     assert template.chat_settings["historyLength"] == 3
 
 
+BRACKETS = dict.fromkeys(map(ord, "⟦⟧"))
 BAD: list[tuple[dict[str, object], str, str]] = [
     ({"name": None}, "name", "is missing"),
     ({"name": "  "}, "name", "is empty"),
@@ -345,6 +346,8 @@ def test_a_wrong_value_is_named_with_its_place(
     error = the_error(**more)
     assert error.key == key
     assert reason in error.message
+    with pseudo_language():  # where it is a person's own file, all of it is in their language
+        assert is_said(error.said()) and error.message in error.said().translate(BRACKETS)
 
 
 @pytest.mark.parametrize(

@@ -58,7 +58,7 @@ def _answer_errors(view: View) -> View:
         except TooMany as error:
             return too_many(request, error)
         except BadFile as error:  # a template from a form, which shows it at its place
-            wrong = {"code": "bad_template", "message": error.message, "place": error.key}
+            wrong = {"code": "bad_template", "message": error.said(), "place": error.key}
             return JsonResponse(wrong, status=400)
         except ChatsiteError as error:
             status = next(status for kind, status in STATUS if isinstance(error, kind))
