@@ -36,9 +36,13 @@ def test_the_panel_switches_between_the_next_message_and_the_last_answer(visit: 
     chat.panel.get_by_role("button", name="Last answer").click()
     expect(sections).to_contain_text("What was sent")
     expect(chat.fact("Messages")).to_have_text("4 in the conversation then, 1 sent")
-    expect(chat.panel.locator("[data-section=reported]")).to_contain_text("First token")
+    reported = chat.panel.locator("[data-section=reported]")
+    expect(reported).to_contain_text("What the provider reported")
+    expect(reported).to_contain_text("First token")
     expect(chat.panel.locator(".fate")).to_contain_text("not sent")
     parts = chat.panel.locator("[data-section=parts]")
+    expect(parts).to_contain_text(re.compile(r"Token counts are (exact|estimates)\."))
+    expect(parts).to_contain_text("are reserved for the reply")
     expect(parts).to_contain_text("temperature is not sent: gpt-6-luna thinks")
 
 
@@ -108,6 +112,7 @@ def test_a_verdict_links_to_its_message(visit: Visit) -> None:
     chat.turns("One.", "Two.")
     expect(chat.fact("Messages")).to_have_text("5 in the conversation, 0 would be sent")
     row = chat.panel.locator(".fate details").filter(has_text="not sent").first
+    expect(row.locator("summary")).to_contain_text(re.compile(r"\d+ tokens, "))
     row.locator("summary").click()
     row.get_by_role("button", name="2 user").click()
     expect(chat.users.first).to_be_focused()
