@@ -9,7 +9,6 @@ from axe_playwright_python.base import AXE_SCRIPT
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, ViewportSize, expect
 
-from tests.browser.chat import Chat, answer
 from tests.browser.conftest import WIDE, Visit
 
 pytestmark = pytest.mark.browser
@@ -18,9 +17,12 @@ RICH = (
     "| place | metres |\n|---|---|\n| Saint-Malo | 12 |\n\n```python\nprint('tide')  # twice\n```"
 )
 NARROW: ViewportSize = {"width": 400, "height": 860}
-SCHEMES: dict[Literal["light", "dark"], tuple[str, ...]] = {
-    "dark": ("color-contrast",),
-    "light": (),
+SIZES = {"wide": WIDE, "narrow": NARROW}
+# Of all of axe's rules only that of contrast depends on the scheme: a wide page is asked for the
+# others in light, a narrow one in dark.
+SCHEMES: dict[str, tuple[tuple[Literal["light", "dark"], tuple[str, ...]], ...]] = {
+    "wide": (("light", ()), ("dark", ("color-contrast",))),
+    "narrow": (("dark", ()),),
 }
 # Every scheme and every width in each run, and every pair of them in `make test-all`.
 LOOKS = pytest.mark.parametrize(
@@ -51,57 +53,17 @@ def violations(page: Page, *rules: str) -> list[str]:
 
 
 def violations_in_every_look(page: Page) -> list[str]:
-    """The violations of this state in light and dark, wide and at 400 pixels, one after another.
-
-    Of all rules only that of contrast depends on the scheme.
-    """
+    """The violations of this state in light and dark, wide and at 400 pixels, one after another."""
     size = page.viewport_size
     assert size
     found = []
-    for viewport in (NARROW, WIDE):
+    for name, viewport in SIZES.items():
         page.set_viewport_size(viewport)
-        for scheme, rules in SCHEMES.items():
+        for scheme, rules in SCHEMES[name]:
             page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
-            seen = violations(page, *rules)
-            found += [f"{scheme}, {viewport['width']} px: {one}" for one in seen]
+            found += [f"{scheme}, {name}: {one}" for one in violations(page, *rules)]
     page.set_viewport_size(size)
     return found
-
-
-def open_long_conversation(chat: Chat) -> Chat:
-    chat.open("/chat?historyPolicy=lastN&historyLength=2&debug=true")
-    chat.turns("One.", "Two.", f"Three. {answer(RICH)}")
-    chat.write("Four. [[mode=500]]")
-    expect(chat.endings).to_have_count(1)
-    expect(chat.horizon).to_be_visible()
-    return chat
-
-
-@LOOKS
-def test_the_page_has_no_serious_fault(
-    scheme: Literal["light", "dark"], size: dict[str, object], visit: Visit
-) -> None:
-    chat = open_long_conversation(visit(color_scheme=scheme, **size))
-    assert violations(chat.page) == [], "with the panel"
-    chat.panel.get_by_role("button", name="Close the debug panel").click()
-    expect(chat.panel).to_be_hidden()
-    assert violations(chat.page) == [], "with the horizon"
-    for button in ("#chip", "#agent-open", "#model-open"):
-        chat.page.locator(button).click()
-        expect(chat.popover).to_be_visible()
-        assert violations(chat.page) == [], f"with the popover of {button}"
-        chat.page.keyboard.press("Escape")
-    if size:
-        chat.page.locator("#side-show").click()
-        assert violations(chat.page) == [], "with the drawer"
-
-
-def test_the_empty_chat_and_the_account_pages_have_no_serious_fault(visit: Visit) -> None:
-    chat = visit().open()
-    assert violations(chat.page) == []
-    for path in ("/accounts/login/", "/accounts/signup/"):
-        chat.page.goto(path)
-        assert violations(chat.page) == [], path
 
 
 @LOOKS

@@ -59,37 +59,6 @@ def test_what_opens_under_a_message_has_no_serious_fault(
 
 
 @LOOKS
-def test_what_is_found_and_asked_has_no_serious_fault(
-    scheme: Literal["light", "dark"], size: dict[str, object], visit: Visit
-) -> None:
-    chat = visit(color_scheme=scheme, **size).open()
-    chat.turns("Where is the anchor?")
-    if size:
-        chat.page.locator("#side-show").click()
-    chat.page.get_by_role("searchbox", name="Search conversations").fill("anchor")
-    expect(chat.page.locator(".hit mark").first).to_be_visible()
-    assert violations(chat.page) == [], "with what a search found"
-    chat.page.get_by_role("button", name="Filters", exact=True).click()
-    chat.page.get_by_role("combobox", name="Agent", exact=True).select_option("demo")
-    expect(chat.page.get_by_role("button", name="Remove the filter Memo")).to_be_visible()
-    expect(chat.page.locator(".hit mark").first).to_be_visible()
-    assert violations(chat.page) == [], "with filters"
-    chat.page.get_by_role("button", name="Filters", exact=True).click()
-    chat.page.keyboard.press("Control+KeyK")
-    chat.page.keyboard.type("anchor")
-    expect(chat.page.locator(".palette-row mark").first).to_be_visible()
-    assert violations(chat.page) == [], "with what the palette found"
-    chat.page.keyboard.press("Escape")
-    chat.page.get_by_role("searchbox", name="Search conversations").fill("")
-    expect(chat.conversations).to_have_count(1)
-    chat.menu("Where is the anchor?").get_by_role("button", name="Delete").click()
-    expect(
-        chat.page.get_by_role("button", name="Undo").or_(chat.page.get_by_role("dialog"))
-    ).to_be_visible()
-    assert violations(chat.page) == [], "with a question, or the way back"
-
-
-@LOOKS
 def test_the_account_pages_have_no_serious_fault(
     scheme: Literal["light", "dark"], size: dict[str, object], visit: Visit
 ) -> None:

@@ -9,7 +9,6 @@ from playwright.sync_api import expect
 
 from tests.browser.chat import Chat, answer
 from tests.browser.conftest import Visit
-from tests.browser.test_accessibility import violations
 
 pytestmark = pytest.mark.browser
 PHONE: dict[str, Any] = {
@@ -188,18 +187,6 @@ def test_the_menu_of_memories_moves_nothing_and_holds_four_and_more(visit: Visit
     assert chat.page.evaluate(PLACES) == before
     chat.page.keyboard.press("Escape")
     assert chat.page.evaluate(PLACES) == before
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("size", [WIDE, PHONE, ZOOMED], ids=["wide", "phone", "zoomed"])
-def test_the_chat_has_no_serious_fault(size: dict[str, Any], scheme: Any, visit: Visit) -> None:
-    chat = visit(**size, color_scheme=scheme).open("/chat?historyPolicy=lastN&historyLength=2")
-    text = "# Quay\n\n> 92 metres\n\n| a | b |\n|---|---|\n| 1 | 2 |"
-    send(chat, "One.", answer(text), "Three.")
-    assert violations(chat.page) == []
-    chat.chip.click()
-    assert violations(chat.page) == []
-    assert chat.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
 def test_the_buttons_are_seen_where_colours_are_forced(visit: Visit) -> None:

@@ -7,16 +7,14 @@ from secrets import token_hex
 from typing import Any
 
 import pytest
-from playwright.sync_api import Page, ViewportSize, expect
+from playwright.sync_api import Page, expect
 
-from tests.browser.chat import Chat, answer
+from tests.browser.chat import Chat
 from tests.browser.conftest import Visit
-from tests.browser.test_accessibility import RICH, violations_in_every_look
 from tests.browser.test_accounts import fill_in, sign_up
 from tests.browser.watch import Watch, failed_request
 
 pytestmark = pytest.mark.browser
-PHONE: ViewportSize = {"width": 400, "height": 860}
 ADDRESS = re.compile(r"/shared/[A-Za-z0-9_-]{48}$")
 # What the page forbids, the tests' own scripts that run in each page can't do either.
 SANDBOXED = "sandboxed and the 'allow-scripts' permission is not set"
@@ -161,25 +159,3 @@ def test_a_guest_is_led_to_an_account_and_back_to_the_chat(visit: Visit) -> None
     make(chat, "A guest's words")
     button = dialog.get_by_role("region", name="Link").get_by_role("button", name="Cop")
     expect(button).to_have_text("Copied")
-
-
-def test_both_pages_are_accessible_and_nothing_is_cut_off(visit: Visit) -> None:
-    chat = visit(permissions=["clipboard-read", "clipboard-write"]).open()
-    sign_up(chat, f"ada-{token_hex(4)}")
-    chat.open("/chat?historyPolicy=none")
-    chat.turns("Tell me of tides.", f"And where? {answer(RICH)}")
-    address = make(chat, "Tell me", "What the model saw for each answer", "Tools and thoughts")
-    chat.page.get_by_role("dialog", name="Share this chat").get_by_text("Change").click()
-    assert violations_in_every_look(chat.page) == []
-    # axe is a script: this visit passes over the page's policy.
-    page = visit(bypass_csp=True).page
-    page.goto(address)
-    for summary in page.locator("summary").all():
-        summary.click()
-    expect(page.get_by_text("Messages sent").first).to_be_visible()
-    expect(page.get_by_text("Not sent for the last answer")).to_have_count(3)
-    expect(page.get_by_text("was written without what is above")).to_be_visible()
-    expect(page.get_by_role("region", name="Table")).to_be_visible()
-    assert violations_in_every_look(page) == []
-    page.set_viewport_size(PHONE)
-    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")

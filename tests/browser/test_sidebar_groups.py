@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import re
-from typing import Literal
 
 import pytest
 from playwright.sync_api import Locator, expect
 
 from tests.browser.chat import Chat
-from tests.browser.conftest import Visit
-from tests.browser.test_accessibility import LOOKS, violations
 from tests.browser.test_sidebar import many
 from tests.running import Server
 
@@ -247,41 +244,3 @@ def test_a_folder_of_many_is_read_when_it_is_opened_and_page_by_page(
     expect(rows(group(chat, "Harbour"))).to_have_count(100)
     group(chat, "Harbour").get_by_role("button", name="Show more").click()
     expect(rows(group(chat, "Harbour"))).to_have_count(130)
-
-
-@LOOKS
-def test_groups_menus_and_the_bar_have_no_serious_fault(
-    scheme: Literal["light", "dark"], size: dict[str, object], visit: Visit
-) -> None:
-    chat = visit(color_scheme=scheme, **size).open()
-    ids = []
-    for name in NAMES:
-        chat.open("/chat").say(name)
-        ids.append(chat.id)
-    for change in ({"pinned": True}, {"folder": "Harbour"}):
-        body = {"ids": [ids.pop()], "set": change}
-        assert chat.ask("POST", "/conversations/changes", body).ok
-    chat.reload()
-    if size:
-        chat.page.locator("#side-show").click()
-    fold(chat, "Harbour").click()
-    expect(chat.conversations).to_have_count(4)
-    assert violations(chat.page) == [], "with groups"
-    chat.row("Tides").hover()
-    chat.row("Tides").locator(".conv-more").click()
-    entries = chat.popover.locator("button, a")
-    expect(entries).to_have_count(7)
-    assert violations(chat.page) == [], "with a row's menu"
-    chat.popover.get_by_role("button", name="Export…").click()
-    expect(entries).to_have_count(6)
-    width = chat.page.viewport_size["width"] if chat.page.viewport_size else 0
-    for box in [chat.popover.bounding_box(), *(one.bounding_box() for one in entries.all())]:
-        assert box and box["x"] >= 0 and box["x"] + box["width"] <= width, "nothing is cut off"
-    chat.page.keyboard.press("Escape")
-    foot(chat, "Select").click()
-    chat.row("Tides").locator("a").click()
-    expect(chat.page.locator(".convs-foot")).to_contain_text("1 selected")
-    assert violations(chat.page) == [], "with a selection"
-    foot(chat, "Move").click()
-    expect(chat.popover.get_by_role("button", name="Harbour")).to_be_visible()
-    assert violations(chat.page) == [], "with the folders to move to"

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Locator, expect
 
 from tests.browser.chat import Chat
@@ -138,15 +136,3 @@ def test_a_link_in_vain_says_so_and_sends_nothing(visit: Visit, without: Server)
     expect(switch(chat)).to_be_hidden()
     expect(chat.draft).to_have_value("Hello")
     expect(chat.users).to_have_count(0)
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_it_fits_a_phone_and_has_no_barrier(visit: Visit, scheme: Any) -> None:
-    size: Any = {"width": 400, "height": 800}
-    chat = visit(viewport=size, color_scheme=scheme).open()
-    switch(chat).click()
-    for _ in range(2):
-        assert chat.page.evaluate("document.documentElement.scrollWidth") <= 400
-        faults = Axe().run(chat.page).response["violations"]
-        assert not faults, faults
-        chat.say("Hello")

@@ -114,3 +114,10 @@ document.addEventListener("pointerdown", (event) => {
     if (!one.box.contains(target) && !one.button.contains(target)) one.close({ focus: false });
   }
 });
+// A phone that is turned, and a window that is made smaller.
+addEventListener("resize", () => {
+  for (const one of open.filter(({ free }) => free)) {
+    one.button.scrollIntoView({ block: "nearest" });
+    one.placeFree();
+  }
+});

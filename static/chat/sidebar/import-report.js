@@ -25,7 +25,7 @@ export class ImportReportWindow {
         left_out.length > 0 && h("h3", { class: "imported-title" }, say("Left out")),
         left_out.length > 0 && h("ul", { class: "imported-list" }, left_out.map(leftOut)),
       ],
-      [closeButton("")],
+      [closeButton("plain-button")],
     );
     if (!this.dialog.open) this.dialog.showModal();
   }
