@@ -76,12 +76,13 @@ def plain(fake: FakeOpenAI, tmp_path_factory: pytest.TempPathFactory) -> Iterato
 
 @pytest.fixture(scope="package")
 def locked(fake: FakeOpenAI, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """The administrator decides what is sent, and guests end; modules share it as they do `plain`.
+    """The administrator decides what is sent, guests end, no chat is temporary; modules share it as
+    they do `plain`.
 
     It is another server on the same host, too.
     """
     environment = {"HISTORY_POLICY": "lastN", "HISTORY_LENGTH": "2", "HISTORY_REASON": REASON}
-    more = {"SIGNUP": "true", "GUEST_DAYS": "30", **environment}
+    more = {"SIGNUP": "true", "GUEST_DAYS": "30", "TEMPORARY_CHATS": "off", **environment}
     with Server(tmp_path_factory.mktemp("locked"), **provider_environment(fake, **more)) as running:
         yield running
         running.kill()

@@ -121,16 +121,8 @@ def test_the_administrator_can_enforce_it(visit: Visit, enforced: Server) -> Non
     expect(chat.users).to_have_count(1)
 
 
-@pytest.fixture(scope="module")
-def without(fake: FakeOpenAI, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    environment = provider_environment(fake, TEMPORARY_CHATS="off")
-    with Server(tmp_path_factory.mktemp("without"), **environment) as running:
-        yield running
-        running.kill()
-
-
-def test_a_link_in_vain_says_so_and_sends_nothing(visit: Visit, without: Server) -> None:
-    chat = visit(base_url=without.url).open("/chat?temporary-chat=true&q=Hello")
+def test_a_link_in_vain_says_so_and_sends_nothing(visit: Visit, locked: Server) -> None:
+    chat = visit(base_url=locked.url).open("/chat?temporary-chat=true&q=Hello")
     expect(chat.page.locator("#link-line")).to_contain_text("That isn't allowed here")
     expect(line(chat)).to_be_hidden()
     expect(switch(chat)).to_be_hidden()
