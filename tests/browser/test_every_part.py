@@ -91,7 +91,7 @@ def sidebar(chat: Chat) -> Iterator[str]:
     expect(page.locator(".hit mark").first).to_be_visible()
     page.get_by_role("button", name="Filters", exact=True).click()
     page.get_by_role("combobox", name="Agent", exact=True).select_option("demo")
-    expect(page.get_by_role("button", name="Remove the filter Demo")).to_be_visible()
+    expect(page.get_by_role("button", name="Remove the filter Memo")).to_be_visible()
     expect(page.locator(".hit mark").first).to_be_visible()
     yield "a search with filters"
     page.keyboard.press("Control+KeyK")

@@ -24,7 +24,8 @@ pytestmark = [
 # language; Django's own words of forms are in Django's catalogues.
 CONTENT = (
     ".intro-about, .prompt, .agent-about, .agent-name, .tags, .hit, .hit-title, .md, .inside li,"
-    ".m.user .body, .why-quote, .conv, .version-text, .sources td, .reasons code, pre, code, time, kbd, noscript,"
+    ".m.user .body, .why-quote, .conv, .version-text, .sources td, .reasons code, pre, code, time,"
+    " kbd, noscript,"
     ".field > label, .field-help, .picture-name, #title, .queue-text"
 )
 SPOKEN = ("aria-label", "title", "placeholder", "alt")
