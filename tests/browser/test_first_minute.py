@@ -31,7 +31,7 @@ def test_the_empty_page_says_in_one_sentence_what_is_special(chat: Chat) -> None
     assert chat.page.locator("#col").inner_text().count("Memo") == 1  # above the greeting
     expect(chat.meter).to_be_hidden()
     # A real model needs no better one.
-    expect(chat.page.locator(".intro-about")).to_be_visible()
+    expect(chat.page.get_by_role("button", name="See it at work")).to_be_in_viewport(ratio=1)
     expect(chat.page.get_by_role("button", name="Use a better model")).to_have_count(0)
     chat.draft.fill("Hello")
     expect(chat.meter).to_be_visible()

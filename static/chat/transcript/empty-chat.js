@@ -38,9 +38,9 @@ export function drawEmptyChat(intro, prompts, state, { suggest, sample, betterMo
   setChildren(
     intro,
     h("h2", { class: "intro-title" }, TITLES[memory]),
-    lineDrawing(memory === "page"),
-    memory === "page" && sampleLine(sample),
-    agent.description && h("p", { class: "intro-about" }, agent.description),
+    lineDrawing(memory === "page" && sampleButton(sample)),
+    // A greeting says as much.
+    !agent.greeting.length && h("p", { class: "intro-about" }, agent.description),
     provider?.note &&
       h(
         "p",
@@ -63,9 +63,9 @@ export function drawEmptyChat(intro, prompts, state, { suggest, sample, betterMo
  * The way to a chat in which all this can be looked at.
  * @param {() => Promise<void>} sample makes and opens it
  */
-function sampleLine(sample) {
+function sampleButton(sample) {
   const button = pressable(
-    { class: "plain-button sample" },
+    { class: "plain-button sample", title: say("A sample chat with a line and a pin.") },
     () => {
       button.disabled = true;
       sample()
@@ -74,10 +74,5 @@ function sampleLine(sample) {
     },
     say("See it at work"),
   );
-  return h(
-    "p",
-    { class: "intro-sample" },
-    button,
-    h("span", {}, say("A sample chat with a line and a pin.")),
-  );
+  return button;
 }

@@ -16,41 +16,34 @@ const MESSAGES = [
   ["answered", 55],
 ];
 
-/** @param {boolean} moves whether the person who looks can move the line */
-export function lineDrawing(moves) {
+/** @param {HTMLElement|false} button leads to a chat with a line; false where nobody can move it */
+export function lineDrawing(button) {
   const memories = [say("Your last exchange"), say("Your last 2 exchanges"), say("Everything")];
+  const about = say(
+    "A drawing of six messages and a dashed line. With another memory the line moves. The model sees what is below it.",
+  );
+  const messages = MESSAGES.map(([whose, width], index) => {
+    const message = h("i", { class: `drawing-message ${whose} pair-${Math.floor(index / 2)}` });
+    message.style.width = `${width}%`;
+    return message;
+  });
+  const labels = memories.map((words, index) =>
+    h("span", { class: `drawing-memory at-${index}`, "aria-hidden": "true" }, words),
+  );
+  const words = button
+    ? say("The model sees what is below the line. Move it whenever you like.")
+    : say("The model sees what is below the line.");
+  const chat = { class: "drawing-chat", role: "img", "aria-label": about };
   return h(
     "div",
-    {
-      class: "drawing",
-      role: "img",
-      "aria-label": say(
-        "A drawing of six messages and a dashed line. With another memory the line moves. The model sees what is below it.",
-      ),
-    },
-    h(
-      "div",
-      { class: "drawing-chat" },
-      MESSAGES.map(([whose, width], index) => {
-        const message = h("i", {
-          class: `drawing-message ${whose} pair-${Math.floor(index / 2)}`,
-        });
-        message.style.width = `${width}%`;
-        return message;
-      }),
-      h("i", { class: "drawing-line" }),
-    ),
+    { class: "drawing" },
+    h("div", chat, messages, h("i", { class: "drawing-line" })),
     h(
       "div",
       { class: "drawing-memories" },
-      memories.map((words, index) => h("span", { class: `drawing-memory at-${index}` }, words)),
-      h(
-        "p",
-        { class: "drawing-words" },
-        moves
-          ? say("The model sees what is below the line. Move it whenever you like.")
-          : say("The model sees what is below the line."),
-      ),
+      labels,
+      h("p", { class: "drawing-words" }, words),
+      button,
     ),
   );
 }

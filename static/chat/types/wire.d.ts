@@ -219,8 +219,6 @@ export interface Provider {
 export interface Agent {
     slug: string;
     name: string;
-    /** A letter or an emoji that stands for it beside its answers; without one, the first letter of its name. */
-    mark?: string;
     description: string;
     greeting: string[];
     prompts: string[];
@@ -229,7 +227,7 @@ export interface Agent {
     placeholder?: string;
     notes?: string[];
     version?: string;
-    /** An emoji, or the name of a drawn colour. */
+    /** An emoji, or the name of a drawn colour; without one, the first letter of its name. */
     mark?: string;
     /** Of an agent that somebody made in the page. */
     own?: { mine: boolean; shared: boolean };
