@@ -111,7 +111,7 @@ def test_an_older_broken_answer_advises_nothing_that_is_gone(
     chat: Chat, mode: str, words: str
 ) -> None:
     chat.write(f"It breaks. [[mode={mode}]]")
-    expect(chat.answers.last.locator(".ending:visible")).to_contain_text("Continue it")
+    expect(chat.answers.last.locator(".ending:visible")).to_contain_text("Continue")
     chat.say("Another question.")
     ending = chat.answers.nth(1).locator(".ending:visible")
     expect(ending).to_contain_text(words)
