@@ -13,6 +13,7 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 
 from chatsite.conversations.files.export_format import FORMAT, VERSION
 from chatsite.conversations.imports.reader import ImportHeader
+from chatsite.conversations.path.queries import list_conversations
 from chatsite.errors import NotFound
 from chatsite.history.policies.cuts import LAST_N
 from chatsite.history.settings.choosers import Choice
@@ -47,23 +48,25 @@ SENT: Choice = {POLICY: LAST_N.name, LENGTH: "3"}
 
 @takes("POST")
 async def sample(request: HttpRequest) -> HttpResponse:
-    """Stores the sample for an `agent` and answers with the conversation, and with the `question`
-    to ask in it. Raises NotFound for an unknown agent."""
+    """Answers with the sample that this person still has, or with a new one for an `agent`, and
+    with the `question` to ask in it. Raises NotFound for an unknown agent."""
     site, owner = site_of(request), await request_owner(request)
     slug = str(json_fields(request).get("agent"))
     if not site.own_agents.may_use(owner, slug):
         raise NotFound(say("There is no agent of that name here."))
-    agent = site.catalogue.get(slug).slug
+    recent, _ = await list_conversations(owner=owner)
+    found = next((one for one in recent if one.title == say(TITLE)), None)
+    if found is None:
+        with tempfile.TemporaryFile() as content:
+            content.write(json.dumps(_file(site.catalogue.get(slug).slug)).encode())
+            imported = await (await site.imports.start(owner, content, _accept))
+        assert imported is not None  # as for chats of our own
+        found, _ = imported
+    return JsonResponse({"conversation": found.to_dict(), "question": say(QUESTION)})
 
-    def accept(header: ImportHeader) -> tuple[Choice, str]:
-        return header.history, ""
 
-    with tempfile.TemporaryFile() as content:
-        content.write(json.dumps(_file(agent)).encode())
-        imported = await (await site.imports.start(owner, content, accept))
-    assert imported is not None  # as for chats of our own
-    conversation, _ = imported
-    return JsonResponse({"conversation": conversation.to_dict(), "question": say(QUESTION)})
+def _accept(header: ImportHeader) -> tuple[Choice, str]:
+    return header.history, ""
 
 
 def _file(agent: str) -> dict[str, object]:
