@@ -217,6 +217,25 @@ def test_a_folder_is_renamed_and_dissolved_with_undo(chat: Chat) -> None:
         expect(chat.conversations).to_have_count(2)
 
 
+def test_an_undo_waits_while_the_pointer_or_the_focus_is_on_it(chat: Chat) -> None:
+    with_chats(chat, "Tides", "Quays")
+    clock = chat.page.clock
+    clock.install()
+    chat.menu("Tides").get_by_role("button", name="Pin").click()
+    clock.fast_forward(11_000)
+    button = chat.toasts.get_by_role("button", name="Undo")
+    button.hover()
+    clock.fast_forward(60_000)
+    expect(button).to_be_visible()
+    button.focus()
+    chat.page.mouse.move(5, 5)
+    clock.fast_forward(60_000)
+    expect(button).to_be_focused()
+    chat.page.locator("#draft").focus()
+    clock.fast_forward(13_000)
+    expect(button).to_have_count(0)
+
+
 def test_another_tab_follows(chat: Chat) -> None:
     with_chats(chat, *NAMES)
     other = chat.tab()

@@ -8,7 +8,7 @@ import { byId, h, textButton } from "./dom.js";
  * @param {{label?: string, act?: () => void, seconds?: number, about?: string}} [options] `about`: replaces
  *   an older toast about the same subject
  */
-export function toast(text, { label = "", act, seconds = 8, about = "" } = {}) {
+export function toast(text, { label = "", act, seconds = act ? 12 : 8, about = "" } = {}) {
   dismissToasts(about);
   const element = h("div", { class: "toast", "data-about": about }, h("span", {}, text));
   if (act) {
@@ -23,10 +23,12 @@ export function toast(text, { label = "", act, seconds = 8, about = "" } = {}) {
   }
   byId("toasts").append(element);
   let timer = 0;
-  const start = () => (timer = window.setTimeout(() => element.remove(), seconds * 1000));
   // It stays while somebody is about to press the button.
-  for (const event of ["pointerenter", "focusin"])
-    element.addEventListener(event, () => clearTimeout(timer));
+  const end = () => (element.matches(":hover, :focus-within") ? start() : element.remove());
+  const start = () => {
+    clearTimeout(timer);
+    timer = window.setTimeout(end, seconds * 1000);
+  };
   for (const event of ["pointerleave", "focusout"]) element.addEventListener(event, start);
   start();
 }
