@@ -23,10 +23,10 @@ pytestmark = [
 # What people, agents and models wrote, names, codes and values of settings are the same in every
 # language; Django's own words of forms are in Django's catalogues.
 CONTENT = (
-    ".intro-about, .prompt, .agent-about, .agent-name, .tags, .hit, .hit-title, .md, .inside li,"
-    ".m.user .body, .why-quote, .conv, .version-text, .sources td, .reasons code, pre, code, time,"
-    " kbd, noscript,"
-    ".field > label, .field-help, .picture-name, #title, .queue-text"
+    ".intro-about, .prompt, .agent-about, .agent-name, .tags, .hit, .hit-title, .md, "
+    ".inside li, .m.user .body, .why-quote, .conv, .version-text, .sources td, "
+    ".reasons code, pre, code, time, kbd, noscript, .field > label, .field-help, "
+    ".picture-name, #title, .queue-text"
 )
 SPOKEN = ("aria-label", "title", "placeholder", "alt")
 READ = """([content, spoken]) => {
@@ -48,7 +48,7 @@ READ = """([content, spoken]) => {
   return found;
 }"""
 NAMES = re.compile(
-    r"Chatsite|Memo|Archivist|Rewriter|Keeper|Headlines|gpt-[\w.-]+|claude-[\w.-]+|fake-model|"
+    r"Chatsite|Demo|Archivist|Rewriter|Keeper|Headlines|gpt-[\w.-]+|claude-[\w.-]+|fake-model|"
     r"SmolLM2[\w ]*|OpenAI|Anthropic|Ollama|LM Studio|GGUF|HISTORY_\w+|history\w+|"
     r"Headline writer|\b(?:lastN|lastn|none|all|tokens|relevant|lexical|triage|summary)\b|"
     r"\b(?:strategy|KV)\b|Ctrl|Shift|Alt|Esc|Enter|Tab|Home|End|Delete|F2|\b(?:k|M|G)B\b|\bms\b|\bs\b|[A-Z]\b|"

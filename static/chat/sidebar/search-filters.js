@@ -69,13 +69,13 @@ export class SearchFilters {
     const agents = this.page.agents.map(({ slug, name }) => h("option", { value: slug }, name));
     setChildren(
       this.box,
-      this.#labelled(
+      labelled(
         say("Agent"),
         h("select", { name: "agent" }, h("option", { value: "" }, say("Any")), agents),
       ),
-      this.#labelled(say("From"), h("input", { type: "date", name: "after" })),
-      this.#labelled(say("Before"), h("input", { type: "date", name: "before" })),
-      this.#labelled(say("Folder"), h("input", { type: "text", name: "folder", maxlength: "60" })),
+      labelled(say("From"), h("input", { type: "date", name: "after" })),
+      labelled(say("Before"), h("input", { type: "date", name: "before" })),
+      labelled(say("Folder"), h("input", { type: "text", name: "folder", maxlength: "60" })),
       h(
         "div",
         { class: "filter-marks" },
@@ -90,14 +90,6 @@ export class SearchFilters {
     );
     this.box.onchange = (event) => this.#changed(/** @type {HTMLInputElement} */ (event.target));
     this.#fill();
-  }
-
-  /**
-   * @param {string} words
-   * @param {HTMLElement} field
-   */
-  #labelled(words, field) {
-    return h("label", {}, h("span", {}, words), field);
   }
 
   #fill() {
@@ -125,3 +117,6 @@ export class SearchFilters {
     this.find.dispatchEvent(new Event("input"));
   }
 }
+
+/** @type {(words: string, field: HTMLElement) => HTMLElement} */
+const labelled = (words, field) => h("label", {}, h("span", {}, words), field);

@@ -14,6 +14,9 @@ import { say } from "../words/say.js";
  * @import { SearchHit, SearchPage } from "../types/wire.js"
  */
 
+/** @type {SearchPage} */
+const NONE = { hits: [], more: null, newest_first: false, waiting: false };
+
 export class SearchResults {
   /**
    * @param {Page} page
@@ -25,16 +28,7 @@ export class SearchResults {
     this.text = "";
     /** Whether the bookmarks are shown instead of what a search found. */
     this.bookmarks = false;
-    /** @type {SearchHit[]} */
-    this.hits = [];
-    /** @type {number|null} */
-    this.more = null;
-    this.newestFirst = false;
-    this.waiting = false;
-    /** @type {string[]} */
-    this.filters = [];
-    /** What the server says of filters that are none. */
-    this.hint = "";
+    this.found = NONE;
     this.question = 0;
     this.find = byId("find", HTMLInputElement);
     const button = byId("filters");
@@ -56,18 +50,16 @@ export class SearchResults {
     if (!found) return false;
     this.text = text;
     this.bookmarks = !text;
-    this.hits = found.hits;
-    this.#take(found);
+    this.found = found;
     return true;
   }
 
   /** @returns {Promise<boolean>} whether there are more results now */
   async loadMore() {
-    if (this.more === null) return false;
-    const found = await this.#ask(this.text, this.more);
+    const { hits, more } = this.found;
+    const found = more !== null && (await this.#ask(this.text, more));
     if (!found) return false;
-    this.hits = [...this.hits, ...found.hits];
-    this.#take(found);
+    this.found = { ...found, hits: [...hits, ...found.hits] };
     return true;
   }
 
@@ -76,10 +68,7 @@ export class SearchResults {
     this.question += 1;
     this.text = "";
     this.bookmarks = false;
-    this.hits = [];
-    this.more = null;
-    this.filters = [];
-    this.hint = "";
+    this.found = NONE;
   }
 
   /** Whether there is something to be shown instead of the conversations. */
@@ -89,29 +78,30 @@ export class SearchResults {
 
   /** What stands above the results: the filters in force, each to be taken away, and a note. */
   head() {
-    const notes = [this.hint, this.#note].filter(Boolean);
+    const { filters = [], note: hint } = this.found;
+    const chips = filters.map((token) => this.#chip(token));
+    const notes = [hint, this.#note].filter(Boolean);
     return [
-      this.filters.length > 0 &&
-        h("div", { class: "chips", role: "group", "aria-label": say("Filters") }, this.#chips()),
+      chips.length > 0 &&
+        h("div", { class: "chips", role: "group", "aria-label": say("Filters") }, chips),
       ...notes.map((note) => h("p", { class: "convs-note", role: "status" }, note)),
     ];
   }
 
-  #chips() {
-    return this.filters.map((token) => {
-      const name = this.#nameOf(token);
-      return h(
-        "button",
-        {
-          type: "button",
-          class: "chip-filter",
-          "aria-label": say("Remove the filter {name}", { name }),
-          on: { click: () => void this.#remove(token) },
-        },
-        h("span", { class: "cut" }, name),
-        icon("close"),
-      );
-    });
+  /** @param {string} token a filter as it was typed */
+  #chip(token) {
+    const name = this.#nameOf(token);
+    return h(
+      "button",
+      {
+        type: "button",
+        class: "chip-filter",
+        "aria-label": say("Remove the filter {name}", { name }),
+        on: { click: () => void this.#remove(token) },
+      },
+      h("span", { class: "cut" }, name),
+      icon("close"),
+    );
   }
 
   /** @param {string} token a filter as it was typed */
@@ -153,19 +143,21 @@ export class SearchResults {
 
   /** Why there is nothing, where no more can come. */
   get nothing() {
-    if (this.hits.length || this.waiting || this.more !== null) return "";
+    const { hits, more, waiting } = this.found;
+    if (hits.length || waiting || more !== null) return "";
     return this.bookmarks
       ? say("No bookmarks yet. Each message's menu sets one.")
       : say("Nothing found in titles or messages.");
   }
 
   get #note() {
+    const { hits, more, waiting, newest_first: newestFirst, filters } = this.found;
     if (this.bookmarks) return "";
-    if (this.waiting) return say("Older messages are still being made searchable.");
-    if (this.more !== null && !this.hits.length)
+    if (waiting) return say("Older messages are still being made searchable.");
+    if (more !== null && !hits.length)
       return say("Nothing found yet. Older messages are looked at.");
     // Filters alone list all that they leave over.
-    return this.newestFirst && this.filters.length === 0
+    return newestFirst && !filters?.length
       ? say("Many messages have these words. The newest come first.")
       : "";
   }
@@ -174,9 +166,9 @@ export class SearchResults {
   rows() {
     /** @type {SearchHit[][]} */
     const groups = [];
-    for (const hit of this.hits) {
+    for (const hit of this.found.hits) {
       // What comes with a further page of the newest moves nothing above.
-      const near = this.newestFirst ? groups.slice(-1) : groups;
+      const near = this.found.newest_first ? groups.slice(-1) : groups;
       const same = near.find(([one]) => one.conversation === hit.conversation);
       if (same) same.push(hit);
       else groups.push([hit]);
@@ -222,15 +214,6 @@ export class SearchResults {
     if (role === "user") return say("You");
     if (role === "tool") return say("A tool");
     return this.#agent(agent);
-  }
-
-  /** @param {SearchPage} page */
-  #take({ more, newest_first: newestFirst, waiting, filters = [], note = "" }) {
-    this.more = more;
-    this.filters = filters;
-    this.hint = note;
-    this.newestFirst = newestFirst;
-    this.waiting = waiting;
   }
 
   /**

@@ -238,7 +238,8 @@ export class Sidebar {
   }
 
   #drawResults() {
-    const { more, nothing, bookmarks } = this.results;
+    const { nothing, bookmarks, found } = this.results;
+    const { more } = found;
     setChildren(
       this.list,
       this.failed ? NOT_LOADED() : this.results.head(),

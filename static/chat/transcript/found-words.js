@@ -1,6 +1,5 @@
 /** Marks the words that a search found in a message, where they stand in its text, until the next click or letter. */
 
-const NAME = "found";
 const WORDS = /[\p{L}\p{M}\p{N}]+/gu;
 // Marks of Markdown, ends of lines and what stands between two paragraphs.
 const GAP = "[^\\p{L}\\p{M}\\p{N}]*";
@@ -14,18 +13,17 @@ export async function markFound(message, parts) {
   // A long text stands there as it was written until it is formatted.
   for (let tries = 0; tries < 60 && message.querySelector(".unparsed"); tries += 1)
     await new Promise(requestAnimationFrame);
-  const found = findWords(message, parts);
-  if (!found.length || !("highlights" in CSS)) return found[0] ?? null;
-  const draw = (/** @type {Range[]} */ ranges) =>
-    CSS.highlights.set(NAME, new Highlight(...ranges));
-  draw(found);
+  const [first = null] = findWords(message, parts);
+  if (!first || !("highlights" in CSS)) return first;
+  const draw = () => CSS.highlights.set("found", new Highlight(...findWords(message, parts)));
+  draw();
   // Code that gets its colours has other nodes afterwards.
-  const redrawn = new MutationObserver(() => draw(findWords(message, parts)));
+  const redrawn = new MutationObserver(draw);
   redrawn.observe(message, { subtree: true, childList: true });
-  const clear = () => (redrawn.disconnect(), CSS.highlights.delete(NAME));
+  const clear = () => (redrawn.disconnect(), CSS.highlights.delete("found"));
   for (const event of ["pointerdown", "input"])
     addEventListener(event, clear, { once: true, capture: true });
-  return found[0];
+  return first;
 }
 
 /**
@@ -34,26 +32,6 @@ export async function markFound(message, parts) {
  * @param {[string, boolean][]} parts
  */
 function findWords(message, parts) {
-  const words = parts.flatMap(([text, marked]) =>
-    (text.match(WORDS) ?? []).map((word) => ({ word, marked })),
-  );
-  const first = words.findIndex(({ marked }) => marked);
-  const last = words.findLastIndex(({ marked }) => marked);
-  const { nodes, text } = readText(message);
-  for (const some of [words, words.slice(first, last + 1), words.slice(first, first + 1)]) {
-    const place = new RegExp(some.map(({ word }) => `(${word})`).join(GAP), "du").exec(text);
-    const places = /** @type {[number, number][]} */ (place?.indices?.slice(1) ?? []);
-    const found = places.filter((_, at) => some[at].marked);
-    if (found.length) return found.map(([start, end]) => rangeOf(nodes, start, end));
-  }
-  return [];
-}
-
-/**
- * What is seen of a message's text, without the words of buttons.
- * @param {HTMLElement} message
- */
-function readText(message) {
   /** @type {{node: Text, start: number}[]} */
   const nodes = [];
   let text = "";
@@ -64,18 +42,25 @@ function readText(message) {
     nodes.push({ node, start: text.length });
     text += node.data;
   }
-  return { nodes, text };
+  const words = parts.flatMap(([said, marked]) =>
+    (said.match(WORDS) ?? []).map((word) => ({ word, marked })),
+  );
+  const first = words.findIndex(({ marked }) => marked);
+  const last = words.findLastIndex(({ marked }) => marked);
+  for (const some of [words, words.slice(first, last + 1), words.slice(first, first + 1)]) {
+    const place = new RegExp(some.map(({ word }) => `(${word})`).join(GAP), "du").exec(text);
+    const places = /** @type {[number, number][]} */ (place?.indices?.slice(1) ?? []);
+    const found = places.filter((_, at) => some[at].marked);
+    if (found.length) return found.map(([start, end]) => rangeOf(nodes, start, end - 1));
+  }
+  return [];
 }
 
-/**
- * @param {{node: Text, start: number}[]} nodes
- * @param {number} start in their text
- * @param {number} end
- */
-function rangeOf(nodes, start, end) {
+/** @param {{node: Text, start: number}[]} nodes @param {number} begin the first letter @param {number} end the last one */
+function rangeOf(nodes, begin, end) {
+  const [from, to] = [begin, end].map((at) => nodes.findLast(({ start }) => start <= at));
   const range = new Range();
-  const [from, to] = [start, end - 1].map((at) => nodes.findLast((one) => one.start <= at));
-  if (from) range.setStart(from.node, start - from.start);
-  if (to) range.setEnd(to.node, end - to.start);
+  if (from) range.setStart(from.node, begin - from.start);
+  if (to) range.setEnd(to.node, end + 1 - to.start);
   return range;
 }

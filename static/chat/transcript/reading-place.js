@@ -16,7 +16,7 @@ export class ReadingPlace {
     this.log = log;
     this.column = column;
     this.scrolled = 0;
-    /** @type {{element: Element, top: number}[]} what was at the window's upper edge, from the row inwards */
+    /** @type {{element: Element|Range, top: number}[]} what was at the window's upper edge, from the row inwards */
     this.held = [];
   }
 
@@ -37,7 +37,7 @@ export class ReadingPlace {
 
   /**
    * Remembers an element that is to stay where it is, for example one that was gone to.
-   * @param {Element} element
+   * @param {Element|Range} element
    */
   keep(element) {
     this.scrolled = this.log.scrollTop;

@@ -213,16 +213,12 @@ export class Transcript {
     const { top, bottom } = place.getBoundingClientRect();
     // Far away lie rows whose height isn't known yet: a way that is drawn would end elsewhere.
     const far = bottom < -innerHeight || top > 2 * innerHeight || place !== element;
-    const middle = this.log.getBoundingClientRect().top + this.log.clientHeight / 2;
-    this.log.scrollBy({
-      // Of what is higher than the window, the beginning.
-      top: Math.min((top + bottom) / 2 - middle, top - middle + this.log.clientHeight / 2 - 24),
-      behavior: far || reducedMotion() ? "instant" : "smooth",
-    });
-    if (far)
-      this.place.keep(
-        place instanceof Range ? (place.startContainer.parentElement ?? element) : place,
-      );
+    const behavior = far || reducedMotion() ? "instant" : "smooth";
+    const view = this.log.getBoundingClientRect();
+    // Of what is higher than the window, the beginning.
+    const by = Math.min((top + bottom - view.top - view.bottom) / 2, top - view.top - 24);
+    this.log.scrollBy({ top: by, behavior });
+    if (far) this.place.keep(place);
     element.focus({ preventScroll: true });
   }
 
