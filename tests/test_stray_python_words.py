@@ -69,7 +69,6 @@ EXCEPTED = {
     "accounts/models.py": ADMIN,
     "accounts/migrations/": SQL,
     "accounts/shared_limits.py::": SQL,
-    "mail/models.py": ADMIN,
     "kv_cache/management/": ADMIN,
     "kv_cache/panel_view.py": SQL,
     "mail/admin.py": ADMIN,
