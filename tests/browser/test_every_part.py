@@ -16,7 +16,6 @@ from tests.browser.conftest import Visit
 from tests.browser.looks import SIZES, faults
 from tests.browser.test_accessibility import RICH
 from tests.browser.test_importing import line_of
-from tests.browser.test_keyboard import focused, walk_to
 from tests.browser.test_own_agents import new_agent
 from tests.browser.test_preview import fenced, opened
 from tests.browser.test_sharing import ada, make, stranger
@@ -338,71 +337,3 @@ def preview(chat: Chat) -> Iterator[str]:
 
 def test_a_preview(visit: Visit) -> None:
     check(preview, visit().open())
-
-
-# ---- by keys alone, where no other module has it ----------------------------------------------
-def test_instructions_and_tuning_are_reached_by_keys_alone(chat: Chat) -> None:
-    page, keys = chat.page, chat.page.keyboard
-    page.locator("#me-open").press("Enter")
-    walk_to(page, "Your instructions")
-    keys.press("Enter")
-    expect(page.get_by_label("What all agents should know or do")).to_be_focused()
-    keys.type("Call me Captain.")
-    walk_to(page, "Save")
-    keys.press("Enter")
-    expect(chat.toasts).to_contain_text("Every agent gets them")
-    expect(page.locator("#me-open")).to_be_focused()
-    page.locator("#model-open").press("Enter")
-    expect(chat.popover.get_by_role("radio", name="fake-model")).to_be_visible()
-    walk_to(page, "as the agent has it")
-    keys.press("Space")
-    walk_to(page, "Temperature")
-    keys.press("End")
-    expect(page.locator("#tuning-shown")).to_have_text("2")
-    keys.press("Escape")
-    expect(page.locator("#model-open")).to_be_focused()
-
-
-def test_an_export_is_brought_along_by_keys_alone(chat: Chat, tmp_path: Path) -> None:
-    page, keys = chat.page, chat.page.keyboard
-    file = tmp_path / "one.json"
-    file.write_text(json.dumps([tides("1", "One")]))
-    page.locator("#me-open").press("Enter")
-    walk_to(page, "Import chats")
-    with page.expect_file_chooser() as chooser:
-        keys.press("Enter")
-    chooser.value.set_files(file)
-    report = page.get_by_role("dialog", name="Chats from ChatGPT")
-    expect(report).to_be_visible(timeout=30_000)
-    assert focused(page) in ("Open this chat", "Close")
-    keys.press("Escape")
-    expect(report).to_be_hidden()
-    walk_to(page, "Report")
-    keys.press("Enter")
-    expect(report).to_be_visible()
-    walk_to(page, "Open this chat")
-    keys.press("Enter")
-    expect(report).to_be_hidden()
-    expect(chat.users.first).to_be_visible()
-
-
-def test_a_language_is_chosen_and_a_sample_opened_by_keys_alone(chat: Chat) -> None:
-    page, keys = chat.page, chat.page.keyboard
-    page.locator("#me-open").press("Enter")
-    walk_to(page, "Language")
-    keys.type("Deu")
-    expect(page.locator("html")).to_have_attribute("lang", "de")
-    chat.ready()
-    chat.page.locator(".skip").focus()
-    walk_to(page, page.locator(".intro .sample").inner_text())
-    keys.press("Enter")
-    expect(chat.horizon).to_be_visible()
-
-
-def test_a_table_is_copied_by_keys_alone(visit: Visit) -> None:
-    chat = visit(permissions=["clipboard-read", "clipboard-write"]).open()
-    chat.say(answer("| a | b |\n|---|---|\n| 1 | 2 |"))
-    walk_to(chat.page, "Copy the table", key="Shift+Tab")
-    chat.page.keyboard.press("Enter")
-    expect(chat.page.locator(":focus")).to_have_text("Copied")
-    assert chat.page.evaluate("navigator.clipboard.readText()") == "a\tb\n1\t2"

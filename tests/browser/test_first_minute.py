@@ -12,6 +12,7 @@ from playwright.sync_api import expect
 from tests.browser.chat import Chat
 from tests.browser.conftest import Visit, provider_environment
 from tests.browser.test_accessibility import violations
+from tests.browser.test_keyboard import walk_to
 from tests.browser.watch import OFFLINE, Watch
 from tests.fakes.openai_server import FakeOpenAI
 from tests.running import Server
@@ -137,3 +138,16 @@ def test_where_nothing_can_be_chosen_no_sample_promises_it(visit: Visit, locked:
     chat = visit(base_url=locked.url).open()
     expect(chat.page.locator(".intro-title")).to_be_visible()
     expect(chat.page.get_by_role("button", name="See it at work")).to_have_count(0)
+
+
+def test_a_language_is_chosen_and_a_sample_opened_by_keys_alone(chat: Chat) -> None:
+    page, keys = chat.page, chat.page.keyboard
+    page.locator("#me-open").press("Enter")
+    walk_to(page, "Language")
+    keys.type("Deu")
+    expect(page.locator("html")).to_have_attribute("lang", "de")
+    chat.ready()
+    chat.page.locator(".skip").focus()
+    walk_to(page, page.locator(".intro .sample").inner_text())
+    keys.press("Enter")
+    expect(chat.horizon).to_be_visible()

@@ -11,6 +11,7 @@ from playwright.sync_api import expect
 from tests.browser.chat import Chat
 from tests.browser.conftest import Visit
 from tests.browser.test_importing import line_of
+from tests.browser.test_keyboard import focused, walk_to
 from tests.browser.test_sidebar import restore
 from tests.browser.watch import Watch, failed_request
 from tests.conversations.imports.exports import many, tides, tides_zip
@@ -79,3 +80,26 @@ def test_a_file_that_holds_no_chats_is_refused_with_what_is_allowed(
     restore(chat, write(tmp_path / "other.json", b'{"hello": "world"}'))
     expect(chat.toasts).to_contain_text("holds no chats of ChatGPT, Claude, Open WebUI")
     expect(line_of(chat)).to_be_hidden()
+
+
+def test_an_export_is_brought_along_by_keys_alone(chat: Chat, tmp_path: Path) -> None:
+    page, keys = chat.page, chat.page.keyboard
+    file = tmp_path / "one.json"
+    file.write_text(json.dumps([tides("1", "One")]))
+    page.locator("#me-open").press("Enter")
+    walk_to(page, "Import chats")
+    with page.expect_file_chooser() as chooser:
+        keys.press("Enter")
+    chooser.value.set_files(file)
+    report = page.get_by_role("dialog", name="Chats from ChatGPT")
+    expect(report).to_be_visible(timeout=30_000)
+    assert focused(page) in ("Open this chat", "Close")
+    keys.press("Escape")
+    expect(report).to_be_hidden()
+    walk_to(page, "Report")
+    keys.press("Enter")
+    expect(report).to_be_visible()
+    walk_to(page, "Open this chat")
+    keys.press("Enter")
+    expect(report).to_be_hidden()
+    expect(chat.users.first).to_be_visible()

@@ -10,6 +10,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.chat import Chat
 from tests.browser.conftest import Visit
+from tests.browser.test_keyboard import walk_to
 from tests.browser.watch import Watch, failed_request
 from tests.fakes.openai_server import FakeOpenAI
 
@@ -187,3 +188,25 @@ def test_temperature_and_length_are_chosen_for_a_chat_and_kept(
     page.keyboard.press("Escape")
     chat.say("And now?")
     assert fake.requests[-1]["temperature"] == 0.5
+
+
+def test_instructions_and_tuning_are_reached_by_keys_alone(chat: Chat) -> None:
+    page, keys = chat.page, chat.page.keyboard
+    page.locator("#me-open").press("Enter")
+    walk_to(page, "Your instructions")
+    keys.press("Enter")
+    expect(page.get_by_label("What all agents should know or do")).to_be_focused()
+    keys.type("Call me Captain.")
+    walk_to(page, "Save")
+    keys.press("Enter")
+    expect(chat.toasts).to_contain_text("Every agent gets them")
+    expect(page.locator("#me-open")).to_be_focused()
+    page.locator("#model-open").press("Enter")
+    expect(chat.popover.get_by_role("radio", name="fake-model")).to_be_visible()
+    walk_to(page, "as the agent has it")
+    keys.press("Space")
+    walk_to(page, "Temperature")
+    keys.press("End")
+    expect(page.locator("#tuning-shown")).to_have_text("2")
+    keys.press("Escape")
+    expect(page.locator("#model-open")).to_be_focused()

@@ -13,6 +13,7 @@ from playwright.sync_api import FrameLocator, Locator, expect
 from tests.browser.chat import Chat, answer
 from tests.browser.conftest import Visit
 from tests.browser.test_accessibility import violations
+from tests.browser.test_keyboard import walk_to
 from tests.browser.watch import Watch
 
 pytestmark = pytest.mark.browser
@@ -199,3 +200,12 @@ def test_by_keyboard_alone_on_a_phone(visit: Visit) -> None:
     expect(window.get_by_role("button", name="Copy")).to_be_focused()
     chat.page.keyboard.press("Escape")
     expect(window).to_be_hidden()
+
+
+def test_a_table_is_copied_by_keys_alone(visit: Visit) -> None:
+    chat = visit(permissions=["clipboard-read", "clipboard-write"]).open()
+    chat.say(answer("| a | b |\n|---|---|\n| 1 | 2 |"))
+    walk_to(chat.page, "Copy the table", key="Shift+Tab")
+    chat.page.keyboard.press("Enter")
+    expect(chat.page.locator(":focus")).to_have_text("Copied")
+    assert chat.page.evaluate("navigator.clipboard.readText()") == "a\tb\n1\t2"
