@@ -94,9 +94,10 @@ def test_what_follows_shows_the_next_answer_and_as_of_now_does_not(
 
 def test_the_head_says_until_when_a_chat_is_shared_and_opens_its_links(ada: Chat) -> None:
     mark = ada.page.locator(".shared-mark")
-    expect(mark).to_be_hidden()
-    make(ada, "How high")
+    expect(mark).to_have_text("Share")
+    mark.click()
     dialog = ada.page.get_by_role("dialog", name="Share this chat")
+    make(ada, "How high")
     dialog.get_by_role("button", name="Close").click()
     expect(mark).to_contain_text("Shared · until")
     before = mark.inner_text()

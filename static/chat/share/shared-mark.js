@@ -1,4 +1,4 @@
-/** In the chat's head: that links to this chat are live, and until when. */
+/** In the chat's head: the way to share this chat, or until when links to it are live. */
 
 import { byId, h, pressable, setChildren } from "../elements/dom.js";
 import { icon } from "../elements/icons.js";
@@ -27,28 +27,34 @@ export class SharedMark {
 
   /** @param {State} state */
   update({ conversation, conversationId, room }) {
-    const id = conversation && !room ? conversationId : "";
+    const id = conversation && !conversation.temporary && !room ? conversationId : "";
     if (id === this.conversation) return;
     this.conversation = id;
-    this.button.hidden = true;
+    this.button.hidden = !id;
+    this.#draw();
     if (id && this.shares) void this.refresh();
   }
 
-  /** A mark that can't be loaded now is missing until the next time. */
+  /** What can't be loaded now is missing until the next time. */
   async refresh() {
     this.shares = true;
     const id = this.conversation;
     /** @type {SharedLinks|null} */
     const found = await getJson(`${this.page.urls.conversations}/${id}/shares`).catch(() => null);
-    if (!found || id !== this.conversation) return;
-    const ends = found.shares
-      .map((link) => link.ends)
-      .sort()
-      .at(-1);
-    this.button.hidden = !ends;
-    if (!ends) return;
-    const words = say("Shared · until {date}", { date: formatDay(ends) });
-    this.button.title = words;
+    if (found && id === this.conversation)
+      this.#draw(
+        found.shares
+          .map(({ ends }) => ends)
+          .sort()
+          .at(-1),
+      );
+  }
+
+  /** @param {string} [ends] of the link that lasts longest */
+  #draw(ends) {
+    const words = ends ? say("Shared · until {date}", { date: formatDay(ends) }) : say("Share");
+    this.button.classList.toggle("is-shared", Boolean(ends));
+    this.button.title = ends ? words : say("Share this chat");
     setChildren(this.button, icon("link", 14), h("span", {}, words));
   }
 }
