@@ -62,8 +62,8 @@ def sidebar(chat: Chat) -> Iterator[str]:
     yield "pins and a folder"
     chat.menu("Tides")
     yield "a chat's menu"
-    chat.popover.get_by_role("button", name="Export…").click()
-    yield "its ways to export"
+    chat.popover.get_by_role("button", name="Share or export…").click()
+    yield "its ways to share and to export"
     page.keyboard.press("Escape")
     foot(chat, "Select").click()
     chat.row("Tides").locator("a").click()
@@ -141,6 +141,7 @@ def own_agents(chat: Chat) -> Iterator[str]:
     page.locator("#own-instructions").get_by_role("button", name="Save").click()
     page.locator("#model-open").click()
     chat.popover.get_by_role("radio", name="fake-model").press("Space")
+    page.get_by_text("Answers in this chat").click()
     page.get_by_label("as the agent has it").uncheck()
     page.get_by_label("Longest reply, in tokens").fill("0")
     page.keyboard.press("Enter")
@@ -204,7 +205,8 @@ def test_handing_on(ada: Chat, visit: Visit, watch: Watch) -> None:
     addresses = []
 
     def the_window(chat: Chat) -> Iterator[str]:
-        chat.menu("Tell me").get_by_role("button", name="Share…").click()
+        chat.menu("Tell me").get_by_role("button", name="Share or export…").click()
+        chat.popover.get_by_role("button", name="Share…").click()
         window = chat.page.get_by_role("dialog", name="Share this chat")
         expect(window.get_by_role("button", name="Copy a new link")).to_be_visible()
         yield "no link yet"

@@ -203,6 +203,8 @@ def test_instructions_and_tuning_are_reached_by_keys_alone(chat: Chat) -> None:
     expect(page.locator("#me-open")).to_be_focused()
     page.locator("#model-open").press("Enter")
     expect(chat.popover.get_by_role("radio", name="fake-model")).to_be_visible()
+    walk_to(page, "Answers in this chat")
+    keys.press("Enter")
     walk_to(page, "as the agent has it")
     keys.press("Space")
     walk_to(page, "Temperature")
