@@ -104,8 +104,13 @@ def mark_conversations(
         found.update(**{mark: None})
     else:
         found.filter(**{mark: None}).update(**{mark: timezone.now()})
-    if mark == "pinned" and on:
-        _require_few_pinned(owner)
+    if mark == "pinned" and on and _all_of(owner).exclude(pinned=None).count() > MOST_PINNED:
+        raise Refused(
+            say(
+                "At most {most} chats can be pinned. Nothing was changed; unpin one first.",
+                most=MOST_PINNED,
+            )
+        )
     if mark == "deleted":
         for id in ids:
             loading.forget_entries(id)
@@ -168,16 +173,6 @@ def _rows(owner: Owner, ids: Sequence[uuid.UUID], **wanted: Any) -> list[Convers
     if len(rows) != len(ids):
         raise NotFound(say("There is no such conversation."))
     return rows
-
-
-def _require_few_pinned(owner: Owner) -> None:
-    if _all_of(owner).filter(pinned__isnull=False).count() > MOST_PINNED:
-        raise Refused(
-            say(
-                "At most {most} chats can be pinned. Nothing was changed; unpin one first.",
-                most=MOST_PINNED,
-            )
-        )
 
 
 def _place(row: Conversation) -> Place:

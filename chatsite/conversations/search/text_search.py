@@ -182,7 +182,6 @@ def _hit(query: TextQuery, row: Message) -> SearchHit:
 
 
 CANDIDATES = 300
-CHARACTERS = 20_000  # Of one message.
 
 
 async def search_messages(*, owner: Owner, without: str, words: Sequence[str]) -> SearchResult:
@@ -223,7 +222,7 @@ def _found_messages(numbers: Sequence[int]) -> tuple[FoundMessage, ...]:
             "conversation__agent",
             "created",
             "role",
-            Substr("content", 1, CHARACTERS),
+            Substr("content", 1, READ_CHARACTERS),
             "conversation__forget_above",
             Exists(excluded),
         )

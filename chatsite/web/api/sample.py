@@ -12,7 +12,6 @@ import tempfile
 from django.http import HttpRequest, HttpResponse, JsonResponse
 
 from chatsite.conversations.files.export_format import FORMAT, VERSION
-from chatsite.conversations.imports.reader import ImportHeader
 from chatsite.conversations.path.queries import list_conversations
 from chatsite.errors import NotFound
 from chatsite.history.policies.cuts import LAST_N
@@ -59,14 +58,11 @@ async def sample(request: HttpRequest) -> HttpResponse:
     if found is None:
         with tempfile.TemporaryFile() as content:
             content.write(json.dumps(_file(site.catalogue.get(slug).slug)).encode())
-            imported = await (await site.imports.start(owner, content, _accept))
+            task = await site.imports.start(owner, content, lambda header: (header.history, ""))
+            imported = await task
         assert imported is not None  # as for chats of our own
         found, _ = imported
     return JsonResponse({"conversation": found.to_dict(), "question": say(QUESTION)})
-
-
-def _accept(header: ImportHeader) -> tuple[Choice, str]:
-    return header.history, ""
 
 
 def _file(agent: str) -> dict[str, object]:

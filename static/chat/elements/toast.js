@@ -22,15 +22,10 @@ export function toast(text, { label = "", act, seconds = act ? 12 : 8, about = "
     element.append(textButton(label, press));
   }
   byId("toasts").append(element);
-  let timer = 0;
   // It stays while somebody is about to press the button.
-  const end = () => (element.matches(":hover, :focus-within") ? start() : element.remove());
-  const start = () => {
-    clearTimeout(timer);
-    timer = window.setTimeout(end, seconds * 1000);
-  };
-  for (const event of ["pointerleave", "focusout"]) element.addEventListener(event, start);
-  start();
+  const end = () => (element.matches(":hover, :focus-within") ? wait() : element.remove());
+  const wait = () => void setTimeout(end, seconds * 1000);
+  wait();
 }
 
 /**

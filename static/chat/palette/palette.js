@@ -93,9 +93,8 @@ export class Palette {
         .map(({ group }) => group),
     );
     actions.sort((one, other) => Number(begun.has(other.group)) - Number(begun.has(one.group)));
-    this.shown = [
-      ...(wanted.length ? [...actions, ...this.chats] : [...this.chats, ...actions]),
-    ].slice(0, MOST);
+    const all = wanted.length ? [...actions, ...this.chats] : [...this.chats, ...actions];
+    this.shown = all.slice(0, MOST);
     this.at = Math.max(0, Math.min(this.at, this.shown.length - 1));
     let group = "";
     setChildren(

@@ -2,6 +2,7 @@
 
 import { h, setChildren } from "../elements/dom.js";
 import { say } from "../words/say.js";
+import { MARKS } from "./search-results.js";
 
 /** @import { Page } from "../types/page.js" */
 
@@ -79,11 +80,7 @@ export class SearchFilters {
       h(
         "div",
         { class: "filter-marks" },
-        [
-          { mark: "bookmarked", words: say("Bookmarked") },
-          { mark: "pinned", words: say("Pinned") },
-          { mark: "archived", words: say("Archived") },
-        ].map(({ mark, words }) =>
+        Object.entries(MARKS).map(([mark, words]) =>
           h("label", {}, h("input", { type: "checkbox", name: "is", value: mark }), words),
         ),
       ),
@@ -96,15 +93,12 @@ export class SearchFilters {
     const fields = /** @type {NodeListOf<HTMLInputElement>} */ (
       this.box.querySelectorAll("[name]")
     );
+    const marks = [...this.find.value.matchAll(written("is"))].map(([, one]) => one.toLowerCase());
     for (const field of fields) {
       if (field === document.activeElement) continue;
-      if (field.name === "is") field.checked = this.#marks.includes(field.value);
+      if (field.name === "is") field.checked = marks.includes(field.value);
       else field.value = valueOf(this.find.value, field.name);
     }
-  }
-
-  get #marks() {
-    return [...this.find.value.matchAll(written("is"))].map(([, mark]) => mark.toLowerCase());
   }
 
   /** @param {HTMLInputElement} field */

@@ -67,13 +67,12 @@ export class Sidebar {
     this.timer = 0;
     this.find.addEventListener("input", () => {
       clearTimeout(this.timer);
-      this.#pressBookmarks(false);
+      this.marked.setAttribute("aria-pressed", "false");
       this.timer = window.setTimeout(() => this.refresh(!this.find.value.trim()), PAUSE);
     });
     this.find.addEventListener("keydown", (event) => {
       if (event.key === "Escape" && (this.find.value || this.showsBookmarks)) {
         event.stopPropagation();
-        this.find.value = "";
         this.#showBookmarks(false);
       } else if (event.key === "ArrowDown") this.#step(event, 0);
     });
@@ -102,18 +101,13 @@ export class Sidebar {
     return this.marked.getAttribute("aria-pressed") === "true";
   }
 
-  /** @param {boolean} on */
-  #pressBookmarks(on) {
-    this.marked.setAttribute("aria-pressed", String(on));
-  }
-
   /**
    * The bookmarks, or the conversations again.
    * @param {boolean} on
    */
   #showBookmarks(on) {
     this.find.value = "";
-    this.#pressBookmarks(on);
+    this.marked.setAttribute("aria-pressed", String(on));
     void this.refresh();
   }
 
