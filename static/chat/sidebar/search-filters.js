@@ -2,7 +2,6 @@
 
 import { h, setChildren } from "../elements/dom.js";
 import { say } from "../words/say.js";
-import { MARKS } from "./search-results.js";
 
 /** @import { Page } from "../types/page.js" */
 
@@ -80,7 +79,11 @@ export class SearchFilters {
       h(
         "div",
         { class: "filter-marks" },
-        Object.entries(MARKS).map(([mark, words]) =>
+        [
+          { mark: "bookmarked", words: say("Bookmarked") },
+          { mark: "pinned", words: say("Pinned") },
+          { mark: "archived", words: say("Archived") },
+        ].map(({ mark, words }) =>
           h("label", {}, h("input", { type: "checkbox", name: "is", value: mark }), words),
         ),
       ),

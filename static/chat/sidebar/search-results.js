@@ -14,12 +14,6 @@ import { say } from "../words/say.js";
  * @import { SearchHit, SearchPage } from "../types/wire.js"
  */
 
-/** What `is:` looks for. @type {Record<string, string>} */
-export const MARKS = {
-  bookmarked: say("Bookmarked"),
-  pinned: say("Pinned"),
-  archived: say("Archived"),
-};
 /** @type {SearchPage} */
 const NONE = { hits: [], more: null, newest_first: false, waiting: false };
 
@@ -122,6 +116,12 @@ export class SearchResults {
   #nameOf(token) {
     const [, name, quoted] = /^(\w+):(.*)$/s.exec(token) ?? ["", "", token];
     const value = quoted.replaceAll('"', "");
+    /** @type {Record<string, string>} */
+    const marks = {
+      bookmarked: say("Bookmarked"),
+      pinned: say("Pinned"),
+      archived: say("Archived"),
+    };
     switch (name.toLowerCase()) {
       case "agent":
         return this.#agent(value);
@@ -130,7 +130,7 @@ export class SearchResults {
       case "before":
         return say("Before {day}", { day: formatDate(value) });
       case "is":
-        return MARKS[value.toLowerCase()] ?? value;
+        return marks[value.toLowerCase()] ?? value;
       default:
         return value;
     }
