@@ -178,6 +178,8 @@ def test_a_hit_has_an_address_of_its_own(chat: Chat) -> None:
     assert address == f"/chat/{conversation}#message-7"
     chat.open(address)
     expect(chat.page.locator('article[data-seq="7"]')).to_be_in_viewport()
+    chat.page.evaluate("location.hash = '#message-236'")
+    expect(chat.page.locator('article[data-seq="236"].pointed-out')).to_be_in_viewport()
     chat.open(f"/chat/{conversation}#message-9999")
     expect(chat.toasts).to_contain_text("This message isn't in the conversation as it is now.")
 

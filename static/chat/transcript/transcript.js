@@ -218,7 +218,8 @@ export class Transcript {
     // Of what is higher than the window, the beginning.
     const by = Math.min((top + bottom - view.top - view.bottom) / 2, top - view.top - 24);
     this.log.scrollBy({ top: by, behavior });
-    if (far) this.place.keep(place);
+    // Also where nothing moves yet: what is above gets its height later.
+    if (far || !Math.round(by)) this.place.keep(place);
     element.focus({ preventScroll: true });
   }
 
