@@ -697,6 +697,7 @@ function title(state) {
     : state.conversation?.title || say("New chat");
   document.title = notices.mark(say("{words} · Chatsite", { words }));
   setText(byId("title"), words);
+  byId("title").classList.toggle("hidden", !state.conversation);
   byId("new", HTMLAnchorElement).href = chatAddress(page, { agent: state.agentSlug });
 }
 

@@ -73,10 +73,10 @@ def sidebar(chat: Chat) -> Iterator[str]:
     expect(chat.popover.get_by_role("button", name="Harbour")).to_be_visible()
     yield "folders to move to"
     page.keyboard.press("Escape")
-    foot(chat, "Archive").click()
+    foot(chat, "Archived").click()
     expect(chat.toasts).to_contain_text("Archived")
     yield "the way back"
-    foot(chat, "Archive").click()
+    foot(chat, "Archived").click()
     expect(chat.conversations).to_have_text(["Tides"])
     yield "the archive"
     foot(chat, "Back to the list").click()

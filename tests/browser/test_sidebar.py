@@ -82,7 +82,7 @@ def test_clear_asks_first_and_starts_an_empty_path(chat: Chat) -> None:
 
 def test_a_saved_conversation_comes_back_as_it_was(chat: Chat, tmp_path: Path) -> None:
     chat.turns("Keep this.", "And this, too: *äöü* 漢字.")
-    greeting = chat.page.get_by_text("Hello! Ask me anything")
+    greeting = chat.page.get_by_text("Hello! What shall we")
     expect(greeting).to_be_visible()
     before = chat.transcript()
     menu = chat.menu("Keep this.")

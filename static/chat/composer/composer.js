@@ -69,6 +69,8 @@ export class Composer {
     setChildren(this.stop, icon("stop", 13), h("span", { class: "hidden" }, say("Stop")));
     this.name = h("span", { class: "hidden" });
     setChildren(this.button, icon("send", 17), this.name);
+    // Whoever sends with the pointer goes on writing: the button takes no focus from the box.
+    this.button.addEventListener("mousedown", (event) => event.preventDefault());
     this.stop.title = say("Stop the answer (Esc)");
     this.stop.addEventListener("click", () => (this.actions.stop(), this.box.focus()));
     this.#takeFiles();

@@ -5,12 +5,14 @@ import { describeExchanges } from "../state/exchanges.js";
 import { describeTooMany, formatNumber } from "../state/format.js";
 import { describePrice, describeWhole } from "../state/price.js";
 import { tokensTooMany } from "../state/state.js";
-import { say } from "../words/say.js";
+import { say, sayCount } from "../words/say.js";
 
 /** @import { State } from "../types/state.js" */
 
 // From this share of the limit on, room can be made beside the numbers.
 const HALF = 0.5;
+// Below it the limit doesn't matter: the bar would look empty.
+const LITTLE = 0.05;
 
 export class Meter {
   /**
@@ -48,12 +50,17 @@ export class Meter {
     this.fill.style.width = `${(share * 100).toFixed(1)}%`;
     this.fill.classList.toggle("full", share > 0.9);
     const half = share >= HALF && (decision.exchanges?.stored ?? 0) >= 2;
+    const little = share < LITTLE;
     byId("meter").classList.toggle("half", half);
+    byId("meter").classList.toggle("little", little);
     this.compact.hidden = !half;
     const tooMany = tokensTooMany(decision);
     byId("meter").classList.toggle("over", tooMany > 0);
     const numbers = { tokens: formatNumber(tokens), limit: formatNumber(limit) };
-    const room = tooMany ? describeTooMany(decision) : say("{tokens} of {limit} tokens", numbers);
+    const fits = little
+      ? sayCount("{count} token", "{count} tokens", tokens)
+      : say("{tokens} of {limit} tokens", numbers);
+    const room = tooMany ? describeTooMany(decision) : fits;
     // Nothing is stored of a chat that hasn't begun.
     const exchanges = tooMany
       ? ""

@@ -29,7 +29,11 @@ export class TemporaryChat {
     this.button = byId("temporary");
     this.shown = "";
     setChildren(this.button, icon("temporary"), h("span", {}, say("Temporary")));
-    this.button.addEventListener("click", () => session.makeTemporary(!session.temporary));
+    this.button.addEventListener("click", () => {
+      session.makeTemporary(!session.temporary);
+      // The next key belongs to the message, not to this switch.
+      byId("draft").focus();
+    });
     if (page.temporary === "off" && asksTemporary()) {
       askTemporary(false);
       linkLine.add(

@@ -56,14 +56,15 @@ export class ShareWindow {
       const { shares, why_not: whyNot, sign_in: signIn } = await getJson(this.path);
       this.links = shares;
       const form = whyNot ? [h("p", { class: "quiet" }, whyNot)] : this.#form();
-      const next = encodeURIComponent(location.pathname);
-      const way = { class: "primary", href: `${this.page.urls.login}?next=${next}` };
-      fillDialog(
-        this.dialog,
-        say("Share this chat"),
-        [...form, this.list],
-        [closeButton("plain-button"), signIn && h("a", way, say("Sign in"))],
-      );
+      const { urls, signup } = this.page;
+      const to = (/** @type {string} */ url) =>
+        `${url}?next=${encodeURIComponent(location.pathname)}`;
+      const ways = signIn && [
+        h("a", { class: "plain-button", href: to(urls.login) }, say("Sign in")),
+        signup && h("a", { class: "primary", href: to(urls.signup) }, say("Create an account")),
+      ];
+      const foot = [closeButton("plain-button"), ...(ways || [])];
+      fillDialog(this.dialog, say("Share this chat"), [...form, this.list], foot);
       this.#draw();
       if (!this.dialog.open) this.dialog.showModal();
     } catch (error) {

@@ -8,7 +8,7 @@ import { Popover } from "../elements/popover.js";
 import { chatAddress } from "../net/address.js";
 import { loadItem, storeItem } from "../net/storage.js";
 import { dateGroup, formatNumber } from "../state/format.js";
-import { say } from "../words/say.js";
+import { say, sayCount } from "../words/say.js";
 
 /**
  * @import { Child } from "../elements/dom.js"
@@ -71,13 +71,18 @@ export class Groups {
     const { sidebar } = this;
     const pages = sidebar.folder(name);
     const more = () => sidebar.loadMore(pages);
+    const pinned = sidebar.groups.pinned.filter(({ folder }) => folder === name).length;
+    const above = sayCount(
+      "{count} chat is under Pinned.",
+      "{count} chats are under Pinned.",
+      pinned,
+    );
     const rows = [
-      count
-        ? this.#rows(pages.loaded)
-        : h("p", { class: "convs-note" }, say("Its chats are pinned.")),
+      count > 0 && this.#rows(pages.loaded),
       pages.more && textButton(say("Show more"), more, { class: "convs-more link" }),
+      pinned > 0 && h("p", { class: "convs-note" }, above),
     ];
-    return this.#group(`/${name}`, name, count, rows, (box, menu) =>
+    return this.#group(`/${name}`, name, count + pinned, rows, (box, menu) =>
       sidebar.use((it) => it.fillFolder(box, menu, name)),
     );
   }

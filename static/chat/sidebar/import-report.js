@@ -51,11 +51,14 @@ export class ImportReportWindow {
 /** @param {ImportReport} report */
 function cameAlong({ chats, messages, files }) {
   if (!chats) return say("Nothing new came along.");
-  return say("{chats}, {messages} and {files} came along.", {
+  const counts = {
     chats: sayCount("{count} chat", "{count} chats", chats),
     messages: sayCount("{count} message", "{count} messages", messages),
     files: sayCount("{count} file", "{count} files", files),
-  });
+  };
+  return files
+    ? say("{chats}, {messages} and {files} came along.", counts)
+    : say("{chats} and {messages} came along.", counts);
 }
 
 /** @param {ImportReport["left_out"][number]} one */

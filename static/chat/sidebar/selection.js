@@ -96,7 +96,7 @@ export class Selection {
     const shown = Boolean(this.sidebar.archive);
     return [
       textButton(
-        shown ? say("Back to the list") : say("Archive"),
+        shown ? say("Back to the list") : say("Archived"),
         () => this.sidebar.showArchive(!shown),
         { "data-drop": shown ? null : "archive" },
       ),

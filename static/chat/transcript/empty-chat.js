@@ -37,6 +37,7 @@ export function drawEmptyChat(intro, prompts, state, { suggest, sample, betterMo
   const { provider } = agent;
   setChildren(
     intro,
+    /** @type {Node} */ (document.querySelector(".brand svg")).cloneNode(true),
     h("h2", { class: "intro-title" }, TITLES[memory]),
     lineDrawing(memory === "page" && sampleButton(sample)),
     // A greeting says as much.
