@@ -73,7 +73,7 @@ def sidebar(chat: Chat) -> Iterator[str]:
     expect(chat.popover.get_by_role("button", name="Harbour")).to_be_visible()
     yield "folders to move to"
     page.keyboard.press("Escape")
-    foot(chat, "Archived").click()
+    foot(chat, "Archive").click()
     expect(chat.toasts).to_contain_text("Archived")
     yield "the way back"
     foot(chat, "Archived").click()

@@ -319,3 +319,16 @@ def test_a_message_is_deleted_and_comes_back_by_keys(chat: Chat) -> None:
     keys.press("Enter")
     expect(chat.receipt_buttons).to_have_count(1)
     expect(chat.draft).to_be_focused()
+
+
+def test_who_sends_or_chooses_a_temporary_chat_with_the_pointer_goes_on_writing(
+    chat: Chat,
+) -> None:
+    chat.page.get_by_role("button", name="Temporary").click()
+    chat.page.keyboard.type("What is it?")
+    expect(chat.draft).to_have_value("What is it?")
+    expect(chat.page.locator("#temporary")).to_have_attribute("aria-pressed", "true")
+    chat.send_button.click()
+    chat.page.keyboard.type("And now?")
+    expect(chat.draft).to_have_value("And now?")
+    expect(chat.receipt_buttons).to_have_count(1)

@@ -36,6 +36,8 @@ READ = """([content, spoken]) => {
     if (node.nodeType !== Node.ELEMENT_NODE || node.matches(content)) return "";
     if (node.matches("script, style, template") || !node.checkVisibility()) return "";
     for (const name of spoken) {
+      // The words that an agent's title adds to its name are the agent's own.
+      if (name === "title" && node.matches(".agent-link")) continue;
       if (node.hasAttribute(name)) found.push(node.getAttribute(name));
     }
     if (node.matches("textarea, input")) return "";
@@ -48,8 +50,8 @@ READ = """([content, spoken]) => {
   return found;
 }"""
 NAMES = re.compile(
-    r"Chatsite|Demo|Archivist|Rewriter|Keeper|Headlines|gpt-[\w.-]+|claude-[\w.-]+|fake-model|"
-    r"SmolLM2[\w ]*|OpenAI|Anthropic|Ollama|LM Studio|GGUF|HISTORY_\w+|history\w+|"
+    r"Chatsite|Memo|Archivist|Rewriter|Keeper|Headlines|gpt-[\w.-]+|claude-[\w.-]+|fake-model|"
+    r"SmolLM2[\w ]*|OpenAI|Anthropic|Ollama|LM Studio|GGUF|PDF|HISTORY_\w+|history\w+|"
     r"Headline writer|\b(?:lastN|lastn|none|all|tokens|relevant|lexical|triage|summary)\b|"
     r"\b(?:strategy|KV)\b|Ctrl|Shift|Alt|Esc|Enter|Tab|Home|End|Delete|F2|\b(?:k|M|G)B\b|\bms\b|\bs\b|[A-Z]\b|"
     r"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)\w*"

@@ -97,6 +97,7 @@ def test_the_head_says_until_when_a_chat_is_shared_and_opens_its_links(ada: Chat
     expect(mark).to_have_text("Share")
     mark.click()
     dialog = ada.page.get_by_role("dialog", name="Share this chat")
+    expect(dialog).to_be_visible()
     make(ada, "How high")
     dialog.get_by_role("button", name="Close").click()
     expect(mark).to_contain_text("Shared · until")

@@ -152,7 +152,7 @@ def test_three_are_selected_archived_and_brought_back(chat: Chat) -> None:
     chat.row("Bollards").locator("a").click(modifiers=["ControlOrMeta"])
     chat.row("Quays").locator("a").click(modifiers=["Shift"])
     expect(chat.page.locator(".convs-foot")).to_contain_text("3 selected")
-    foot(chat, "Archived").click()
+    foot(chat, "Archive").click()
     expect(chat.toasts).to_contain_text("Archived 3 chats.")
     expect(chat.conversations).to_have_text(["Tides"])
     foot(chat, "Archived").click()
