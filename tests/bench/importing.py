@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import asyncio
 import re
-import statistics
 import subprocess
 import sys
 import tempfile
@@ -17,7 +16,7 @@ from typing import Any
 
 import psutil
 
-from tests.bench.figures import Options, Row, percentile, ratios, spread, table, verdict
+from tests.bench.figures import Options, Row, percentile, spread, table, verdict
 from tests.bench.people import Ask, page_asker, question
 from tests.bench.processes import application, fake_provider, server_pid
 from tests.conversations.imports.exports import many, zipped
@@ -157,9 +156,6 @@ def _first_token(seen: Seen, chats: int) -> Row:
         "p50 / p95 / p99",
         baseline=f"at rest {_shown(seen.rest)} ms",
         ours=f"{_shown(seen.meanwhile)} ms",
-        ratio=spread(
-            ratios([statistics.median(seen.meanwhile)], [statistics.median(seen.rest)]), digits=2
-        ),
         target=verdict(f"p95 at most {MOST_LATER:.0f} ms later", later <= MOST_LATER),
     )
 
