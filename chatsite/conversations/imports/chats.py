@@ -37,12 +37,13 @@ def begin_chat(*, owner: Owner, agent: str, facts: ChatFacts, made: Collection[s
     """Store a new conversation that nobody finds yet, and return its id; None where this owner has
     the chat already, or the same import has `made` it. A deleted one comes back under another id.
     Raises Refused where a quota is exceeded."""
+    hold(owner)
     # The first id has no owner in it: a guest's chats become an account's. Where it is somebody
     # else's, those with the owner follow; they count also after its chat was erased.
     free = ""
     for place in count():
         id = _chat_id(owner.key if place else "", facts, max(place - 1, 0))
-        hold(owner, conversation=id)
+        hold(conversation=id)
         found = find_conversation(id)
         if id in made or (found and owns(owner, found) and found.deleted is None):
             return None
