@@ -63,6 +63,12 @@ def test_an_agent_is_made_by_mouse_tried_changed_and_taken_back(
     chat.say("Ahoy.")
     assert system_of(fake) == GERMAN
     assert page.evaluate("window.clicks") <= 12
+    form.get_by_label("Blue").check(force=True)
+    form.get_by_role("button", name="Try it").click()
+    chat.say("In blue.")
+    face = chat.answers.last.locator(".face")
+    expect(face).to_have_text("K")
+    expect(face).to_have_class("face mark-blue")
     form.get_by_label("Instructions").fill("Answer in Plattdeutsch.")
     form.get_by_label("An emoji").fill("🦊")
     form.get_by_role("button", name="Save", exact=True).click()

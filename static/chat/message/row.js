@@ -1,10 +1,12 @@
 /** A message, or an answer with the tool calls that led to it, as an element that can be updated. */
 
 import { ActionRow } from "../actions/action-row.js";
+import { COLOURS } from "../elements/agent-mark.js";
 import { h, setChildren, setText } from "../elements/dom.js";
 import { icon } from "../elements/icons.js";
 import { formatNumber, formatTime, joinParts } from "../state/format.js";
 import { contextStatus } from "../state/items.js";
+import { initialOf } from "../state/speakers.js";
 import { say } from "../words/say.js";
 import { attachmentList } from "./attachments.js";
 import { describeEnding, Ending } from "./ending.js";
@@ -106,7 +108,10 @@ export class MessageRow {
     else this.element.dataset.seq = String(first.seq);
     this.head.classList.toggle("hidden", !group.named);
     this.face.hidden = !group.begins;
-    setText(this.face, group.begins ? first.face : "");
+    const drawn = COLOURS.includes(first.face);
+    this.face.className = drawn ? `face mark-${first.face}` : "face";
+    const face = drawn ? initialOf(first.name) : first.face;
+    setText(this.face, group.begins ? face : "");
     this.element.classList.toggle("waiting", newest.waiting);
     this.element.classList.toggle("writing", newest.writing);
     this.element.setAttribute("aria-busy", String(newest.writing));

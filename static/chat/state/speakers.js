@@ -32,5 +32,7 @@ export function tellSpeakers(groups, { agent, room }) {
  * What stands for an agent in a small circle: its own mark, or the first letter of its name.
  * @param {Agent|null} agent
  */
-export const faceOf = (agent) =>
-  agent?.mark || (/[\p{L}\p{N}]/u.exec(agent?.name ?? "")?.[0] ?? "").toUpperCase();
+export const faceOf = (agent) => agent?.mark || initialOf(agent?.name ?? "");
+
+/** @param {string} name */
+export const initialOf = (name) => (/[\p{L}\p{N}]/u.exec(name)?.[0] ?? "").toUpperCase();

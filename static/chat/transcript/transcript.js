@@ -379,9 +379,9 @@ export class Transcript {
   }
 
   #settle() {
+    this.log.parentElement?.classList.toggle("tight", this.log.clientWidth < ROOMY);
     if (this.intro.isConnected) return;
     this.horizon.point(this.log);
-    this.log.parentElement?.classList.toggle("tight", this.log.clientWidth < ROOMY);
     if (this.atBottom) {
       this.log.scrollTop = this.log.scrollHeight;
       // Where what is there got shorter nobody scrolled up.
