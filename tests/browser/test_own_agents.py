@@ -65,6 +65,7 @@ def test_an_agent_is_made_by_mouse_tried_changed_and_taken_back(
     assert page.evaluate("window.clicks") <= 12
     form.get_by_label("Blue").check(force=True)
     form.get_by_role("button", name="Try it").click()
+    expect(chat.users).to_have_count(0)
     chat.say("In blue.")
     face = chat.answers.last.locator(".face")
     expect(face).to_have_text("K")
@@ -82,7 +83,7 @@ def test_an_agent_is_made_by_mouse_tried_changed_and_taken_back(
     file = saved_file(page, tmp_path)
     assert json.loads(file.read_text())["personality"] == "Answer in Plattdeutsch."
     form.get_by_text("Versions", exact=True).click()
-    form.get_by_role("button", name="Use this again").click()
+    form.get_by_role("button", name="Use this again").last.click()
     expect(form.get_by_label("Instructions")).to_have_value(GERMAN)
     form.get_by_role("button", name="Close").click()
     chat.say("Once more.")

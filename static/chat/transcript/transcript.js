@@ -73,6 +73,7 @@ export class Transcript {
     this.wasAtBottom = false;
     this.atBottom = true;
     this.lastTop = 0;
+    this.lastHeight = 0;
     this.intro = h("div", { class: "intro" });
     this.prompts = h("div", { class: "prompts" });
     this.more = pressable(
@@ -369,8 +370,10 @@ export class Transcript {
     const { scrollHeight, scrollTop, clientHeight } = this.log;
     // Only scrolling up leaves the end; text written since the last frame also moves the end away.
     if (scrollHeight - scrollTop - clientHeight < NEAR) this.atBottom = true;
-    else if (scrollTop < this.lastTop) this.atBottom = false;
+    // What got shorter draws the place up with it, before anything is settled.
+    else if (scrollTop < this.lastTop && scrollHeight >= this.lastHeight) this.atBottom = false;
     this.lastTop = scrollTop;
+    this.lastHeight = scrollHeight;
     this.#showArrow(!this.atBottom);
     if (this.atBottom) return;
     this.place.note();
@@ -386,6 +389,7 @@ export class Transcript {
       this.log.scrollTop = this.log.scrollHeight;
       // Where what is there got shorter nobody scrolled up.
       this.lastTop = this.log.scrollTop;
+      this.lastHeight = this.log.scrollHeight;
     } else {
       this.place.hold();
       this.#scrolled();
