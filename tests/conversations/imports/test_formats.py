@@ -245,6 +245,25 @@ def test_an_answer_of_open_webui_that_stands_in_its_items_alone_comes_along() ->
     assert chat.left_out["content"] == 1
 
 
+def test_a_result_without_its_call_is_kept() -> None:
+    output = [
+        {"type": "function_call_output", "call_id": "gone", "output": "high water"},
+        {"type": "message", "content": [{"type": "output_text", "text": "At noon."}]},
+    ]
+    messages = {"1": {"id": "1", "role": "assistant", "content": "", "output": output}}
+    blocks = [
+        {"type": "tool_result", "tool_use_id": "gone", "content": "high water"},
+        {"type": "text", "text": "At noon."},
+    ]
+    said = {"uuid": "1", "sender": "assistant", "content": blocks}
+    for value in (
+        {"title": "Tides", "history": {"currentId": "1", "messages": messages}},
+        {"uuid": "x", "name": "Tides", "chat_messages": [said]},
+    ):
+        texts = " ".join(text for _, text in path_of(chat_of(value)))
+        assert "high water" in texts and "At noon." in texts
+
+
 # ---- LibreChat ---------------------------------------------------------------------------------
 LIBRE = [
     {"messageId": "1", "parentMessageId": "0" * 8, "text": "Hi", "isCreatedByUser": True},

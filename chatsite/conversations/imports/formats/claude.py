@@ -84,6 +84,8 @@ def _answer(chat: Chat, blocks: list[dict[str, Any]]) -> list[Said]:
             said.append(Said(role="assistant"))
         elif kind != "tool_result" and kind not in _ASIDE:
             chat.left_out["content"] += 1
+    # Of calls that aren't there.
+    said[-1:-1] = [Said(role="tool", text=one) for one in results.values()]
     return said
 
 

@@ -113,6 +113,8 @@ def _itemized(chat: Chat, output: list[Any]) -> list[Said]:
             said.append(Said(role="assistant"))
         elif kind not in _RESULTS:
             chat.left_out["content"] += 1
+    # Of calls that aren't there.
+    said[-1:-1] = [Said(role="tool", text=one) for one in results.values()]
     return said
 
 
