@@ -119,6 +119,7 @@ function describeMemory({ allowed, why, in_force: now, outcome, note }) {
   if (!outcome) return note;
   return joinParts([
     describeExchanges(outcome),
-    outcome.cost !== null && formatDollars(outcome.cost),
+    outcome.cost !== null &&
+      say("about {price} plus the answer", { price: formatDollars(outcome.cost) }),
   ]);
 }
